@@ -12,6 +12,7 @@ import {
 	checkCommand,
 } from "./protocol/messages.js";
 import { isRecord, type Model } from "./protocol/schema.js";
+import type { Sounds } from "./sound/sounds.js";
 
 /** Why a command that is valid by its schema is refused. */
 export interface Objection {
@@ -28,6 +29,8 @@ export interface CommandTargets {
 		readonly ring: Pick<LedRing, "isUpdating" | "preset" | "brightness" | "identify">;
 		readonly haptics: Pick<Haptics, "intensity"> | undefined;
 	};
+	/** Undefined in safe mode. */
+	readonly sounds: Pick<Sounds, "play" | "start" | "stop"> | undefined;
 	/** A state report is requested. */
 	readonly onQuery: () => void;
 	readonly diagnostics: Pick<Diagnostics, "reportCrash" | "clearCrash" | "setLog">;
@@ -41,7 +44,7 @@ export interface CommandTargets {
 
 /** @returns why it is refused; undefined: it is executed */
 export function executeCommand(command: Command, targets: CommandTargets): Objection | undefined {
-	const { onQuery, onUpdate, onRestart, onSettings, diagnostics } = targets;
+	const { onQuery, onUpdate, onRestart, onSettings, diagnostics, sounds } = targets;
 	const { audio, ring, haptics } = targets.peripherals;
 	switch (command.command) {
 		case "set_volume":
@@ -59,6 +62,14 @@ export function executeCommand(command: Command, targets: CommandTargets): Objec
 			if (ring.isUpdating) return busy("the device is being updated; try again after it");
 			if (!audio) return inSafeMode();
 			audio.play(command.value);
+			return undefined;
+		case "play_sound":
+			if (ring.isUpdating) return busy("the device is being updated; try again after it");
+			return sounds ? sounds.play(command.value) : inSafeMode();
+		case "start_sound":
+			return sounds ? sounds.start(command.value.id) : inSafeMode();
+		case "stop_sound":
+			sounds?.stop("command", command.value?.id);
 			return undefined;
 		case "identify":
 			if (ring.isUpdating) return busy("the ring shows the update; try again after it");

@@ -54,7 +54,7 @@ export interface TouchPad {
 
 /**
  * Moddable's `embedded:io/audio/out`: one stream of signed 16-bit samples. The ESP32's plays whole blocks of 4,092
- * bytes, five of which fit before `start`.
+ * bytes, of which it has six; five of them are filled before `start`.
  */
 export interface AudioOutput {
 	start(): void;
@@ -69,6 +69,8 @@ export interface AudioOutputOptions {
 	sampleRate: number;
 	channels: 1;
 	bitsPerSample: 16;
+	/** After `start`: a block was played, so that another fits. Never called within a method. */
+	onWritable: () => void;
 }
 
 export interface Codec {
@@ -310,6 +312,8 @@ export interface Host {
 	readonly trace: Part<object, TraceMemory>;
 	readonly digest: { readonly sha256: Part<object, Digest> };
 	readonly storage: { readonly settings: Part<object, KeyValueStore> };
+	/** Of the ring buffer for sounds, in XS's heap: at least 40 KB, 1.28 s. */
+	readonly soundBufferBytes: number;
 	readonly peripheral: {
 		readonly button: Readonly<Record<ButtonName, ButtonPart>>;
 		readonly ledRing: Part<object, PixelStrip>;

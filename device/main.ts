@@ -10,17 +10,19 @@ import { Diagnostics } from "./diagnostics.js";
 import type { Host } from "./host.js";
 import { Clock } from "./network/clock.js";
 import { parseGatewayUrl } from "./network/gateway-url.js";
+import { openHttp } from "./network/http-connection.js";
 import { Link, type LinkState } from "./network/link.js";
 import { LookupTicket } from "./network/lookup.js";
 import type { Url } from "./network/url.js";
 import { type WiFiState, WiFiStation } from "./network/wifi.js";
 import { ledState } from "./peripherals/led-patterns.js";
 import { createPeripherals } from "./peripherals/peripherals.js";
-import { features } from "./protocol/messages.js";
+import { features, type SoundUpdate } from "./protocol/messages.js";
 import { Recovery } from "./recovery.js";
 import { onButton, showLink, showWiFi } from "./rules.js";
 import { Settings, storeBuiltInSettings } from "./settings.js";
 import { eraseSettings, SettingsTrial } from "./settings-trial.js";
+import { Sounds } from "./sound/sounds.js";
 import { StartCount } from "./start-count.js";
 import { readState } from "./state-report.js";
 import { StateReporter } from "./state-reporter.js";
@@ -136,12 +138,16 @@ export default function main(): void {
 			onDrained();
 		},
 	});
-	/** The end of an update while there was no connection. */
-	let unsent: UpdateMessage | undefined;
+	/** Ends of an update and of sounds while there was no connection. */
+	const unsent: (UpdateMessage | SoundUpdate)[] = [];
+	const createLookup = () => new LookupTicket(network.dns);
+	// The token is for the gateway only.
+	const headersFor = (address: Url): readonly (readonly [string, string])[] =>
+		isSameServer(address, url) ? [["authorization", authorization]] : [];
 	const updater = new Updater({
 		network,
 		certificate,
-		createLookup: () => new LookupTicket(network.dns),
+		createLookup,
 		slot: device.update.slot,
 		sha256: device.digest.sha256,
 		chip,
@@ -150,22 +156,41 @@ export default function main(): void {
 		releaseKeys: String(config.release_keys ?? ""),
 		now,
 		isOnline: () => link.state === "connected",
-		// The token is for the gateway only.
-		headersFor: (firmware) => (isSameServer(firmware, url) ? [["authorization", authorization]] : []),
+		headersFor,
 		send: (message) => {
 			// Steps of progress would displace all else in a crash's trace and the live log.
 			if (message.type !== "ota_progress")
 				trace(`update: ${message.type === "ota_error" ? message.reason : message.type}\n`);
 			if (link.state === "connected") link.send(message);
-			else if (message.type !== "ota_progress") unsent = message;
+			else if (message.type !== "ota_progress") unsent.push(message);
 		},
 		log: (text) => system.print(text),
 		onRunning: (isRunning) => {
-			if (isRunning) audio?.stop();
+			if (isRunning) {
+				audio?.stop();
+				sounds?.release();
+			}
 			ring.isUpdating = isRunning;
 		},
 		restart,
 	});
+	const sounds =
+		audio &&
+		new Sounds({
+			audio,
+			bufferBytes: device.soundBufferBytes,
+			connect: (address, options) => openHttp(network, address, options, certificate),
+			createLookup,
+			headersFor,
+			now,
+			send: (update) => {
+				const message: SoundUpdate = { type: "sound_update", deviceId, ...update };
+				const isEnd = update.state !== "ready" && update.state !== "playing";
+				trace(`sound ${update.id}: ${update.state}${update.reason ? `, ${update.reason}` : ""}\n`);
+				if (link.state === "connected") link.send(message);
+				else if (isEnd) unsent.push(message);
+			},
+		});
 	const diagnostics = new Diagnostics({
 		deviceId,
 		crash: new device.crash({}),
@@ -177,6 +202,7 @@ export default function main(): void {
 	});
 	const targets: CommandTargets = {
 		peripherals,
+		sounds,
 		diagnostics,
 		onQuery: () => reporter.changed(),
 		onUpdate: (command) => {
@@ -234,14 +260,15 @@ export default function main(): void {
 			return reporter.stop();
 		}
 		startCount.onProven();
-		if (unsent) link.send(unsent);
-		unsent = undefined;
+		for (const message of unsent) link.send(message);
+		unsent.length = 0;
 		reporter.start();
 		updater.resume();
 	}
 
 	/** The close frame gets out before the restart. */
 	function restartSoon(): void {
+		sounds?.stop("restart");
 		link.stop();
 		Timer.set(restart, restartDelayMs);
 	}

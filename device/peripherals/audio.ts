@@ -1,23 +1,58 @@
 /**
- * Plays the chimes and controls the volume, by the codec's gain.
+ * Plays chimes and sounds, and controls the volume, by the codec's gain.
  *
- * A chime is queued whole before the output starts, padded with silence to five blocks, so that no old block is
- * repeated. The end is timed, since the SDK reports samples as played when they are queued.
+ * The output has six blocks, of which five are filled before it starts. From then on every free one is filled, with silence
+ * where there are no samples, so that no old block is repeated. What is free and what was heard follows from the clock: the
+ * SDK counts samples as played when they are queued, and forgets at the start what was queued.
  */
 
 import Timer from "timer";
 import type { AudioOutput, Codec, Host } from "../host.js";
 import type { Chime, PlayerState, StateReport } from "../protocol/messages.js";
-import { chimeSampleRate, chimeUri, loadChime } from "./chimes.js";
+import { ChimeTrack, chimeSampleRate } from "./chimes.js";
 
-/** modules/io/audioout/esp32/audioout-esp32.c: I2S_DMA_BUFFER_MAX_SIZE, and dma_desc_num less one. */
+/** modules/io/audioout/esp32/audioout-esp32.c: I2S_DMA_BUFFER_MAX_SIZE and dma_desc_num. */
 const blockBytes = 4092;
-const queuedBlocks = 5;
-/** The longest chime: 639 ms. */
-const longestChimeBytes = blockBytes * queuedBlocks;
+const blocks = 6;
+const blocksBeforeStart = 5;
 const bytesPerMs = (chimeSampleRate * 2) / 1000;
 /** The codec's ramp (host.ts). */
 const rampMs = 40;
+/** Of samples where a sound breaks off and goes on: at full scale 102 a sample. */
+const fadeBytes = 20 * bytesPerMs;
+/** With less in the output, samples that did not come in time are replaced by silence. A block is played in 128 ms. */
+const lowBytes = 2 * blockBytes;
+
+/** Who stopped or replaced a track. */
+export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command";
+/** `error`: the output failed. */
+export type TrackEnd = "played" | "error" | Stopper;
+
+/** What is played: signed 16-bit samples, little-endian, mono, 16 kHz. */
+export interface Track {
+	/** For `audio.current_track`. */
+	readonly uri: string;
+	/** 0 to 100, while it plays; undefined: as a person has set it. */
+	readonly volume: number | undefined;
+	/** Bytes that take() has. */
+	readonly available: number;
+	/** Whether nothing will be added to `available`. */
+	readonly isWhole: boolean;
+	/** Whether there is enough to begin. */
+	readonly isReady: boolean;
+	/** Bytes taken so far. */
+	readonly taken: number;
+	/** Whole samples, at most `byteCount`; valid during the turn. */
+	take(byteCount: number): Uint8Array;
+	/** Everything before `position` was heard. */
+	release(position: number): void;
+	/** take() continues at `position`. */
+	rewind(position: number): void;
+	/** Samples did not come in time. */
+	onUnderrun?(): void;
+	/** Called once, last. @param heardBytes of its samples */
+	onEnd?(end: TrackEnd, heardBytes: number): void;
+}
 
 export interface AudioOptions {
 	readonly output: Host["peripheral"]["audioOutput"];
@@ -38,6 +73,8 @@ export class Audio {
 	readonly #now: () => number;
 	readonly #onChanged: () => void;
 	readonly #silence = new Uint8Array(1024);
+	/** Samples that fade. */
+	readonly #fading = new Int16Array(fadeBytes / 2);
 
 	#volume: number;
 	/** The last volume that was not 0. */
@@ -46,12 +83,26 @@ export class Audio {
 	#isMuted: boolean;
 
 	#state: PlayerState = "idle";
-	#chime: Chime | undefined;
-	/** Where in the chime the output started. */
-	#startedAtByte = 0;
-	#startedAtMs = 0;
+	#track: Track | undefined;
+	/** Of this track alone. */
+	#trackVolume: number | undefined;
 	#endTimer: Timer | undefined;
 	#stopTimer: Timer | undefined;
+
+	/** When the output started; undefined: it is stopped. */
+	#startedAtMs: number | undefined;
+	/** Bytes written since. */
+	#writtenBytes = 0;
+	/** Of these, where the track's samples began after the start or the last gap. */
+	#runAtByte = 0;
+	/** Of the track, what was written first then. */
+	#runFromByte = 0;
+	/** Whether samples of the track are still to be written. */
+	#isStreaming = false;
+	/** Samples did not come in time, and are awaited. */
+	#isStarved = false;
+	/** Where the track's last sample ends, once that is written. */
+	#endAtByte: number | undefined;
 
 	constructor(options: AudioOptions) {
 		this.#codec = new options.codec({});
@@ -60,6 +111,7 @@ export class Audio {
 			sampleRate: chimeSampleRate,
 			channels: 1,
 			bitsPerSample: 16,
+			onWritable: () => this.#fill(),
 		});
 		this.#now = options.now;
 		this.#onChanged = options.onChanged;
@@ -71,9 +123,9 @@ export class Audio {
 
 	get report(): StateReport["peripherals"]["audio"] {
 		return {
-			volume: this.#volume,
+			volume: this.volume,
 			player_state: this.#state,
-			current_track: this.#chime ? chimeUri(this.#chime) : "none",
+			current_track: this.#track?.uri ?? "none",
 		};
 	}
 
@@ -81,16 +133,22 @@ export class Audio {
 		return this.#codec.isReady;
 	}
 
-	/** Whether a chime plays or is paused. */
+	/** Whether a track plays or is paused. */
 	get isActive(): boolean {
 		return this.#state === "playing" || this.#state === "paused";
 	}
 
-	/** 0 (mute) to 100 (max). */
+	/** 0 (mute) to 100 (max): what is heard. */
 	get volume(): number {
+		return this.#trackVolume ?? this.#volume;
+	}
+
+	/** As a person has set it: without that of a track. */
+	get lastingVolume(): number {
 		return this.#volume;
 	}
 
+	/** Lasts, also where a track has another. */
 	set volume(volume: number) {
 		this.#isMuted = volume === 0;
 		this.#setVolume(volume);
@@ -103,28 +161,39 @@ export class Audio {
 
 	/** Switches between 0 and the last audible volume. */
 	toggleMute(): void {
-		this.volume = this.#volume === 0 ? this.#audibleVolume : 0;
+		this.volume = this.volume === 0 ? this.#audibleVolume : 0;
 	}
 
 	/**
 	 * From mute (by button or set_volume 0) a step starts at the last audible volume; from a volume stepped down to 0,
-	 * at 0.
+	 * at 0; while a track has its own volume, at that.
 	 */
 	changeVolume(by: number): void {
-		const from = this.#isMuted ? this.#audibleVolume : this.#volume;
+		const from = this.#trackVolume ?? (this.#isMuted ? this.#audibleVolume : this.#volume);
 		this.#isMuted = false;
 		this.#setVolume(Math.max(0, Math.min(100, from + by)));
 	}
 
-	play(chime: Chime): void {
+	/** @param by what ends the previous track */
+	play(chime: Chime, by: Stopper = "chime"): void {
+		this.playTrack(new ChimeTrack(chime), by);
+	}
+
+	/** @param by what ends the previous track */
+	playTrack(track: Track, by: Stopper): void {
+		this.#end(by);
 		this.#silenceNow();
-		this.#chime = chime;
-		this.#begin(0);
+		this.#track = track;
+		this.#trackVolume = track.volume;
+		this.#codec.volume = this.volume;
+		this.#begin();
 	}
 
 	pause(): void {
 		if (this.#state !== "playing") return;
-		this.#startedAtByte = this.#heardBytes();
+		this.#track?.rewind(this.heardBytes);
+		this.#isStreaming = false;
+		this.#endAtByte = undefined;
 		this.#fadeOut();
 		this.#setState("paused");
 	}
@@ -132,16 +201,18 @@ export class Audio {
 	resume(): void {
 		if (this.#state !== "paused") return;
 		this.#silenceNow();
-		this.#begin(this.#startedAtByte);
+		this.#begin();
 	}
 
 	/** Stops for an update, and checks the codec for the confirmation of the new image (update/probation.ts). */
 	stop(): void {
 		this.#codec.check();
-		if (!this.isActive) return;
-		this.#fadeOut();
-		this.#chime = undefined;
-		this.#setState("stopped");
+		if (this.isActive) this.#stopAs("stopped", "update");
+	}
+
+	/** Stops the track, if it is that one. */
+	stopTrack(track: Track, by: Stopper): void {
+		if (this.#track === track) this.#stopAs("idle", by);
 	}
 
 	toggle(): void {
@@ -150,54 +221,164 @@ export class Audio {
 		else this.play("startup");
 	}
 
+	/** Of the track, in whole samples. */
+	get heardBytes(): number {
+		const { taken = 0 } = this.#track ?? {};
+		if (this.#startedAtMs === undefined || this.#state !== "playing") return taken;
+		const heard = this.#runFromByte + Math.max(0, this.#outputBytes - this.#runAtByte);
+		return Math.min(taken, heard);
+	}
+
 	#setVolume(volume: number): void {
-		if (this.#volume === volume) return;
+		const previous = this.volume;
+		if (this.#volume === volume && previous === volume) return;
+		this.#trackVolume = undefined;
 		this.#volume = volume;
 		if (volume > 0) this.#audibleVolume = volume;
-		this.#codec.volume = volume;
+		if (previous !== volume) this.#codec.volume = volume;
 		this.#onChanged();
 	}
 
-	#begin(fromByte: number): void {
-		if (!this.#chime) return;
-		let byteCount = 0;
+	#begin(): void {
+		this.#writtenBytes = 0;
+		this.#endAtByte = undefined;
+		this.#isStreaming = true;
+		this.#isStarved = this.#track?.isReady === false;
+		this.#startRun();
 		try {
-			byteCount = this.#queue(loadChime(this.#chime), fromByte);
+			this.#write(blocksBeforeStart * blockBytes);
 			this.#output.start();
 		} catch (error) {
 			trace(`audio: ${error}\n`);
-			return this.#onHeard();
+			return this.#stopAs("idle", "error");
 		}
-		this.#codec.isMuted = false;
-		this.#startedAtByte = fromByte;
 		this.#startedAtMs = this.#now();
-		this.#endTimer = Timer.set(() => this.#onHeard(), Math.ceil(byteCount / bytesPerMs));
+		this.#codec.isMuted = false;
+		this.#planEnd();
 		this.#setState("playing");
 	}
 
-	/** @returns how many bytes of the chime fit */
-	#queue(samples: Uint8Array, fromByte: number): number {
-		const rest = samples.subarray(fromByte, longestChimeBytes);
-		if (rest.byteLength > 0) this.#output.write(rest);
-		let padding = longestChimeBytes - rest.byteLength;
-		while (padding > 0) {
-			const byteCount = Math.min(padding, this.#silence.byteLength);
-			this.#output.write(this.#silence.subarray(0, byteCount));
-			padding -= byteCount;
+	/** The samples that are written next follow a start or a gap. */
+	#startRun(): void {
+		this.#runAtByte = this.#writtenBytes;
+		this.#runFromByte = this.#track?.taken ?? 0;
+	}
+
+	/** Fills the blocks that are free. */
+	#fill(): void {
+		if (this.#startedAtMs === undefined) return;
+		const outputBytes = this.#outputBytes;
+		if (this.#writtenBytes < outputBytes) this.#onGap(outputBytes);
+		this.#track?.release(this.heardBytes);
+		const playedBlocks = Math.floor(outputBytes / blockBytes);
+		const room = (playedBlocks + blocks) * blockBytes - this.#writtenBytes;
+		try {
+			if (room > 0) this.#write(room);
+		} catch (error) {
+			trace(`audio: ${error}\n`);
+			return this.#stopAs("idle", "error");
 		}
-		return rest.byteLength;
+		this.#planEnd();
 	}
 
-	#onHeard(): void {
+	/** A turn lasted longer than what was queued: the output has played silence meanwhile. */
+	#onGap(outputBytes: number): void {
+		this.#writtenBytes = Math.ceil(outputBytes / blockBytes) * blockBytes;
+		if (!this.#isStreaming) return;
+		this.#isStarved = true;
+		this.#track?.onUnderrun?.();
+	}
+
+	/** @param room in the output, in bytes */
+	#write(room: number): void {
+		const endByte = this.#writtenBytes + room;
+		if (this.#isStreaming && this.#track) this.#writeTrack(this.#track, endByte);
+		let silentEndByte = endByte;
+		if (this.#isStreaming && this.#startedAtMs !== undefined) {
+			if (!this.#isStarved) return;
+			// Little silence is enough while samples are awaited, which then follow sooner.
+			const lowByte = Math.ceil((this.#outputBytes + lowBytes) / blockBytes) * blockBytes;
+			silentEndByte = Math.min(endByte, lowByte);
+		}
+		while (this.#writtenBytes < silentEndByte)
+			this.#put(this.#silence.subarray(0, silentEndByte - this.#writtenBytes));
+	}
+
+	#writeTrack(track: Track, endByte: number): void {
+		if (this.#isStarved) {
+			if (!track.isReady || endByte - this.#writtenBytes < fadeBytes) return;
+			this.#isStarved = false;
+			this.#startRun();
+			if (track.taken > 0) this.#putFaded(track, true);
+		}
+		// The last samples before a gap are to fade out.
+		for (;;) {
+			const most = Math.min(endByte - this.#writtenBytes, track.available - (track.isWhole ? 0 : fadeBytes));
+			if (most < 2) break;
+			this.#put(track.take(most));
+		}
+		if (track.isWhole && track.available < 2) {
+			this.#isStreaming = false;
+			this.#endAtByte = this.#writtenBytes;
+		} else if (this.#startedAtMs !== undefined && this.#writtenBytes - this.#outputBytes < lowBytes) {
+			this.#putFaded(track, false);
+			this.#isStarved = true;
+			track.onUnderrun?.();
+		}
+	}
+
+	#put(samples: Uint8Array): void {
+		this.#output.write(samples);
+		this.#writtenBytes += samples.byteLength;
+	}
+
+	#putFaded(track: Track, isRising: boolean): void {
+		const bytes = new Uint8Array(this.#fading.buffer);
+		let filled = 0;
+		while (filled < fadeBytes) {
+			const samples = track.take(fadeBytes - filled);
+			if (samples.byteLength === 0) break;
+			bytes.set(samples, filled);
+			filled += samples.byteLength;
+		}
+		const count = filled / 2;
+		for (let index = 0; index < count; index++) {
+			const gain = (isRising ? index : count - index) / count;
+			this.#fading[index] = (this.#fading[index] ?? 0) * gain;
+		}
+		this.#put(bytes.subarray(0, filled));
+	}
+
+	#planEnd(): void {
+		if (this.#endAtByte === undefined || this.#endTimer || this.#startedAtMs === undefined) return;
+		const passedMs = this.#now() - this.#startedAtMs;
+		this.#endTimer = Timer.set(
+			() => this.#stopAs("idle", "played"),
+			Math.max(0, Math.ceil(this.#endAtByte / bytesPerMs) - passedMs),
+		);
+	}
+
+	/** Bytes that the output has played since its start. */
+	get #outputBytes(): number {
+		return this.#startedAtMs === undefined ? 0 : (this.#now() - this.#startedAtMs) * bytesPerMs;
+	}
+
+	#stopAs(state: PlayerState, end: TrackEnd): void {
+		this.#end(end);
 		this.#fadeOut();
-		this.#chime = undefined;
-		this.#setState("idle");
+		this.#codec.volume = this.volume;
+		this.#setState(state);
 	}
 
-	/** In whole samples of 2 bytes. */
-	#heardBytes(): number {
-		const samples = Math.floor(((this.#now() - this.#startedAtMs) * bytesPerMs) / 2);
-		return this.#startedAtByte + samples * 2;
+	#end(end: TrackEnd): void {
+		const track = this.#track;
+		if (!track) return;
+		const heardBytes = end === "played" ? track.taken : this.heardBytes;
+		this.#track = undefined;
+		this.#trackVolume = undefined;
+		this.#isStreaming = false;
+		this.#endAtByte = undefined;
+		track.onEnd?.(end, heardBytes);
 	}
 
 	#fadeOut(): void {
@@ -213,6 +394,7 @@ export class Audio {
 		Timer.clear(this.#stopTimer);
 		this.#stopTimer = undefined;
 		this.#codec.isMuted = true;
+		this.#startedAtMs = undefined;
 		this.#output.stop();
 	}
 

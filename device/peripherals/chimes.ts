@@ -2,6 +2,7 @@
 
 import Resource from "Resource";
 import type { Chime } from "../protocol/messages.js";
+import type { Track } from "./audio.js";
 
 /** In hertz. */
 export const chimeSampleRate = 16_000;
@@ -9,12 +10,39 @@ export const chimeSampleRate = 16_000;
 /** Moddable's MAUD header (tools/wav2maud.js): 'm', 'a', 1, bits, rate u16, channels, format, samples u32. */
 const headerBytes = 12;
 
-/** Signed 16-bit samples, little-endian, mono. */
-export function loadChime(chime: Chime): Uint8Array {
-	return new Uint8Array(new Resource(`${chime}.maud`), headerBytes);
-}
+export class ChimeTrack implements Track {
+	readonly uri: string;
+	readonly volume = undefined;
+	readonly isWhole = true;
+	readonly isReady = true;
+	readonly #chime: Chime;
+	#samples: Uint8Array | undefined;
+	#taken = 0;
 
-/** For `audio.current_track`. */
-export function chimeUri(chime: Chime): string {
-	return `file:///chimes/${chime}`;
+	constructor(chime: Chime) {
+		this.#chime = chime;
+		this.uri = `file:///chimes/${chime}`;
+	}
+
+	get taken(): number {
+		return this.#taken;
+	}
+
+	/** @throws Error where the resource is missing */
+	get available(): number {
+		this.#samples ??= new Uint8Array(new Resource(`${this.#chime}.maud`), headerBytes);
+		return this.#samples.byteLength - this.#taken;
+	}
+
+	take(byteCount: number): Uint8Array {
+		const start = this.#taken;
+		this.#taken += Math.min(byteCount, this.available);
+		return this.#samples?.subarray(start, this.#taken) ?? new Uint8Array(0);
+	}
+
+	release(): void {}
+
+	rewind(position: number): void {
+		this.#taken = position;
+	}
 }

@@ -62,7 +62,7 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 		volume: Math.floor(settings.number("volume", 0, 100, 50)),
 		audibleVolume: Math.floor(settings.number("audible", 1, 100, 50)),
 		onChanged: () => {
-			settings.remember("volume", audio.volume);
+			settings.remember("volume", audio.lastingVolume);
 			settings.remember("audible", audio.audibleVolume);
 			onChanged();
 		},

@@ -43,6 +43,9 @@ export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connect
 const chime = oneOf(...chimes);
 export type Chime = Infer<typeof chime>;
 
+/** Names a sound in commands, uplinks and `audio.current_track`. */
+const soundId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
+
 const playerState = oneOf("idle", "playing", "paused", "stopped");
 export type PlayerState = Infer<typeof playerState>;
 
@@ -110,6 +113,21 @@ export const commands = Object.freeze({
 	query_state: object({ command: oneOf("query_state") }),
 	set_led: object({ command: oneOf("set_led"), value: ledPreset }),
 	play_audio: object({ command: oneOf("play_audio"), value: chime }),
+	play_sound: object({
+		command: oneOf("play_sound"),
+		value: object({
+			id: soundId,
+			/** Of a WAV: PCM, 16 bit, mono, 16 kHz. http or https; what the device cannot load it reports as `failed`. */
+			url: string(2048),
+			/** While it plays. */
+			volume: optional(percent),
+			/** It waits for start_sound, at most 10 s. */
+			ready: optional(boolean()),
+		}),
+	}),
+	start_sound: object({ command: oneOf("start_sound"), value: object({ id: soundId }) }),
+	/** Without `id`: whatever sound plays. */
+	stop_sound: object({ command: oneOf("stop_sound"), value: optional(object({ id: optional(soundId) })) }),
 	identify: object({ command: oneOf("identify") }),
 	restart: object({ command: oneOf("restart") }),
 	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
@@ -143,7 +161,7 @@ export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
 /** Commands added after the first version. */
-export const features = Object.freeze(["identify", "settings", "crash", "log", "restart"] as const);
+export const features = Object.freeze(["identify", "settings", "crash", "log", "restart", "sound"] as const);
 export type Feature = (typeof features)[number];
 /** Known to every firmware. */
 type FirstCommand =
@@ -164,6 +182,9 @@ export const featureOf: Readonly<
 	clear_crash: "crash",
 	set_log: "log",
 	restart: "restart",
+	play_sound: "sound",
+	start_sound: "sound",
+	stop_sound: "sound",
 });
 export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
@@ -250,6 +271,19 @@ export const uplinks = Object.freeze({
 		/** Why the device returned to its previous settings. */
 		reason: optional(string(512)),
 	}),
+	/** Of a sound that was asked for. Each has exactly one end: played, stopped or failed. */
+	sound_update: object({
+		type: oneOf("sound_update"),
+		deviceId,
+		id: soundId,
+		state: oneOf("ready", "playing", "played", "stopped", "failed"),
+		/** Of `failed` a sentence; of `stopped` who: button, chime, another sound, update, restart, command. */
+		reason: optional(string(512)),
+		/** At the end: how often samples did not come in time. */
+		underruns: optional(uint32),
+		/** At the end: of its samples. */
+		heard_ms: optional(uint32),
+	}),
 	command_error: object({
 		type: oneOf("command_error"),
 		deviceId,
@@ -285,6 +319,7 @@ export type StateReport = UplinkOf<"state_report">;
 export type CompleteReport = Complete<(typeof uplinks)["state_report"]>;
 export type CommandError = UplinkOf<"command_error">;
 export type SettingsResult = UplinkOf<"settings_result">;
+export type SoundUpdate = UplinkOf<"sound_update">;
 export type CrashReport = UplinkOf<"crash_report">;
 export type LogMessage = UplinkOf<"log">;
 

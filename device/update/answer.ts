@@ -1,6 +1,7 @@
 /** Evaluates an HTTP response to a request for firmware. Reasons are sentences for `ota_error`. */
 
-import { readContentLength, readContentRange, readSha256 } from "./http-fields.js";
+import { readContentLength, readContentRange, readSha256 } from "../network/http-fields.js";
+import { describeStatus, isPassing } from "../network/http-status.js";
 
 /** The request, and what earlier responses said. */
 export interface Asked {
@@ -38,11 +39,8 @@ export function judge(status: number, headers: ReadonlyMap<string, string>, aske
 	if (status === 206) return judgePart(headers, asked);
 	if (status === 200) return known?.isInParts ? retry(changed) : judgeWhole(headers, asked);
 	if (status === 416) return offset === 0 ? end("The firmware on the server is empty.") : retry(changed);
-	if (status >= 300 && status < 400)
-		return end(`The server answered ${status}, a redirect; give the firmware's final address.`);
-	const reason = `The server answered ${status}${meaning(status)}.`;
-	const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
-	return isFinal ? end(reason) : retry(reason);
+	const reason = describeStatus(status, "firmware");
+	return isPassing(status) ? retry(reason) : end(reason);
 }
 
 function judgePart(headers: ReadonlyMap<string, string>, { offset, byteLength, known }: Asked): Verdict {
@@ -80,21 +78,6 @@ function judgeWhole(headers: ReadonlyMap<string, string>, { known }: Asked): Ver
 /** Retried: a byte lost in a response's head looks the same. */
 const changed =
 	"The firmware on the server was replaced by another while it was fetched; start the update again.";
-
-function meaning(status: number): string {
-	switch (status) {
-		case 401:
-		case 403:
-			return ": it does not give the firmware to this device";
-		case 404:
-		case 410:
-			return ": there is no firmware at this address";
-		case 429:
-			return ": it has too much to do";
-		default:
-			return status >= 500 ? ": it failed" : "";
-	}
-}
 
 function retry(reason: string): Verdict {
 	return { kind: "retry", reason };

@@ -4,14 +4,14 @@
  */
 
 import Timer from "timer";
-import type { Digest, Host, HttpClient, HttpClientOptions, Part, UpdateSlot } from "../host.js";
+import type { Digest, Host, Part, UpdateSlot } from "../host.js";
+import { type CancellableLookup, openHttp } from "../network/http-connection.js";
+import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
 import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
 import type { Model } from "../protocol/schema.js";
 import { readAuthority } from "./authority.js";
-import type { CancellableLookup } from "./connection.js";
 import { blockBytes, Download } from "./download.js";
-import { parseFirmwareUrl } from "./firmware-url.js";
 import { ImageCheck } from "./image-check.js";
 import { ReadBack } from "./read-back.js";
 import { SignatureCheck, wrongSignature } from "./signature.js";
@@ -49,7 +49,7 @@ export interface UpdaterOptions {
 
 export class Updater {
 	readonly #options: UpdaterOptions;
-	/** Kept after the first update: the heap may have no room for another. */
+	/** While an update runs: the heap may have no room for it beside a sound's buffer. */
 	#buffer: Uint8Array | undefined;
 	#isRunning = false;
 	#download: Download | undefined;
@@ -75,10 +75,11 @@ export class Updater {
 	/** Does nothing while an update runs. */
 	start({ url, cert_pem, signature }: Omit<CommandOf<"start_ota">, "command">): void {
 		if (this.#isRunning) return;
-		const { createLookup, releaseKeys, sha256, now, isOnline, headersFor, onRunning } = this.#options;
+		const { network, createLookup, releaseKeys, sha256, now, isOnline, headersFor, onRunning } =
+			this.#options;
 		this.#isRunning = true;
 		onRunning(true);
-		this.#buffer ??= new Uint8Array(blockBytes);
+		this.#buffer = new Uint8Array(blockBytes);
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
@@ -87,10 +88,10 @@ export class Updater {
 		this.#flashMs = 0;
 		try {
 			this.#signature = SignatureCheck.begin(releaseKeys, signature);
-			const address = parseFirmwareUrl(url);
+			const address = parseHttpUrl(url, "firmware");
 			const certificate = cert_pem === undefined ? this.#options.certificate : readAuthority(cert_pem);
 			this.#download = new Download({
-				connect: (options) => this.#connect(address, options, certificate),
+				connect: (options) => openHttp(network, address, options, certificate),
 				createLookup,
 				sha256,
 				url: address,
@@ -104,11 +105,6 @@ export class Updater {
 		} catch (error) {
 			this.#fail(messageOf(error));
 		}
-	}
-
-	#connect(url: Url, options: HttpClientOptions, certificate: string | undefined): HttpClient {
-		const { http, https } = this.#options.network;
-		return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 	}
 
 	/** Call it when the gateway is connected again. */
@@ -235,6 +231,7 @@ export class Updater {
 			// The slot is not selected, so this does no harm.
 		}
 		this.#slot = undefined;
+		this.#buffer = undefined;
 		this.#isRunning = false;
 		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
 		this.#options.onRunning(false);

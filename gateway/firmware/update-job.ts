@@ -181,6 +181,7 @@ function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 		case "state_report":
 			return evaluate(job, uplink, heard);
 		case "settings_result":
+		case "sound_update":
 		case "crash_report":
 		case "log":
 			return job;

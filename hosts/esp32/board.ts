@@ -22,6 +22,7 @@ export function createBoard(options: BoardOptions): Host {
 		model,
 		chip: "esp32s3",
 		...createServices(WiFiStation),
+		soundBufferBytes: 65_536,
 		peripheral: {
 			button: {
 				play: buttonAt(pins.button.play),

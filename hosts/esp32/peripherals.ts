@@ -106,9 +106,9 @@ export class AudioOutput implements AudioOutputInterface {
 	readonly #amplifier: Digital;
 
 	constructor(options: AmplifiedOutputOptions) {
-		const { amplifierPin, sampleRate, channels, bitsPerSample } = options;
+		const { amplifierPin, sampleRate, channels, bitsPerSample, onWritable } = options;
 		this.#amplifier = new Digital({ pin: amplifierPin, mode: Digital.Output, initialValue: 0 });
-		this.#output = new AudioOut({ sampleRate, channels, bitsPerSample });
+		this.#output = new AudioOut({ sampleRate, channels, bitsPerSample, onWritable: () => onWritable() });
 	}
 
 	start(): void {

@@ -3,7 +3,7 @@
 import { nativeFunctions } from "board/native";
 import { boardModels } from "protocol/models";
 import Timer from "timer";
-import type { AudioOutput, ButtonPart, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
+import type { ButtonPart, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
 
 const pollMs = 50;
 
@@ -58,16 +58,6 @@ export class Ring implements PixelStrip {
 	setPixel(): void {}
 
 	update(): void {}
-
-	close(): void {}
-}
-
-export class SilentOutput implements AudioOutput {
-	start(): void {}
-
-	stop(): void {}
-
-	write(): void {}
 
 	close(): void {}
 }

@@ -204,6 +204,9 @@ const answers: Readonly<Partial<Record<CommandName, readonly UplinkType[]>>> = {
 	query_crash: ["crash_report"],
 	clear_crash: [],
 	set_log: ["log"],
+	play_sound: ["sound_update"],
+	start_sound: ["sound_update"],
+	stop_sound: ["sound_update"],
 };
 
 function answersOf(command: CommandName): readonly UplinkType[] {

@@ -24,6 +24,23 @@ export const commandDocuments: {
 		description: "Plays a chime from flash.",
 		example: { command: "play_audio", value: "startup" },
 	},
+	play_sound: {
+		description:
+			"Loads a sound and plays it from the first second on: a WAV of PCM, 16 bit, mono, 16 kHz, by http or https, without redirect, of a known length. It replaces what plays. volume holds for this sound alone. With ready the device waits for start_sound, at most 10 s. sound_update says how it goes. The device's token is sent to its own gateway alone.",
+		example: {
+			command: "play_sound",
+			value: { id: "dinner-1", url: "http://192.168.1.10:8080/sounds/dinner.wav", volume: 60, ready: true },
+		},
+	},
+	start_sound: {
+		description: "Begins a sound that was sent with ready, at once or as soon as it is loaded.",
+		example: { command: "start_sound", value: { id: "dinner-1" } },
+	},
+	stop_sound: {
+		description:
+			"Stops the sound with this id, or without one whatever sound plays or loads; else it does nothing.",
+		example: { command: "stop_sound", value: { id: "dinner-1" } },
+	},
 	identify: {
 		description:
 			"Makes the device easy to find: its LED ring flashes white for 3 s, and it plays the startup chime.",
@@ -83,6 +100,8 @@ export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {
 	ota_error: "An update has failed; the previous firmware continues to run.",
 	settings_result:
 		"How a trial of new settings ended, on the connection that then stands: kept, or returned to the previous ones for a reason.",
+	sound_update:
+		"How a sound of play_sound goes: ready (where that was asked for), playing, and one end: played (the last sample has left the output), stopped (reason: button, chime, another sound, update, restart or command) or failed (reason: a sentence), with underruns and heard_ms.",
 	command_error: "A command was refused; the state is unchanged.",
 	crash_report:
 		"Answers query_crash: the last end of the firmware that it did not ask for, if it was not cleared. Secret settings are masked.",

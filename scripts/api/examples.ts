@@ -20,6 +20,14 @@ export const uplinkExamples = {
 		outcome: "returned",
 		reason: "the gateway refused the token (401)",
 	},
+	sound_update: {
+		type: "sound_update",
+		deviceId,
+		id: "dinner-1",
+		state: "played",
+		underruns: 0,
+		heard_ms: 4_200,
+	},
 	command_error: {
 		type: "command_error",
 		deviceId,

@@ -23,6 +23,7 @@ export class BoardStream {
 			onTouch: sendInputs,
 			onAccessPoint: sendInputs,
 			onGain: (gain) => this.send("gain", gain),
+			onQueued: (samples) => this.send("more", Buffer.from(samples).toString("base64")),
 			onSound: (sound) =>
 				this.send(
 					"sound",

@@ -8,13 +8,15 @@ export interface DemoDevices {
 	readonly devices: readonly string[];
 }
 
-/** Server-sent events of a board, each with its data; all but `sound` are sent at the start of a stream, too. */
+/** Server-sent events of a board, each with its data; all but `sound` and `more` are sent at the start of a stream, too. */
 export interface BoardEvents {
 	readonly inputs: BoardInputs;
 	/** Of the codec, as a factor: 1 is 0 dB, 0 is silence. */
 	readonly gain: number;
 	/** What the speaker's output starts to play; null: it stops. */
 	readonly sound: BoardSound | null;
+	/** What follows, as `samples` of BoardSound, half a second before it is played. */
+	readonly more: string;
 	/** The version that the next release would have. */
 	readonly next: string;
 }

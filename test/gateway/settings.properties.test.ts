@@ -5,7 +5,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseFirmwareUrl } from "../../device/update/firmware-url.js";
+import { parseHttpUrl } from "../../device/network/http-url.js";
 import {
 	baseUrlOf,
 	isSameOrigin,
@@ -163,7 +163,7 @@ test("with any headers a request has an address, a base URL for devices, and an 
 			assert.equal(`${base.username}${base.password}${base.search}${base.hash}`, "");
 			// A device can have come neither by a literal IPv6 address, nor by an underscore, nor to port 0.
 			if (/^[a-z0-9.-]+$/.test(base.hostname) && base.port !== "0")
-				assert.equal(parseFirmwareUrl(base.href).host, base.hostname);
+				assert.equal(parseHttpUrl(base.href, "firmware").host, base.hostname);
 			if (given.origin !== undefined && !URL.canParse(given.origin))
 				assert.equal(isSameOrigin(request, published), false);
 			isSameOrigin(request, published);

@@ -1,7 +1,8 @@
 /** The global `device` of a DEV-1 in QEMU. The SDK wants it at this path, as `embedded:provider/builtin`. */
 
 import { createServices } from "board/services";
-import { buttonAt, Ring, SilentCodec, SilentOutput } from "qemu/peripherals";
+import { SilentOutput } from "moddable/silent-output";
+import { buttonAt, Ring, SilentCodec } from "qemu/peripherals";
 import { WiredNetwork } from "qemu/wired-network";
 import type { Host } from "../../../device/host.js";
 
@@ -9,6 +10,7 @@ const device: Host = {
 	model: "DEV-1",
 	chip: "esp32",
 	...createServices(WiredNetwork),
+	soundBufferBytes: 40_960,
 	peripheral: {
 		button: { play: buttonAt(0), mute: buttonAt(1), volumeUp: buttonAt(2), volumeDown: buttonAt(3) },
 		ledRing: Ring,

@@ -1,11 +1,11 @@
-/** A silent audio output with the queue of an ESP32. The panel shows what would be played. */
+/** Audio output and codec: the computer's sound card plays, and the panel shows which chime it is. */
 
 import Resource from "Resource";
+import { SilentOutput } from "moddable/silent-output";
 import type { Panel } from "simulator/panel";
-import type { AudioOutput, Codec } from "../../../device/host.js";
+import type { Speaker } from "simulator/speaker";
+import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 
-/** modules/io/audioout/esp32: five blocks fit before `start`. */
-const queueBytes = 5 * 4092;
 /** Signed 16-bit mono at 16 kHz. */
 const bytesPerMs = 32;
 /** Of Moddable's MAUD resources. */
@@ -14,36 +14,41 @@ const sounds = Object.freeze(["startup", "wifi_connecting", "wifi_connected"]);
 
 export interface AudioOptions {
 	readonly panel: Panel;
+	/** What the output and the codec have in common. */
+	readonly speaker: Speaker;
 }
 
-export class AudioOut implements AudioOutput {
+export class AudioOut extends SilentOutput {
 	readonly #panel: Panel;
-	#queuedBytes = 0;
+	readonly #speaker: Speaker;
+	#isStarted = false;
 	#sound: { name: string; fromMs: number; lengthMs: number } | undefined;
 
-	constructor(options: AudioOptions) {
+	constructor(options: AudioOptions & AudioOutputOptions) {
+		super(options);
 		this.#panel = options.panel;
+		this.#speaker = options.speaker;
 	}
 
-	start(): void {
-		this.#queuedBytes = 0;
+	override start(): void {
+		super.start();
+		this.#isStarted = true;
+		this.#speaker.start();
 		if (this.#sound) this.#panel.post({ sound: this.#sound });
 	}
 
-	stop(): void {
-		this.#queuedBytes = 0;
+	override stop(): void {
+		super.stop();
+		if (this.#isStarted) this.#speaker.stop();
+		this.#isStarted = false;
 		this.#sound = undefined;
 		this.#panel.post({ sound: null });
 	}
 
-	write(samples: Uint8Array): void {
-		if (this.#queuedBytes + samples.byteLength > queueBytes) throw new Error("would block");
-		this.#queuedBytes += samples.byteLength;
-		this.#sound ??= recognised(samples);
-	}
-
-	close(): void {
-		this.stop();
+	override write(samples: Uint8Array): void {
+		super.write(samples);
+		this.#speaker.play(samples);
+		if (!this.#isStarted) this.#sound ??= recognised(samples);
 	}
 }
 
@@ -72,11 +77,13 @@ function endsAlike(a: Uint8Array, b: Uint8Array): boolean {
 
 export class AudioCodec implements Codec {
 	readonly #panel: Panel;
+	readonly #speaker: Speaker;
 	#volume = 0;
 	#isMuted = true;
 
 	constructor(options: AudioOptions) {
 		this.#panel = options.panel;
+		this.#speaker = options.speaker;
 	}
 
 	get isReady(): boolean {
@@ -106,6 +113,8 @@ export class AudioCodec implements Codec {
 	close(): void {}
 
 	#show(): void {
+		// As the ES8311's: 0.5 dB a step.
+		this.#speaker.gain = this.#isMuted || this.#volume === 0 ? 0 : 10 ** ((this.#volume - 100) / 40);
 		this.#panel.post({ codec: { volume: this.#volume, isMuted: this.#isMuted } });
 	}
 }

@@ -10,10 +10,11 @@ import { createNetwork } from "simulator/network";
 import { HapticMotor, Ring } from "simulator/outputs";
 import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
+import { Speaker } from "simulator/speaker";
 import { SimulatedSystem } from "simulator/system";
 import { AlwaysConfirmed, FileSlot } from "simulator/update";
 import type { TraceLines } from "virtual/trace-lines";
-import type { ButtonName, ButtonPart, Host } from "../../../device/host.js";
+import type { AudioOutputOptions, ButtonName, ButtonPart, Host } from "../../../device/host.js";
 
 export interface HostOptions {
 	readonly model: Model;
@@ -26,6 +27,7 @@ export interface HostOptions {
 }
 
 export function createHost({ model, panel, boot, log, lines }: HostOptions): Host {
+	const speaker = new Speaker();
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {
 			constructor(options: { onReadable: () => void }) {
@@ -60,6 +62,7 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 			}
 		},
 		digest: { sha256: Sha256 },
+		soundBufferBytes: 65_536,
 		storage: {
 			settings: class extends SettingsStore {
 				constructor() {
@@ -80,13 +83,13 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 				}
 			},
 			audioOutput: class extends AudioOut {
-				constructor() {
-					super({ panel });
+				constructor(options: AudioOutputOptions) {
+					super({ ...options, panel, speaker });
 				}
 			},
 			codec: class extends AudioCodec {
 				constructor() {
-					super({ panel });
+					super({ panel, speaker });
 				}
 			},
 			...(hasPart(model, "haptics") && {

@@ -50,6 +50,7 @@ function createHost(model: Model): Host {
 		trace: TraceMemory,
 		digest: { sha256: Sha256 },
 		storage: { settings: KeyValueStore },
+		soundBufferBytes: 40_960,
 		peripheral: {
 			button: {
 				play: PlayButton,

@@ -1,6 +1,8 @@
 /** The simulated peripherals: each has the interface of Moddable's driver and exchanges its values with Node. */
 
 import { type BusOptions, ES8311, type RegisterBus } from "board/es8311";
+import Timer from "timer";
+import { uptime } from "virtual/natives";
 import type {
 	AnalogInput,
 	AudioOutput as AudioOutputInterface,
@@ -154,45 +156,78 @@ export class HapticMotor implements PulseWidth {
 	}
 }
 
-const audioQueueBytes = 5 * 4092;
+const blockBytes = 4092;
+const blocks = 6;
+/** Of signed 16-bit samples, mono. */
+const bytesPerSample = 2;
 
 /**
- * Moddable's `embedded:io/audio/out` as it behaves on ESP32: five blocks fit before `start`, which forgets what was counted;
- * only whole blocks are played; `stop` drops what is queued.
+ * Moddable's `embedded:io/audio/out` as it behaves on ESP32: of six blocks five fit before `start`; it plays a block after the
+ * other in the time that they take, silence where there is none, and reports each; `stop` drops what is queued.
  */
 export class AudioOutput implements AudioOutputInterface {
 	readonly #channel: Channel;
-	#writableBytes = audioQueueBytes;
-	#isStarted = false;
+	readonly #onWritable: () => void;
+	readonly #blockMs: number;
+	#writtenBytes = 0;
+	#startedAtMs: number | undefined;
+	#playedBlocks = 0;
+	#timer: Timer | undefined;
 
 	constructor(options: AudioOutputOptions) {
-		const { sampleRate, channels, bitsPerSample } = options;
+		const { sampleRate, channels, bitsPerSample, onWritable } = options;
 		this.#channel = new Channel("audio", { sampleRate, channels, bitsPerSample }, () => {});
+		this.#onWritable = onWritable;
+		this.#blockMs = (blockBytes * 1000) / (sampleRate * bytesPerSample);
 	}
 
 	write(samples: Uint8Array): void {
-		if (samples.byteLength > this.#writableBytes) throw new Error("insufficient space");
+		const fitting = this.#startedAtMs === undefined ? blocks - 1 : this.#playedBlocks + blocks;
+		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
 		if (samples.byteLength & 1) throw new Error("full samples only");
-		this.#writableBytes -= samples.byteLength;
+		this.#writtenBytes += samples.byteLength;
 		this.#channel.post("write", undefined, samples);
 	}
 
 	start(): void {
-		if (this.#isStarted) return;
-		this.#isStarted = true;
-		this.#writableBytes = audioQueueBytes;
+		if (this.#startedAtMs !== undefined) return;
+		this.#startedAtMs = uptime();
 		this.#channel.post("start");
+		this.#awaitBlock();
 	}
 
 	stop(): void {
-		if (!this.#isStarted) return;
-		this.#isStarted = false;
-		this.#writableBytes = audioQueueBytes;
-		this.#channel.post("stop");
+		if (this.#startedAtMs !== undefined) {
+			const passedMs = uptime() - this.#startedAtMs - this.#playedBlocks * this.#blockMs;
+			const playedBytes =
+				Math.floor((passedMs / this.#blockMs) * (blockBytes / bytesPerSample)) * bytesPerSample;
+			this.#channel.post("played", Math.max(0, Math.min(blockBytes, playedBytes)));
+			this.#channel.post("stop");
+		}
+		Timer.clear(this.#timer);
+		this.#timer = undefined;
+		this.#startedAtMs = undefined;
+		this.#writtenBytes = 0;
+		this.#playedBlocks = 0;
 	}
 
 	close(): void {
+		this.stop();
 		this.#channel.close();
+	}
+
+	#awaitBlock(): void {
+		if (this.#startedAtMs === undefined) return;
+		const dueMs = this.#startedAtMs + (this.#playedBlocks + 1) * this.#blockMs;
+		this.#timer = Timer.set(() => this.#onBlock(), Math.max(0, Math.ceil(dueMs - uptime())));
+	}
+
+	#onBlock(): void {
+		this.#playedBlocks += 1;
+		this.#writtenBytes = Math.max(this.#writtenBytes, this.#playedBlocks * blockBytes);
+		this.#channel.post("played", blockBytes);
+		this.#awaitBlock();
+		this.#onWritable();
 	}
 }
 

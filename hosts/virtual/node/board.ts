@@ -11,7 +11,7 @@ export interface AccessPoint {
 	readonly password?: string;
 }
 
-/** What the speaker's output was given before it started. */
+/** What the speaker's output was given before it started: a chime is whole. */
 export interface Sound {
 	/** Signed, 16 bits, little-endian, mono. */
 	readonly samples: Uint8Array;
@@ -26,6 +26,10 @@ export interface BoardListener {
 	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
 	/** The output started; undefined: it stopped. */
 	onSound?(sound: Sound | undefined): void;
+	/** The output that runs was given more; as in Sound. */
+	onQueued?(samples: Uint8Array): void;
+	/** Samples have left the output, at most a block of 128 ms at a time; as in Sound. */
+	onPlayed?(samples: Uint8Array): void;
 	/** See `gain`. */
 	onGain?(gain: number): void;
 }
@@ -50,6 +54,7 @@ export class Board {
 	hapticDuty = 0;
 	/** The codec's registers, and whether it acknowledges. */
 	readonly codec = { registers: es8311Registers(), isAnswering: true };
+	/** What the output was given before it started, each time. */
 	readonly sound: Uint8Array[] = [];
 	/** For DHCP. */
 	hostname = "";
@@ -72,6 +77,16 @@ export class Board {
 	play(sound: Sound | undefined): void {
 		this.#isSounding = sound !== undefined;
 		for (const listener of this.#listeners) listener.onSound?.(sound);
+	}
+
+	/** The output that runs was given more. */
+	queue(samples: Uint8Array): void {
+		for (const listener of this.#listeners) listener.onQueued?.(samples);
+	}
+
+	/** Samples have left the output. */
+	played(samples: Uint8Array): void {
+		for (const listener of this.#listeners) listener.onPlayed?.(samples);
 	}
 
 	writeCodec(address: number, value: number): void {

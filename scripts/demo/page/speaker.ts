@@ -13,7 +13,10 @@ export interface Heard {
 export class Speaker {
 	#context: AudioContext | undefined;
 	#volume: GainNode | undefined;
-	#source: AudioBufferSourceNode | undefined;
+	readonly #sources = new Set<AudioBufferSourceNode>();
+	#sampleRate = 0;
+	/** When what is queued ends, by the context's clock; undefined: nothing plays. */
+	#endsAt: number | undefined;
 	#gain = 0;
 
 	get isOn(): boolean {
@@ -33,7 +36,8 @@ export class Speaker {
 		void this.#context?.close();
 		this.#context = undefined;
 		this.#volume = undefined;
-		this.#source = undefined;
+		this.#sources.clear();
+		this.#endsAt = undefined;
 	}
 
 	/** A factor: 1 is as loud as the samples, 0 is silence. */
@@ -44,17 +48,30 @@ export class Speaker {
 
 	play({ samples, sampleRate }: Heard): void {
 		this.stop();
-		if (!this.#context || !this.#volume) return;
-		const buffer = new AudioBuffer({ length: samples.length, sampleRate });
+		if (!this.#context) return;
+		this.#sampleRate = sampleRate;
+		this.#endsAt = this.#context.currentTime;
+		this.append(samples);
+	}
+
+	/** Follows what plays; does nothing where nothing does. */
+	append(samples: Float32Array<ArrayBuffer>): void {
+		if (!this.#context || !this.#volume || this.#endsAt === undefined || samples.length === 0) return;
+		const buffer = new AudioBuffer({ length: samples.length, sampleRate: this.#sampleRate });
 		buffer.copyToChannel(samples, 0);
-		this.#source = new AudioBufferSourceNode(this.#context, { buffer });
-		this.#source.connect(this.#volume);
-		this.#source.start();
+		const source = new AudioBufferSourceNode(this.#context, { buffer });
+		source.connect(this.#volume);
+		source.addEventListener("ended", () => this.#sources.delete(source));
+		this.#sources.add(source);
+		const startsAt = Math.max(this.#endsAt, this.#context.currentTime);
+		source.start(startsAt);
+		this.#endsAt = startsAt + buffer.duration;
 	}
 
 	stop(): void {
-		this.#source?.stop();
-		this.#source = undefined;
+		for (const source of this.#sources) source.stop();
+		this.#sources.clear();
+		this.#endsAt = undefined;
 	}
 }
 

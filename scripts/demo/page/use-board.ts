@@ -43,6 +43,13 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 				else speaker.stop();
 				add({ sound });
 			});
+			on("more", (more) => {
+				const samples = decodeSamples(more);
+				speaker.append(samples);
+				// Silence follows a chime, which is shown from its first samples.
+				if (samples.some((sample) => sample !== 0))
+					setBoard(({ sound, ...known }) => ({ ...known, sound: sound ? { ...sound, samples } : null }));
+			});
 			stream.addEventListener("error", () => {
 				speaker.stop();
 				setBoard({});

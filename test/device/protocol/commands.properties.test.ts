@@ -11,7 +11,14 @@ import {
 	longestCommandBytes,
 } from "../../../device/protocol/messages.js";
 import { hasPart } from "../../../device/protocol/models.js";
-import { isRecord, keysOf, type Model, matches, models } from "../../../device/protocol/schema.js";
+import {
+	isRecord,
+	keysOf,
+	type Model,
+	matches,
+	models,
+	type Schema,
+} from "../../../device/protocol/schema.js";
 import { parseJson } from "../../../gateway/json.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
 import { monitorCommands } from "../../../gateway/sockets/monitor-commands.js";
@@ -51,6 +58,21 @@ function isSpecified(value: unknown, of: Model): boolean {
 			return isText(value.id, 32) && /^[0-9a-f]+$/.test(value.id);
 		case "set_log":
 			return isOneOf(value.level, "off", "info") && isInteger(value.seconds, 0, 600);
+		case "play_sound":
+			return (
+				isRecord(value.value) &&
+				isSoundId(value.value.id) &&
+				isText(value.value.url, 2048) &&
+				(value.value.volume === undefined || isInteger(value.value.volume, 0, 100)) &&
+				(value.value.ready === undefined || typeof value.value.ready === "boolean")
+			);
+		case "start_sound":
+			return isRecord(value.value) && isSoundId(value.value.id);
+		case "stop_sound":
+			return (
+				value.value === undefined ||
+				(isRecord(value.value) && (value.value.id === undefined || isSoundId(value.value.id)))
+			);
 		case "set_led":
 			return isOneOf(value.value, "rainbow", "connecting", "failed", "idle", "updating");
 		case "play_audio":
@@ -73,6 +95,10 @@ function isSpecified(value: unknown, of: Model): boolean {
 			// A later command: judged by its schema alone.
 			return keysOf(commands).some((name) => name === value.command && matches(commands[name], value, of));
 	}
+}
+
+function isSoundId(value: unknown): boolean {
+	return isText(value, 64) && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value);
 }
 
 function is64Bytes(value: unknown): boolean {
@@ -109,8 +135,14 @@ function isChange(value: unknown): boolean {
 /** A command's fields that its schema has: all others are ignored. */
 function known(value: unknown): unknown {
 	const name = isRecord(value) ? keysOf(commands).find((each) => each === value.command) : undefined;
-	if (!isRecord(value) || !name) return value;
-	return Object.fromEntries(Object.keys(commands[name].fields).map((field) => [field, value[field]]));
+	return name ? fieldsIn(commands[name], value) : value;
+}
+
+function fieldsIn(schema: Schema, value: unknown): unknown {
+	if (schema.type !== "object" || !isRecord(value)) return value;
+	return Object.fromEntries(
+		Object.entries(schema.fields).map(([name, field]) => [name, fieldsIn(field, value[name])]),
+	);
 }
 
 /** -0 is 0 to a device, and a lone surrogate is escaped as in JSON. */

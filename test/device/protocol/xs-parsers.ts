@@ -37,7 +37,7 @@ const modules = [
 	"device/protocol/models",
 	"device/protocol/schema",
 	"device/update/authority",
-	"device/update/firmware-url",
+	"device/network/http-url",
 ];
 
 /** XS keeps each name that it has met in JSON. A board meets a handful, these tests several in each text. */
@@ -101,7 +101,7 @@ export async function startXsParsers(t: TestContext) {
 		},
 
 		/** @param parser as the program names it */
-		async read(parser: "gateway-url" | "firmware-url" | "authority", text: string): Promise<Outcome> {
+		async read(parser: "gateway-url" | "http-url" | "authority", text: string): Promise<Outcome> {
 			const outcome = await ask(parser, text);
 			return typeof outcome === "object" && outcome !== null ? outcome : {};
 		},

@@ -6,15 +6,15 @@ import fc from "fast-check";
 import { Backoff } from "../../../device/network/backoff.js";
 import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
-import { judge } from "../../../device/update/answer.js";
-import { readAuthority } from "../../../device/update/authority.js";
-import { parseFirmwareUrl } from "../../../device/update/firmware-url.js";
 import {
 	isBase64Of,
 	readContentLength,
 	readContentRange,
 	readSha256,
-} from "../../../device/update/http-fields.js";
+} from "../../../device/network/http-fields.js";
+import { parseHttpUrl } from "../../../device/network/http-url.js";
+import { judge } from "../../../device/update/answer.js";
+import { readAuthority } from "../../../device/update/authority.js";
 import { damaged, nearText, oddText } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 import { startXsParsers } from "../protocol/xs-parsers.js";
@@ -35,7 +35,12 @@ test("an address is parsed into the parts that it was built from", () => {
 			const { isSecure, host } = given;
 			const port = given.port ?? (isSecure ? 443 : 80);
 			const slash = given.path || "/";
-			assert.deepEqual(parseFirmwareUrl(textOf("http", given)), { isSecure, host, port, path: slash });
+			assert.deepEqual(parseHttpUrl(textOf("http", given), "firmware"), {
+				isSecure,
+				host,
+				port,
+				path: slash,
+			});
 			const path = slash === "/" ? "/device" : slash;
 			assert.deepEqual(parseGatewayUrl(textOf("ws", given)), { isSecure, host, port, path });
 		}),
@@ -71,7 +76,11 @@ test("any other address is refused with a sentence, or has a host, a port and no
 			fc.pre(isWellFormed(url));
 			for (const [parser, parse, refusal] of [
 				["gateway-url", parseGatewayUrl, /^Error: gateway('s port)? must be /],
-				["firmware-url", parseFirmwareUrl, /^Error: The firmware's address must be http:/],
+				[
+					"http-url",
+					(url: string) => parseHttpUrl(url, "firmware"),
+					/^Error: The firmware's address must be http:/,
+				],
 			] as const) {
 				const outcome = outcomeOf(() => parse(url));
 				assert.deepEqual(await xs.read(parser, url), outcome);

@@ -65,6 +65,7 @@ export class MemoryServer {
 	/** Where the heads of answers lay in what was sent: first byte, and the one after the last. */
 	readonly heads: (readonly [number, number])[] = [];
 	readonly #options: ServerOptions;
+	readonly #open = new Set<MemorySocket>();
 	#faults: Fault[];
 
 	constructor(options: ServerOptions) {
@@ -88,6 +89,21 @@ export class MemoryServer {
 	/** Faults that have not happened. */
 	get faultsLeft(): number {
 		return this.#faults.length;
+	}
+
+	/** Connections that neither side has ended. */
+	get open(): number {
+		return this.#open.size;
+	}
+
+	/** Cuts them. */
+	cut(): void {
+		for (const socket of this.#open) socket.cut();
+	}
+
+	note(socket: MemorySocket, isOpen: boolean): void {
+		if (isOpen) this.#open.add(socket);
+		else this.#open.delete(socket);
 	}
 
 	/** How this server is reached: a socket class for HttpClient. */
@@ -119,13 +135,13 @@ export class MemoryServer {
 		const { hasRanges = true, hasDigests = true, hasETags = true, isWeak = false } = this.#options;
 		const { file } = this;
 		const etag = `${isWeak ? "W/" : ""}"${sha256(file).toString("hex")}"`;
-		const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("range") ?? "");
+		const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "");
 		const ifRange = request.headers.get("if-range");
 		const isPart = hasRanges && range && (ifRange === undefined || (ifRange === etag && !isWeak));
 		if (isPart && Number(range[1]) >= file.length)
 			return { head: head(416, { "Content-Length": "0", "Content-Range": `bytes */${file.length}` }) };
 		const first = isPart ? Number(range[1]) : 0;
-		const body = isPart ? file.subarray(first, Number(range[2]) + 1) : file;
+		const body = isPart ? file.subarray(first, range[2] ? Number(range[2]) + 1 : undefined) : file;
 		const fields = {
 			"Content-Type": "application/octet-stream",
 			"Content-Length": String(body.length),
@@ -167,7 +183,9 @@ class MemorySocket implements HttpSocket {
 		this.#server = server;
 		Timer.set(() => {
 			if (server.isDown) return this.#fail();
+			if (this.#isOver) return;
 			server.connections += 1;
+			server.note(this, true);
 			this.#guard(() => options.onWritable(65_535));
 		});
 	}
@@ -200,7 +218,12 @@ class MemorySocket implements HttpSocket {
 
 	close(): void {
 		this.#isOver = true;
+		this.#server.note(this, false);
 		Timer.clear(this.#timer);
+	}
+
+	cut(): void {
+		this.#end("cut");
 	}
 
 	#send(step: () => void): void {
@@ -267,6 +290,7 @@ class MemorySocket implements HttpSocket {
 	#fail(): void {
 		if (this.#isOver) return;
 		this.#isOver = true;
+		this.#server.note(this, false);
 		this.#options.onError();
 	}
 }

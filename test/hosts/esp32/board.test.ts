@@ -119,7 +119,7 @@ describe("a board's parts", () => {
 });
 
 describe("the amplifier", () => {
-	const options = { sampleRate: 16_000, channels: 1, bitsPerSample: 16 } as const;
+	const options = { sampleRate: 16_000, channels: 1, bitsPerSample: 16, onWritable: () => {} } as const;
 
 	test("is off at first", async () => {
 		const { bench, device } = await proto1();

@@ -57,7 +57,12 @@ describe("the device in QEMU", () => {
 		assert.equal(ring.length, 12);
 		ring.setPixel(0, ring.makeRGB(255, 0, 0));
 		ring.update();
-		const output = new audioOutput({ sampleRate: 16_000, channels: 1, bitsPerSample: 16 });
+		const output = new audioOutput({
+			sampleRate: 16_000,
+			channels: 1,
+			bitsPerSample: 16,
+			onWritable: () => {},
+		});
 		output.write(new Uint8Array(20_460));
 		output.start();
 		output.stop();

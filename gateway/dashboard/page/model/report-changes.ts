@@ -10,6 +10,7 @@ export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	ota_complete: "Update complete",
 	ota_error: "Update failed",
 	settings_result: "Settings",
+	sound_update: "Sound",
 	command_error: "Refused",
 	crash_report: "Crash report",
 	log: "Live log",
@@ -38,7 +39,7 @@ const fields: Readonly<Record<string, Field>> = {
 	"network.ip_address": { name: "address" },
 	"peripherals.audio.volume": { name: "volume" },
 	"peripherals.audio.player_state": { name: "player" },
-	"peripherals.audio.current_track": { name: "chime" },
+	"peripherals.audio.current_track": { name: "track" },
 	"peripherals.led_ring.state_name": { name: "ring" },
 	"peripherals.led_ring.state_id": { name: "ring's state" },
 	"peripherals.led_ring.brightness_coef": { name: "brightness", text: percent },
@@ -73,6 +74,8 @@ export function uplinkText(uplink: Uplink, before: StateReport | null, changed: 
 			return uplink.reason;
 		case "settings_result":
 			return uplink.outcome === "kept" ? "kept" : `returned to the previous ones: ${uplink.reason ?? "?"}`;
+		case "sound_update":
+			return `${uplink.id}: ${uplink.state}${uplink.reason ? `, ${uplink.reason}` : ""}`;
 		case "command_error":
 			return `${uplink.command}: ${uplink.message}`;
 		case "crash_report":

@@ -61,32 +61,55 @@ export class HapticMotor extends BoardPart implements ChannelHandler {
 	}
 }
 
-/** The firmware writes a chime whole before it starts the output (device/peripherals/audio.ts). */
+/** What the firmware writes is played as its host says that its time has passed; what was not written is silent. */
 export class AudioOutput extends BoardPart implements ChannelHandler {
 	readonly #sampleRate: number;
 	#queued: Uint8Array[] = [];
+	#isStarted = false;
 
 	constructor(options: PeripheralOptions) {
 		super(options);
 		this.#sampleRate = numberOf(options.channel.options, "sampleRate");
 	}
 
-	onPost(request: string, _detail: unknown, samples: Buffer): void {
-		if (request === "write") {
-			const written = Uint8Array.from(samples);
-			this.board.sound.push(written);
-			this.#queued.push(written);
-			return;
+	onPost(request: string, detail: unknown, samples: Buffer): void {
+		switch (request) {
+			case "write": {
+				const written = Uint8Array.from(samples);
+				if (this.#isStarted) this.board.queue(written);
+				else this.board.sound.push(written);
+				this.#queued.push(written);
+				return;
+			}
+			case "start":
+				this.#isStarted = true;
+				this.board.play({ samples: Buffer.concat(this.#queued), sampleRate: this.#sampleRate });
+				return;
+			case "played":
+				this.board.played(this.#take(Number(detail)));
+				return;
+			case "stop":
+				this.#stop();
 		}
-		const isStart = request === "start";
-		this.board.play(
-			isStart ? { samples: Buffer.concat(this.#queued), sampleRate: this.#sampleRate } : undefined,
-		);
-		this.#queued = [];
 	}
 
 	onClose(): void {
+		this.#stop();
+	}
+
+	#stop(): void {
+		this.#isStarted = false;
+		this.#queued = [];
 		this.board.play(undefined);
+	}
+
+	/** @returns so many bytes of what is queued, then of silence */
+	#take(byteCount: number): Uint8Array {
+		const taken = Buffer.alloc(byteCount);
+		const queued = Buffer.concat(this.#queued);
+		queued.copy(taken);
+		this.#queued = [queued.subarray(byteCount)];
+		return taken;
 	}
 }
 

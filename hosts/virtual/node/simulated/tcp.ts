@@ -16,12 +16,20 @@ import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
 const windowBytes = 65_535;
 /** Four segments: what a busy board's driver delivers at a time. */
 const pieceBytes = 5_760;
+/** Unread bytes in the device's heap; the rest of the window is here, as it is in lwIP's memory on a board. */
+const deviceBytes = 2 * pieceBytes;
 
 export class TcpSocket implements ChannelHandler {
 	readonly #channel: Channel;
 	/** Undefined where the given certificate is not one. */
 	readonly #socket: Socket | undefined;
+	/** Received, and not sent to the device yet. */
+	#received: Buffer[] = [];
+	#receivedBytes = 0;
+	/** Sent to the device, and not read there. */
 	#unreadBytes = 0;
+	/** The peer has closed the connection; the device is told after what was received. */
+	#hasEnded = false;
 	#isOver = false;
 
 	constructor({ channel }: PeripheralOptions) {
@@ -35,7 +43,7 @@ export class TcpSocket implements ChannelHandler {
 			return;
 		}
 		this.#unreadBytes -= Number(detail);
-		if (this.#unreadBytes <= windowBytes) this.#socket?.resume();
+		this.#deliver();
 	}
 
 	onClose(): void {
@@ -62,16 +70,32 @@ export class TcpSocket implements ChannelHandler {
 		socket.on("secureConnect", () => this.#channel.send("open"));
 		socket.on("data", (bytes: Buffer) => {
 			for (let at = 0; at < bytes.length; at += pieceBytes)
-				this.#channel.send("data", undefined, bytes.subarray(at, at + pieceBytes));
-			this.#unreadBytes += bytes.length;
-			if (this.#unreadBytes > windowBytes) socket.pause();
+				this.#received.push(bytes.subarray(at, at + pieceBytes));
+			this.#receivedBytes += bytes.length;
+			this.#deliver();
 		});
 		socket.on("error", (error) => {
 			const reason = whyUntrusted(error);
 			if (reason !== undefined && !this.#isOver) this.#channel.send("untrusted", reason);
 			this.#fail();
 		});
-		socket.on("close", () => this.#fail());
+		socket.on("close", () => {
+			this.#hasEnded = true;
+			this.#deliver();
+		});
+	}
+
+	#deliver(): void {
+		while (this.#unreadBytes < deviceBytes) {
+			const piece = this.#received.shift();
+			if (!piece) break;
+			this.#receivedBytes -= piece.length;
+			this.#unreadBytes += piece.length;
+			this.#channel.send("data", undefined, piece);
+		}
+		if (this.#unreadBytes + this.#receivedBytes > windowBytes) this.#socket?.pause();
+		else this.#socket?.resume();
+		if (this.#hasEnded && this.#received.length === 0) this.#fail();
 	}
 
 	#fail(): void {

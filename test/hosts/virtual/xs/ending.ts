@@ -28,7 +28,7 @@ const ways: Readonly<Record<string, () => unknown>> = {
 		const kept: string[] = [];
 		for (;;) kept.push("x".repeat(1000 + kept.length));
 	},
-	"one large chunk": () => new ArrayBuffer(100_000),
+	"one large chunk": () => new ArrayBuffer(150_000),
 	slots: () => {
 		let kept: object | undefined;
 		for (;;) kept = { kept };

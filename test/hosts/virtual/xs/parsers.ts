@@ -8,9 +8,9 @@ import { Commands } from "../../../../device/commands.js";
 import type { WebSocketClientOptions } from "../../../../device/host.js";
 import { GatewaySocket } from "../../../../device/network/gateway-socket.js";
 import { parseGatewayUrl } from "../../../../device/network/gateway-url.js";
+import { parseHttpUrl } from "../../../../device/network/http-url.js";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import { readAuthority } from "../../../../device/update/authority.js";
-import { parseFirmwareUrl } from "../../../../device/update/firmware-url.js";
 
 /** A connection that is open, whose gateway is the test. */
 class Wire {
@@ -93,7 +93,7 @@ function outcome(read: () => unknown): unknown {
 
 const readers: Readonly<Record<string, (text: string) => unknown>> = Object.freeze({
 	"gateway-url": parseGatewayUrl,
-	"firmware-url": parseFirmwareUrl,
+	"http-url": (url: string) => parseHttpUrl(url, "firmware"),
 	authority: readAuthority,
 });
 

@@ -1,11 +1,29 @@
 /** In the place of peripherals/chimes: an image whose chimes were lost. */
 
+import type { Track } from "../../../../../device/peripherals/audio.js";
+
 export const chimeSampleRate = 16_000;
 
-export function loadChime(): Uint8Array {
-	throw new Error("there are no chimes");
-}
+export class ChimeTrack implements Track {
+	readonly uri: string;
+	readonly volume = undefined;
+	readonly isWhole = true;
+	readonly isReady = true;
+	readonly taken = 0;
 
-export function chimeUri(chime: string): string {
-	return `file:///chimes/${chime}`;
+	constructor(chime: string) {
+		this.uri = `file:///chimes/${chime}`;
+	}
+
+	get available(): number {
+		throw new Error("there are no chimes");
+	}
+
+	take(): Uint8Array {
+		throw new Error("there are no chimes");
+	}
+
+	release(): void {}
+
+	rewind(): void {}
 }

@@ -1,16 +1,16 @@
 /**
- * One HTTP connection to the firmware server. It adds what the SDK's client lacks: timeouts, cancelling of the
- * look-up, and no exceptions from callbacks (they restart a board). It reads into the caller's buffer.
+ * One HTTP connection. It adds what the SDK's client lacks: timeouts, cancelling of the look-up, and no exceptions
+ * from callbacks (they restart a board). It reads into the caller's buffer.
  */
 
 import Timer from "timer";
-import type { HttpClient, HttpRequest, ResolverOption } from "../host.js";
-import type { Url } from "../network/url.js";
+import type { Host, HttpClient, HttpClientOptions, HttpRequest, ResolverOption } from "../host.js";
+import type { Url } from "./url.js";
 
 /** Until the first response: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
-/** Implemented in network/lookup.ts. */
+/** Implemented in lookup.ts. */
 export interface CancellableLookup extends ResolverOption {
 	isCancelled: boolean;
 }
@@ -27,12 +27,24 @@ export interface ConnectionOptions {
 	readonly url: Url;
 	/** Limit of silence after the first response. */
 	readonly stallMs: number;
+	/** While false, silence is this side's doing: it does not read. Absent: it always reads. */
+	readonly isReading?: () => boolean;
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	readonly onReadable: (byteCount: number) => void;
 	/** The response is complete. Called in a new turn, in which get() works. */
 	readonly onAnswered: () => void;
 	/** Called once, last. */
 	readonly onLost: (reason: string) => void;
+}
+
+/** @param certificate the authority as DER in base64; undefined: the host's default */
+export function openHttp(
+	{ http, https }: Pick<Host["network"], "http" | "https">,
+	url: Url,
+	options: HttpClientOptions,
+	certificate: string | undefined,
+): HttpClient {
+	return url.isSecure ? new https({ ...options, certificate }) : new http(options);
 }
 
 export class Connection {
@@ -133,6 +145,7 @@ export class Connection {
 
 	/** In two halves: after a long turn the timer fires before bytes that arrived are reported. */
 	#onSilence(): void {
+		if (this.#options.isReading?.() === false) return;
 		this.#lossTimer ??= Timer.set(
 			() => this.#lose(`nothing came for ${this.#limitMs / 1000} s`),
 			this.#limitMs / 2,

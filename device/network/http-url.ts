@@ -1,12 +1,13 @@
-import { splitUrl, type Url } from "../network/url.js";
+import { splitUrl, type Url } from "./url.js";
 
 /**
  * @param url `http://host[:port]/path` or `https://…`
+ * @param what is there, for the error, such as "firmware"
  * @throws Error whose message says what to change
  */
-export function parseFirmwareUrl(url: string): Url {
+export function parseHttpUrl(url: string, what: string): Url {
 	const parts = splitUrl(url, "http");
 	if (!parts || parts.port < 1 || parts.port > 65_535 || parts.path.includes("#"))
-		throw new Error(`The firmware's address must be http://host:port/path or https://…, not "${url}".`);
+		throw new Error(`The ${what}'s address must be http://host:port/path or https://…, not "${url}".`);
 	return { ...parts, path: parts.path || "/" };
 }

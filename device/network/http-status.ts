@@ -1,0 +1,26 @@
+/** Describes a status (RFC 9110, 15) other than 200 and 206. @param what was asked for, such as "firmware" */
+export function describeStatus(status: number, what: string): string {
+	if (status >= 300 && status < 400)
+		return `The server answered ${status}, a redirect; give the ${what}'s final address.`;
+	return `The server answered ${status}${meaning(status, what)}.`;
+}
+
+/** Whether the same request may succeed later. */
+export function isPassing(status: number): boolean {
+	return status < 300 || status >= 500 || status === 408 || status === 429;
+}
+
+function meaning(status: number, what: string): string {
+	switch (status) {
+		case 401:
+		case 403:
+			return `: it does not give the ${what} to this device`;
+		case 404:
+		case 410:
+			return `: there is no ${what} at this address`;
+		case 429:
+			return ": it has too much to do";
+		default:
+			return status >= 500 ? ": it failed" : "";
+	}
+}

@@ -1,0 +1,67 @@
+/**
+ * A ring buffer of samples in memory that is allocated once. Samples that were taken stay until they are released, so
+ * that a paused sound continues where it was heard and not where it was written. Positions are bytes since clear().
+ */
+export class Ring {
+	readonly #bytes: Uint8Array;
+	#added = 0;
+	#taken = 0;
+	#released = 0;
+
+	/** @param byteLength even */
+	constructor(byteLength: number) {
+		this.#bytes = new Uint8Array(byteLength);
+	}
+
+	/** Bytes that can be added. */
+	get free(): number {
+		return this.#bytes.byteLength - (this.#added - this.#released);
+	}
+
+	/** Bytes that were added and not taken. */
+	get available(): number {
+		return this.#added - this.#taken;
+	}
+
+	/** Position of what is taken next. */
+	get taken(): number {
+		return this.#taken;
+	}
+
+	clear(): void {
+		this.#added = 0;
+		this.#taken = 0;
+		this.#released = 0;
+	}
+
+	/** @returns where the next bytes go, at most `most`; empty where it is full. Fill it, then call add(). */
+	space(most: number): Uint8Array {
+		return this.#view(this.#added, Math.min(most, this.free));
+	}
+
+	add(byteCount: number): void {
+		this.#added += byteCount;
+	}
+
+	/** Takes whole samples, at most `most` bytes; fewer at the end of the memory. Valid until they are released. */
+	take(most: number): Uint8Array {
+		const bytes = this.#view(this.#taken, Math.min(most, this.available) & ~1);
+		this.#taken += bytes.byteLength;
+		return bytes;
+	}
+
+	/** Frees what is before `position`. */
+	release(position: number): void {
+		if (position > this.#released) this.#released = Math.min(position, this.#taken);
+	}
+
+	/** Takes again from `position` on, if it is not released. */
+	rewind(position: number): void {
+		this.#taken = Math.max(this.#released, Math.min(position, this.#taken));
+	}
+
+	#view(position: number, byteCount: number): Uint8Array {
+		const start = position % this.#bytes.byteLength;
+		return this.#bytes.subarray(start, Math.min(this.#bytes.byteLength, start + byteCount));
+	}
+}

@@ -1,0 +1,240 @@
+/**
+ * Loads the samples of a WAV file over HTTP into a ring buffer, as fast as there is room. A connection that is lost is
+ * resumed by Range at the byte where it stood.
+ */
+
+import Timer from "timer";
+import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
+import { readContentLength, readContentRange } from "../network/http-fields.js";
+import { describeStatus, isPassing } from "../network/http-status.js";
+import type { Url } from "../network/url.js";
+import type { Ring } from "./ring.js";
+import { sampleRate, WavHeader } from "./wav-header.js";
+
+export const bytesPerSecond = sampleRate * 2;
+/** Resumptions in a row, with less than a second of sound between them. */
+const mostResumptions = 3;
+/** Before the first one; doubled for each further one: a cut of 4 s is bridged. */
+const resumeDelayMs = 1_000;
+const stallMs = 5_000;
+/** Bytes that are skipped per turn. */
+const skippedBytes = 16 * 1024;
+
+export interface SoundStreamOptions {
+	readonly connect: ConnectionOptions["connect"];
+	readonly createLookup: () => CancellableLookup;
+	readonly url: Url;
+	readonly headers: Iterable<readonly [string, string]>;
+	/** Cleared, and used until close(). */
+	readonly ring: Ring;
+	/** Samples were added to the ring. */
+	readonly onProgress: () => void;
+	/** Called once, last. @param reason a sentence */
+	readonly onFailed: (reason: string) => void;
+}
+
+export class SoundStream {
+	readonly #options: SoundStreamOptions;
+	readonly #header = new WavHeader();
+	readonly #scratch = new Uint8Array(64);
+	#connection: Connection | undefined;
+	#retryTimer: Timer | undefined;
+	#pullTimer: Timer | undefined;
+	#isClosed = false;
+
+	/** Of the file: bytes read, over all connections. */
+	#position = 0;
+	/** Of the file in bytes, from the first response. */
+	#total = 0;
+	#etag: string | undefined;
+	/** Bytes of a server without ranges that were read before. */
+	#skip = 0;
+	/** Bytes that arrived and were not read. */
+	#unread = 0;
+	/** Samples added, in bytes. */
+	#loadedBytes = 0;
+	#resumptions = 0;
+	#resumedAtByte = 0;
+
+	constructor(options: SoundStreamOptions) {
+		this.#options = options;
+		options.ring.clear();
+		this.#connect();
+	}
+
+	/** Whether all samples have been added. */
+	get isWhole(): boolean {
+		return this.#header.isWhole && this.#loadedBytes === this.#header.dataBytes;
+	}
+
+	/** Call it when there is room in the ring again. */
+	pull(): void {
+		if (this.#isClosed || this.isWhole) return;
+		if (!this.#connection && !this.#retryTimer) return this.#connect();
+		try {
+			this.#read();
+		} catch (error) {
+			this.#fail(error instanceof Error ? error.message : String(error));
+		}
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		this.#disconnect();
+	}
+
+	#connect(): void {
+		const { connect, createLookup, url, ring } = this.#options;
+		this.#connection = new Connection({
+			connect,
+			lookup: createLookup(),
+			url,
+			stallMs,
+			isReading: () => ring.free > 0,
+			onHeaders: (status, headers) => this.#onHeaders(status, headers),
+			onReadable: (byteCount) => {
+				this.#unread = byteCount;
+				this.pull();
+			},
+			onAnswered: () => this.#onLost("the server sent less than it announced"),
+			onLost: (reason) => this.#onLost(reason),
+		});
+		const headers = new Map(this.#options.headers);
+		headers.set("accept-encoding", "identity");
+		if (this.#position > 0) {
+			headers.set("range", `bytes=${this.#position}-`);
+			// A weak one must not be sent (RFC 9110, 13.1.5).
+			if (this.#etag && !this.#etag.startsWith("W/")) headers.set("if-range", this.#etag);
+		}
+		this.#connection.get(url.path, headers);
+	}
+
+	#disconnect(): void {
+		Timer.clear(this.#retryTimer);
+		this.#retryTimer = undefined;
+		Timer.clear(this.#pullTimer);
+		this.#pullTimer = undefined;
+		this.#unread = 0;
+		this.#connection?.close();
+		this.#connection = undefined;
+	}
+
+	#onHeaders(status: number, headers: ReadonlyMap<string, string>): void {
+		if (status !== 200 && status !== 206) {
+			const reason = describeStatus(status, "sound");
+			if (status !== 416 && isPassing(status)) return this.#retry(reason);
+			return this.#fail(reason);
+		}
+		if (headers.has("transfer-encoding"))
+			return this.#fail("The server sends the sound in chunks, without its length.");
+		const range = readContentRange(headers.get("content-range"));
+		const length = readContentLength(headers.get("content-length"));
+		const total = status === 206 ? range?.total : length;
+		if (total === undefined) return this.#fail("The server does not say how long the sound is.");
+		if (status === 206 && range?.first !== this.#position)
+			return this.#fail("The server sends another part of the sound than the one asked for.");
+		const etag = headers.get("etag");
+		if (this.#position > 0 && (total !== this.#total || etag !== this.#etag))
+			return this.#fail("The sound on the server was replaced by another while it was played.");
+		if (total === 0) return this.#fail("The sound on the server is empty.");
+		this.#total = total;
+		this.#etag = etag;
+		this.#skip = status === 200 ? this.#position : 0;
+	}
+
+	/** @throws Error whose message is the reason of a failure */
+	#read(): void {
+		const loaded = this.#loadedBytes;
+		let skipped = 0;
+		while (this.#unread > 0 && this.#connection && !this.isWhole) {
+			const isSkipping = this.#skip > 0;
+			if (isSkipping && skipped >= skippedBytes) {
+				this.#pullTimer ??= Timer.set(() => {
+					this.#pullTimer = undefined;
+					this.pull();
+				});
+				break;
+			}
+			const bytes = isSkipping
+				? this.#options.ring.space(Math.min(this.#unread, this.#skip))
+				: this.#target();
+			if (bytes.byteLength === 0) break;
+			if (!this.#readInto(bytes)) break;
+			this.#unread -= bytes.byteLength;
+			if (isSkipping) {
+				this.#skip -= bytes.byteLength;
+				skipped += bytes.byteLength;
+			} else this.#take(bytes);
+		}
+		// What follows the samples is not needed.
+		if (this.isWhole) this.#disconnect();
+		if (this.#loadedBytes > loaded) this.#options.onProgress();
+	}
+
+	/** @returns whether the connection still stands */
+	#readInto(bytes: Uint8Array): boolean {
+		try {
+			this.#connection?.read(bytes);
+			return true;
+		} catch (error) {
+			this.#onLost(String(error));
+			return false;
+		}
+	}
+
+	/** Where the next bytes go; empty where there is no room. */
+	#target(): Uint8Array {
+		if (this.#header.isWhole)
+			return this.#options.ring.space(Math.min(this.#unread, this.#header.dataBytes - this.#loadedBytes));
+		return this.#scratch.subarray(
+			0,
+			Math.min(this.#unread, this.#header.wantedBytes, this.#scratch.byteLength),
+		);
+	}
+
+	#take(bytes: Uint8Array): void {
+		this.#position += bytes.byteLength;
+		if (this.#header.isWhole) {
+			this.#options.ring.add(bytes.byteLength);
+			this.#loadedBytes += bytes.byteLength;
+			return;
+		}
+		this.#header.write(bytes);
+		const { isWhole, dataBytes } = this.#header;
+		if (isWhole && dataBytes > this.#total - this.#position)
+			throw new Error(
+				`The WAV file announces ${dataBytes} bytes of samples and has ${this.#total - this.#position}.`,
+			);
+	}
+
+	#onLost(reason: string): void {
+		// A sound that is paused may outlive its connection; pull() opens another.
+		if (this.#options.ring.free === 0) return this.#disconnect();
+		if (this.#header.isWhole) return this.#retry(`The connection was lost: ${reason}.`);
+		if (this.#position > 0 && this.#position === this.#total)
+			return this.#fail("The file ends before its first sample; it is no WAV.");
+		const { host, port } = this.#options.url;
+		this.#retry(`The sound cannot be loaded from ${host}:${port}: ${reason}.`);
+	}
+
+	/** @param reason of the failure if this was the last attempt */
+	#retry(reason: string): void {
+		if (this.#loadedBytes - this.#resumedAtByte >= bytesPerSecond) this.#resumptions = 0;
+		this.#resumedAtByte = this.#loadedBytes;
+		this.#resumptions += 1;
+		if (this.#resumptions > mostResumptions) return this.#fail(reason);
+		this.#disconnect();
+		// With jitter: the devices of a fleet lose a server at the same moment.
+		const delayMs = resumeDelayMs * 2 ** (this.#resumptions - 1) * (1 + Math.random() / 4);
+		this.#retryTimer = Timer.set(() => {
+			this.#retryTimer = undefined;
+			this.#connect();
+		}, Math.round(delayMs));
+	}
+
+	#fail(reason: string): void {
+		if (this.#isClosed) return;
+		this.close();
+		this.#options.onFailed(reason);
+	}
+}

@@ -1,0 +1,118 @@
+/** What a player makes of links that are slow, cut and silent: every sample once, in order, and faded around each silence. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { SoundUpdate } from "../../../device/sound/sounds.js";
+import { runs } from "../../support/property-runs.js";
+import { wav } from "../../support/sounds.js";
+import { MemoryServer } from "../update/server.js";
+import { clock } from "../update/timer.js";
+import { Rig } from "./rig.js";
+
+/** Of a fade: 20 ms. */
+const fadeSamples = 320;
+
+/** Samples of which none is near 0, also where it fades. */
+function loudNoise(count: number): Int16Array {
+	let state = 1;
+	return Int16Array.from({ length: count }, () => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		const loudness = 1000 + (state >>> 18);
+		return state & 0x10000 ? loudness : -loudness;
+	});
+}
+
+/** @returns the parts of a recording between silences, each with its first index */
+function partsOf(recording: Int16Array): { from: number; samples: Int16Array }[] {
+	const parts: { from: number; samples: Int16Array }[] = [];
+	for (let at = 0; at < recording.length; ) {
+		const from = recording.findIndex((sample, index) => index >= at && sample !== 0);
+		if (from < 0) break;
+		const silence = recording.indexOf(0, from);
+		at = silence < 0 ? recording.length : silence;
+		parts.push({ from, samples: recording.subarray(from, at) });
+	}
+	return parts;
+}
+
+/** @param underruns the number of silences within */
+function assertWhole(recording: Int16Array, samples: Int16Array, underruns: number): void {
+	const parts = partsOf(recording);
+	assert.equal(parts.length, underruns + 1);
+	let position = 0;
+	for (const [index, part] of parts.entries()) {
+		const isFirst = index === 0;
+		const isLast = index === parts.length - 1;
+		// A fade begins with a gain of 0, which cannot be seen.
+		if (!isFirst) position += 1;
+		const { length } = part.samples;
+		const rising = isFirst ? 0 : Math.min(fadeSamples, samples.length - position + 1);
+		for (let at = 0; at < length; at++) {
+			const left = length - at;
+			const gain =
+				!isFirst && at + 1 < rising
+					? (at + 1) / rising
+					: !isLast && left <= fadeSamples
+						? left / fadeSamples
+						: 1;
+			const expected = Math.trunc((samples[position + at] ?? 0) * gain);
+			if (Math.abs((part.samples[at] ?? 0) - expected) > 1)
+				assert.fail(`part ${index}, sample ${at} of ${length}: ${part.samples[at]} instead of ${expected}`);
+		}
+		position += length;
+	}
+	assert.equal(position, samples.length);
+}
+
+const cut = fc.record({
+	afterMs: fc.integer({ min: 100, max: 4_000 }),
+	lastsMs: fc.integer({ min: 0, max: 3_000 }),
+	isReachable: fc.boolean(),
+});
+
+test("every sample is written once and in order, with a fade on both sides of each silence", () => {
+	let interrupted = 0;
+	fc.assert(
+		fc.property(
+			fc.array(cut, { maxLength: 4 }),
+			fc.integer({ min: 25, max: 60 }),
+			fc.integer({ min: 1, max: 8 * 16_000 }),
+			fc.boolean(),
+			(cuts, segmentMs, count, hasRanges) => {
+				clock.clear();
+				const samples = loudNoise(count);
+				const server = new MemoryServer({
+					file: wav(new Uint8Array(samples.buffer)),
+					segmentMs,
+					hasRanges,
+				});
+				const updates: SoundUpdate[] = [];
+				const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
+				rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+				for (const { afterMs, lastsMs, isReachable } of cuts) {
+					clock.pass(afterMs);
+					server.isDown = !isReachable;
+					server.cut();
+					clock.pass(lastsMs);
+					server.isDown = false;
+				}
+				clock.pass(120_000);
+				const end = updates.at(-1);
+				if (end?.state === "failed") return;
+				assert.deepEqual([end?.state, end?.heard_ms], ["played", Math.floor(count / 16)]);
+				const written = Buffer.concat(rig.output?.written ?? []);
+				const recording = new Int16Array(Uint8Array.from(written).buffer);
+				assertWhole(recording, samples, end?.underruns ?? 0);
+				if (end?.underruns) interrupted += 1;
+				assert.equal(clock.pending, 0, "timers");
+			},
+		),
+		{
+			numRuns: runs(300),
+			// One that is surely interrupted.
+			examples: [[[{ afterMs: 2_500, lastsMs: 3_000, isReachable: false }], 40, 8 * 16_000, true]],
+		},
+	);
+	assert.ok(interrupted > 0, "some were interrupted");
+});

@@ -1,0 +1,192 @@
+/**
+ * The player of a device in Node: the firmware's own code over an output, a codec and a server in memory, by a clock that only
+ * the test moves, so that hundreds of sounds can be interrupted in a second.
+ */
+
+import { type CommandTargets, executeCommand, type Objection } from "../../../device/commands.js";
+import type {
+	AudioOutput,
+	AudioOutputOptions,
+	ButtonName,
+	Codec,
+	ResolveOptions,
+	Resolver,
+} from "../../../device/host.js";
+import { LookupTicket } from "../../../device/network/lookup.js";
+import { Audio } from "../../../device/peripherals/audio.js";
+import type { Command } from "../../../device/protocol/messages.js";
+import { Sounds, type SoundUpdate } from "../../../device/sound/sounds.js";
+import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
+import type { MemoryServer } from "../update/server.js";
+import Timer, { clock } from "../update/timer.js";
+
+declare global {
+	function trace(...texts: unknown[]): void;
+}
+
+globalThis.trace = () => {};
+
+const blockBytes = 4092;
+const blockMs = 127.875;
+const bufferBytes = 40_960;
+
+/** As the boards': of six blocks five fit before it starts. */
+class Output implements AudioOutput {
+	/** Everything that it was given. */
+	readonly written: Buffer[] = [];
+	readonly #onWritable: () => void;
+	#startedAtMs: number | undefined;
+	#playedBlocks = 0;
+	#writtenBytes = 0;
+	#timer: Timer | undefined;
+
+	constructor(options: AudioOutputOptions) {
+		this.#onWritable = options.onWritable;
+	}
+
+	start(): void {
+		this.#startedAtMs = clock.now;
+		this.#next();
+	}
+
+	stop(): void {
+		Timer.clear(this.#timer);
+		this.#startedAtMs = undefined;
+		this.#playedBlocks = 0;
+		this.#writtenBytes = 0;
+	}
+
+	write(samples: Uint8Array): void {
+		this.#writtenBytes += samples.byteLength;
+		const fitting = this.#startedAtMs === undefined ? 5 : this.#playedBlocks + 6;
+		if (this.#writtenBytes > fitting * blockBytes) throw new Error("insufficient space");
+		if (samples.byteLength % 2 !== 0) throw new Error("full samples only");
+		this.written.push(Buffer.from(samples));
+	}
+
+	close(): void {}
+
+	#next(): void {
+		if (this.#startedAtMs === undefined) return;
+		const dueMs = this.#startedAtMs + (this.#playedBlocks + 1) * blockMs;
+		this.#timer = Timer.set(
+			() => {
+				this.#playedBlocks += 1;
+				this.#writtenBytes = Math.max(this.#writtenBytes, this.#playedBlocks * blockBytes);
+				this.#next();
+				this.#onWritable();
+			},
+			Math.ceil(dueMs - clock.now),
+		);
+	}
+}
+
+class ReadyCodec implements Codec {
+	readonly isReady = true;
+	volume = -1;
+	isMuted = true;
+
+	check(): void {}
+
+	close(): void {}
+}
+
+class InstantResolver implements Resolver {
+	resolve({ host, onResolved }: ResolveOptions): void {
+		onResolved(host, "10.0.0.1");
+	}
+}
+
+export interface RigOptions {
+	readonly server: MemoryServer;
+	/** As a person has left it. */
+	readonly volume: number;
+	readonly onUpdate: (update: SoundUpdate) => void;
+}
+
+export class Rig {
+	readonly audio: Audio;
+	readonly sounds: Sounds;
+	readonly codec: Codec;
+	readonly output: Output | undefined;
+	#isUpdating = false;
+
+	constructor({ server, volume, onUpdate }: RigOptions) {
+		const codecs: Codec[] = [];
+		const outputs: Output[] = [];
+		const io = server.sockets;
+		this.audio = new Audio({
+			output: class extends Output {
+				constructor(options: AudioOutputOptions) {
+					super(options);
+					outputs.push(this);
+				}
+			},
+			codec: class extends ReadyCodec {
+				constructor() {
+					super();
+					codecs.push(this);
+				}
+			},
+			now: () => clock.now,
+			volume,
+			audibleVolume: volume || 50,
+			onChanged: () => {},
+		});
+		[this.output] = outputs;
+		this.codec = codecs[0] ?? new ReadyCodec();
+		this.sounds = new Sounds({
+			audio: this.audio,
+			bufferBytes,
+			connect: (_url, options) => new HttpClient(options, io),
+			createLookup: () => new LookupTicket(InstantResolver),
+			headersFor: () => [],
+			now: () => clock.now,
+			send: onUpdate,
+		});
+	}
+
+	/** @returns why it is refused */
+	execute(command: Command): Objection | undefined {
+		return executeCommand(command, this.#targets);
+	}
+
+	/** As rules.ts does. */
+	press(name: ButtonName): void {
+		switch (name) {
+			case "play":
+				if (!this.#isUpdating) this.audio.toggle();
+				return;
+			case "mute":
+				return this.audio.toggleMute();
+			case "volumeUp":
+				return this.audio.changeVolume(5);
+			case "volumeDown":
+				return this.audio.changeVolume(-5);
+		}
+	}
+
+	/** As main.ts does. */
+	set isUpdating(isUpdating: boolean) {
+		this.#isUpdating = isUpdating;
+		if (!isUpdating) return;
+		this.audio.stop();
+		this.sounds.release();
+	}
+
+	get #ring(): CommandTargets["peripherals"]["ring"] {
+		return { isUpdating: this.#isUpdating, preset: () => {}, brightness: 1, identify: () => {} };
+	}
+
+	get #targets(): CommandTargets {
+		return {
+			peripherals: { audio: this.audio, ring: this.#ring, haptics: undefined },
+			sounds: this.sounds,
+			diagnostics: { reportCrash: () => {}, clearCrash: () => {}, setLog: () => {} },
+			onQuery: () => {},
+			onUpdate: () => undefined,
+			onRestart: () => undefined,
+			onSettings: () => undefined,
+		};
+	}
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Ring } from "../../../device/sound/ring.js";
+import { runs } from "../../support/property-runs.js";
+
+const byteLength = 16;
+
+/** Bytes that differ from their neighbours, by position. */
+const byteAt = (position: number) => (position * 7) & 0xff;
+
+const step = fc.oneof(
+	fc.record({ do: fc.constant("add" as const), count: fc.nat({ max: 20 }) }),
+	fc.record({ do: fc.constant("take" as const), count: fc.nat({ max: 20 }) }),
+	fc.record({ do: fc.constant("release" as const), count: fc.nat({ max: 60 }) }),
+	fc.record({ do: fc.constant("rewind" as const), count: fc.nat({ max: 60 }) }),
+	fc.record({ do: fc.constant("clear" as const), count: fc.constant(0) }),
+);
+
+test("bytes come out in order, are repeated from where it is rewound, and none is overwritten before its release", () => {
+	fc.assert(
+		fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+			const ring = new Ring(byteLength);
+			let [added, taken, released] = [0, 0, 0];
+			for (const { do: what, count } of steps) {
+				switch (what) {
+					case "add": {
+						const space = ring.space(count);
+						for (let index = 0; index < space.length; index++) space[index] = byteAt(added + index);
+						ring.add(space.length);
+						added += space.length;
+						break;
+					}
+					case "take": {
+						const bytes = ring.take(count);
+						assert.equal(bytes.length % 2, 0, "whole samples");
+						assert.ok(bytes.length <= count);
+						assert.ok(bytes.length > 0 || count < 2 || added - taken < 2);
+						assert.deepEqual(
+							[...bytes],
+							Array.from(bytes, (_, index) => byteAt(taken + index)),
+						);
+						taken += bytes.length;
+						break;
+					}
+					case "release":
+						ring.release(count);
+						released = Math.max(released, Math.min(count, taken));
+						break;
+					case "rewind":
+						ring.rewind(count & ~1);
+						taken = Math.max(released, Math.min(count & ~1, taken));
+						break;
+					case "clear":
+						ring.clear();
+						[added, taken, released] = [0, 0, 0];
+				}
+				assert.deepEqual(
+					[ring.available, ring.taken, ring.free],
+					[added - taken, taken, byteLength - (added - released)],
+				);
+				assert.ok(ring.free >= 0);
+			}
+		}),
+		{ numRuns: runs(5000) },
+	);
+});

@@ -1,0 +1,192 @@
+/** WAV files, and a server of them whose link is as slow as a test wants it, by the device's clock. */
+
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { TestContext } from "node:test";
+import type { Board } from "../../hosts/virtual/node/board.js";
+import { onEnd } from "./cleanup.js";
+
+export const bytesPerSecond = 32_000;
+
+/** @param byteLength of the samples @returns noise below half of full scale, whose samples differ everywhere */
+export function noise(byteLength: number, seed = 1): Buffer {
+	const samples = Buffer.alloc(byteLength);
+	let state = seed;
+	for (let at = 0; at + 1 < byteLength; at += 2) {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		samples.writeInt16LE((state >>> 17) - 16_384, at);
+	}
+	return samples;
+}
+
+/** A sine of 80 Hz and 1 Hz more each second, so that no two seconds are alike; for at most 30 s. */
+export function tone(byteLength: number): Buffer {
+	const samples = Buffer.alloc(byteLength);
+	for (let at = 0; at + 1 < byteLength; at += 2) {
+		const seconds = at / bytesPerSecond;
+		samples.writeInt16LE(Math.round(12_000 * Math.sin(2 * Math.PI * (80 + seconds / 2) * seconds)), at);
+	}
+	return samples;
+}
+
+export interface WavFields {
+	readonly format?: number;
+	readonly channels?: number;
+	readonly rate?: number;
+	readonly bits?: number;
+	/** Of the chunk `data`. */
+	readonly dataBytes?: number;
+	/** Whole chunks before `data`. */
+	readonly before?: Buffer;
+	/** After the samples. */
+	readonly after?: Buffer;
+}
+
+export function wav(samples: Uint8Array, fields: WavFields = {}): Buffer {
+	const { format = 1, channels = 1, rate = 16_000, bits = 16, dataBytes = samples.length } = fields;
+	const { before = Buffer.alloc(0), after = Buffer.alloc(0) } = fields;
+	const body = Buffer.alloc(16);
+	body.writeUInt16LE(format, 0);
+	body.writeUInt16LE(channels, 2);
+	body.writeUInt32LE(rate, 4);
+	body.writeUInt32LE((rate * channels * bits) / 8, 8);
+	body.writeUInt16LE((channels * bits) / 8, 12);
+	body.writeUInt16LE(bits, 14);
+	const data = Buffer.alloc(8);
+	data.write("data");
+	data.writeUInt32LE(dataBytes, 4);
+	const content = Buffer.concat([Buffer.from("WAVE"), chunk("fmt ", body), before, data, samples, after]);
+	const head = Buffer.alloc(8);
+	head.write("RIFF");
+	head.writeUInt32LE(content.length, 4);
+	return Buffer.concat([head, content]);
+}
+
+export function chunk(name: string, body: Uint8Array): Buffer {
+	const head = Buffer.alloc(8);
+	head.write(name);
+	head.writeUInt32LE(body.length, 4);
+	return Buffer.concat([head, body, Buffer.alloc(body.length & 1)]);
+}
+
+interface Sender {
+	readonly response: ServerResponse;
+	readonly bytes: Buffer;
+	at: number;
+	waitMs: number;
+}
+
+export interface SoundServerOptions {
+	readonly file: Buffer;
+	readonly hasRanges?: boolean;
+	/** Absent: everything is sent at once. Otherwise pass() sends. */
+	readonly link?: { readonly bytesPerMs: number; readonly delayMs: number };
+	/** @returns whether it has answered */
+	readonly answer?: (response: ServerResponse, headers: IncomingHttpHeaders) => boolean;
+}
+
+export class SoundServer {
+	/** Headers of the requests. */
+	readonly requests: IncomingHttpHeaders[] = [];
+	/** Connections are refused, and those that are open were cut. */
+	#isDown = false;
+	#port = 0;
+	readonly #options: SoundServerOptions;
+	readonly #sockets = new Set<Socket>();
+	readonly #senders = new Set<Sender>();
+
+	static async run(t: TestContext, options: SoundServerOptions): Promise<SoundServer> {
+		const server = new SoundServer(options);
+		const http = createServer((request, response) => server.#answer(request.headers, response));
+		http.on("connection", (socket) => {
+			if (server.#isDown) {
+				socket.destroy();
+				return;
+			}
+			server.#sockets.add(socket);
+			socket.on("close", () => server.#sockets.delete(socket));
+		});
+		http.listen(0, "127.0.0.1");
+		await once(http, "listening");
+		onEnd(t, () => {
+			http.close();
+			http.closeAllConnections();
+		});
+		const address = http.address();
+		if (typeof address === "object" && address) server.#port = address.port;
+		return server;
+	}
+
+	private constructor(options: SoundServerOptions) {
+		this.#options = options;
+	}
+
+	get url(): string {
+		return `http://127.0.0.1:${this.#port}/sound.wav`;
+	}
+
+	get connections(): number {
+		return this.#sockets.size;
+	}
+
+	set isDown(isDown: boolean) {
+		this.#isDown = isDown;
+		if (!isDown) return;
+		for (const socket of this.#sockets) socket.destroy();
+		this.#senders.clear();
+	}
+
+	/** Time passes: the link carries as much as it can. */
+	pass(ms: number): void {
+		const { bytesPerMs = 0 } = this.#options.link ?? {};
+		for (const sender of this.#senders) {
+			sender.waitMs -= ms;
+			if (sender.waitMs > 0) continue;
+			const end = sender.at + Math.round(bytesPerMs * ms);
+			sender.response.write(sender.bytes.subarray(sender.at, end));
+			sender.at = end;
+			if (end < sender.bytes.length) continue;
+			sender.response.end();
+			this.#senders.delete(sender);
+		}
+	}
+
+	#answer(headers: IncomingHttpHeaders, response: ServerResponse): void {
+		this.requests.push(headers);
+		const { file, hasRanges = true, link, answer } = this.#options;
+		if (answer?.(response, headers)) return;
+		const from = hasRanges ? /^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] : undefined;
+		const first = Number(from ?? 0);
+		const bytes = file.subarray(first);
+		response.writeHead(from === undefined ? 200 : 206, {
+			"Content-Type": "audio/wav",
+			"Content-Length": bytes.length,
+			ETag: '"the-sound"',
+			...(from !== undefined && { "Content-Range": `bytes ${first}-${file.length - 1}/${file.length}` }),
+		});
+		if (link) {
+			response.flushHeaders();
+			this.#senders.add({ response, bytes, at: 0, waitMs: link.delayMs });
+		} else response.end(bytes);
+	}
+}
+
+/** Captures what leaves a board's output. @returns the samples so far */
+export function capture(board: Board): () => Buffer {
+	const blocks: Uint8Array[] = [];
+	board.listen({ onPlayed: (samples) => blocks.push(samples) });
+	return () => Buffer.concat(blocks);
+}
+
+/** @returns the largest step from one sample to the next, also from and to the silence around */
+export function largestStep(samples: Buffer): number {
+	let previous = 0;
+	let largest = 0;
+	for (let at = 0; at + 1 < samples.length; at += 2) {
+		const sample = samples.readInt16LE(at);
+		largest = Math.max(largest, Math.abs(sample - previous));
+		previous = sample;
+	}
+	return Math.max(largest, Math.abs(previous));
+}

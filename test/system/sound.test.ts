@@ -1,0 +1,95 @@
+/** Sounds on devices in XS, commanded and seen through a gateway. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isRecord } from "../../device/protocol/schema.js";
+import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { Authority } from "../support/certificates.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { type FleetDevice, runFleet } from "../support/fleet.js";
+import type { Frame } from "../support/running.js";
+import { bytesPerSecond, capture, noise, SoundServer, wav } from "../support/sounds.js";
+import { letSocketsWork } from "../support/virtual-time.js";
+
+/** A sound_update that is relayed to monitors. */
+const updateIn = (frame: Frame) => {
+	const message: unknown = frame.type === "device_message" ? frame.message : undefined;
+	return isRecord(message) && message.type === "sound_update" ? message : undefined;
+};
+
+test("two devices are made ready, begin together and play the same samples to the end; a monitor sees each step", async (t) => {
+	const fleet = await runFleet(t);
+	const samples = noise(3 * bytesPerSecond);
+	const server = await SoundServer.run(t, { file: wav(samples) });
+	const devices: (FleetDevice & { readonly captured: () => Buffer })[] = [];
+	for (const serial of ["a1b2c3", "d4e5f6"]) {
+		const each = await fleet.powerOn("DEV-1", { serial, clock: "virtual" });
+		await each.report();
+		devices.push({ ...each, captured: capture(each.device.board) });
+	}
+	const seen = new Map<string, unknown[]>(devices.map(({ deviceId }) => [deviceId, []]));
+	const until = async (state: string) => {
+		let isOver = false;
+		const awaited = fleet.monitorClient.until((frame) => {
+			const update = updateIn(frame);
+			if (update) seen.get(String(update.deviceId))?.push(update.state);
+			return [...seen.values()].every((states) => states.at(-1) === state);
+		});
+		const end = () => {
+			isOver = true;
+		};
+		awaited.then(end, end);
+		while (!isOver) {
+			await letSocketsWork();
+			await Promise.all(devices.map(({ device }) => device.machine.advance(50)));
+		}
+		return awaited;
+	};
+	const value = { id: "dinner", url: server.url, ready: true };
+	for (const { control } of devices)
+		assert.equal((await control({ command: "play_sound", value })).type, "ack");
+	await until("ready");
+	for (const { control } of devices)
+		assert.equal((await control({ command: "start_sound", value: { id: "dinner" } })).type, "ack");
+	await until("played");
+	for (const { deviceId, device, captured } of devices) {
+		assert.deepEqual(seen.get(deviceId), ["ready", "playing", "played"]);
+		await device.machine.advance(100);
+		assert.ok(captured().subarray(0, samples.length).equals(samples));
+	}
+	for (const { authorization } of server.requests)
+		assert.equal(authorization, undefined, "the token is for the gateway");
+});
+
+test("the device's token is sent to its own gateway alone, by its address", async (t) => {
+	const fleet = await runFleet(t);
+	const program = await buildFirmware();
+	await fleet.release("1.1.0", makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));
+	const { control, report } = await fleet.powerOn("DEV-1");
+	await report();
+	const file = "releases/virtual/dev-1/firmware-v1.1.0.bin";
+	const other = fleet.url.replace("127.0.0.1", "localhost");
+	assert.notEqual(other, fleet.url);
+	for (const [id, url, reason] of [
+		["own", `${fleet.url}/${file}`, "At this address is something else and not a WAV."],
+		["other", `${other}/${file}`, "The server answered 401: it does not give the sound to this device."],
+	] as const) {
+		await control({ command: "play_sound", value: { id, url } });
+		const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === id);
+		assert.deepEqual([updateIn(frame)?.state, updateIn(frame)?.reason], ["failed", reason]);
+	}
+});
+
+test("a sound is loaded over TLS, from a server that the device's authority has certified", async (t) => {
+	const fleet = await runFleet(t, new Authority(await temporaryDirectory(t), "test"));
+	const program = await buildFirmware();
+	await fleet.release("1.1.0", makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));
+	const { control, report } = await fleet.powerOn("DEV-1");
+	await report();
+	const url = `${fleet.url}/releases/virtual/dev-1/firmware-v1.1.0.bin`;
+	assert.match(url, /^https:/);
+	await control({ command: "play_sound", value: { id: "secure", url } });
+	const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === "secure");
+	assert.equal(updateIn(frame)?.reason, "At this address is something else and not a WAV.");
+});
