@@ -18,6 +18,7 @@ import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { type Disk, readsRegularFiles } from "./storage/atomic-file.js";
+import { Blobs, type CreateBlobs } from "./storage/blobs.js";
 import { fileRecords } from "./storage/file-records.js";
 import type { CreateRecords } from "./storage/records.js";
 import { createLog } from "./telemetry/log.js";
@@ -40,6 +41,8 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly extensions?: readonly CreateExtension[];
 	/** Default: files in the data folder. */
 	readonly records?: CreateRecords;
+	/** Default: folders in the data folder. */
+	readonly blobs?: CreateBlobs;
 	readonly storage?: Storage;
 	/** Its bus is closed with this gateway. */
 	readonly peers?: Peers;
@@ -56,6 +59,8 @@ export function createCore(options: GatewayOptions) {
 	const records: CreateRecords =
 		options.records ??
 		(({ name, ...kind }) => fileRecords({ ...kind, directory: join(dataDir, name), disk }));
+	const blobs: CreateBlobs =
+		options.blobs ?? (({ name, suffix }) => new Blobs({ directory: join(dataDir, name), suffix, disk }));
 	/** Filled below, as extensions are handed the core. */
 	const list: Extension[] = [];
 	const listening = { port: settings.port };
@@ -129,6 +134,7 @@ export function createCore(options: GatewayOptions) {
 		...clocks,
 		yieldToLoop,
 		records,
+		blobs,
 		storage: options.storage ?? { place: "the gateway's disk", status: 507 },
 		access,
 		tokens,

@@ -20,6 +20,7 @@ import type { SocketLimits } from "./sockets/limits.js";
 import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 import type { Disk } from "./storage/atomic-file.js";
+import type { CreateBlobs } from "./storage/blobs.js";
 import type { CreateRecords } from "./storage/records.js";
 import type { Metrics } from "./telemetry/metrics.js";
 
@@ -38,6 +39,8 @@ export interface Core {
 	readonly yieldToLoop: () => Promise<void>;
 	/** Makes a store with one record per device. */
 	readonly records: CreateRecords;
+	/** Makes a store of files. */
+	readonly blobs: CreateBlobs;
 	readonly storage: Storage;
 	readonly access: Access;
 	readonly tokens: Tokens;
@@ -90,6 +93,7 @@ export type CreateExtension = (core: Core) => Extension;
 export interface Joined {
 	readonly extensions: readonly CreateExtension[];
 	readonly records?: CreateRecords;
+	readonly blobs?: CreateBlobs;
 	readonly storage?: Storage;
 	readonly peers?: Peers;
 	readonly maxDevices?: number;
@@ -99,6 +103,8 @@ export interface Joined {
 export interface Extension extends CommandHooks, MonitorHooks {
 	/** Paths below `/`, with the check of their token. */
 	readonly routes?: Router;
+	/** Paths of uploads, which may take longer than other requests. */
+	readonly uploadPaths?: readonly string[];
 	/** The login page; `<!--message-->` is replaced by the error. */
 	loginPage?(): Promise<string>;
 	readonly sessions?: readonly SessionListener[];

@@ -3,6 +3,7 @@
  */
 
 import type { Logger } from "pino";
+import { createAnnouncements } from "./announcements/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
@@ -15,6 +16,7 @@ export const extensions: readonly CreateExtension[] = [
 	createGuard,
 	createFleet,
 	createRollouts,
+	createAnnouncements,
 	createDashboard,
 ];
 

@@ -84,6 +84,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		binaries: firmware.binaries,
 		app,
 		upgrades,
+		uploadPaths: ["/ota/upload", ...extensions.flatMap(({ uploadPaths = [] }) => uploadPaths)],
 		opening: () => opening,
 		log,
 	});

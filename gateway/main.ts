@@ -23,6 +23,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
   PUBLIC_URL, TRUST_PROXY       behind a proxy
   RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
+  SPEECH_COMMAND                a program that speaks announcements: text in, WAV out
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
   NATS_URL                      servers of NATS: several gateways act as one
   NATS_CREDS, NATS_CA           files: credentials, and the authority's certificate for tls:// addresses

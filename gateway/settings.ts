@@ -54,6 +54,8 @@ export function readSettings(environment: Environment) {
 		releaseKeys: readReleaseKeys(given("RELEASE_KEYS")),
 		/** false: any upload is stored. */
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
+		/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
+		speechCommand: readCommand(given("SPEECH_COMMAND")),
 		/** By which several gateways act as one; undefined: this one is alone. */
 		nats: readNats(
 			given("NATS_URL"),
@@ -100,6 +102,17 @@ function parseSwitch(text: string): boolean | undefined {
 function parseBit(text: string): boolean | undefined {
 	if (text === "1") return true;
 	return text === "0" ? false : undefined;
+}
+
+/** Words are separated by spaces; one with spaces is in double quotes. No shell reads it. */
+function readCommand(text: string | undefined): readonly string[] | undefined {
+	if (text === undefined) return undefined;
+	const words = [...text.matchAll(/"([^"]*)"|[^\s"]+/g)].map(([word, quoted]) => quoted ?? word);
+	const rest = text.replaceAll(/"[^"]*"|[^\s"]+/g, "").trim();
+	if (words.length > 0 && words[0] !== "" && rest === "") return words;
+	throw new StartError(
+		"SPEECH_COMMAND is not a program with its arguments, such as espeak-ng --stdout; correct it.",
+	);
 }
 
 /** An address may hold a password: not shown. */

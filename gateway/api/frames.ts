@@ -5,6 +5,7 @@
 
 import { uplinks } from "../../device/protocol/messages.js";
 import { boolean, integer, oneOf, optional, string } from "../../device/protocol/schema.js";
+import { play, playStates } from "./announcement.js";
 import { deviceSummary, session } from "./session.js";
 import {
 	array,
@@ -87,6 +88,13 @@ export const frames = {
 		pausedBecause: nullable(oneOf(...pauseReasons)),
 		counts: counts(deviceStatuses),
 		revision: atLeastOne,
+	}),
+	announcement_update: closed({
+		type: oneOf("announcement_update"),
+		id: text,
+		isOver: described(boolean(), "all its devices have ended"),
+		counts: counts(playStates),
+		devices: described(array(play), "those that have changed since the last one"),
 	}),
 	cluster_update: closed({
 		type: oneOf("cluster_update"),

@@ -9,7 +9,6 @@ import { frameText } from "../api/frames.js";
 import { subjectOf, type Unsubscribe } from "../bus.js";
 import type { Catalog } from "../firmware/catalog.js";
 import type { SessionListener } from "../sessions/sessions.js";
-import type { Monitor } from "../sockets/monitor.js";
 import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Metrics } from "../telemetry/metrics.js";
@@ -20,16 +19,13 @@ import { type Beat, type Interest, readBeat } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 
-/** What a monitor gets: see Monitor. */
-export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
-
 export interface ClusterOptions extends DeviceRequestsOptions {
 	/** Of this gateway, another one at each start. */
 	readonly id: string;
 	/** For people. */
 	readonly name: () => string;
 	readonly catalog: { read(): Promise<Catalog> };
-	readonly monitors: Pick<MonitorSockets, "relay"> & { list(): Iterable<MonitorNeeds> };
+	readonly monitors: Pick<MonitorSockets, "relay" | "needs">;
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
 	readonly announce: (frame: string) => void;
 	readonly metrics: Pick<Metrics, "counter" | "watch">;
@@ -188,7 +184,7 @@ export class Cluster {
 		const devices = new Set<string>();
 		let all = false;
 		let summary = false;
-		for (const monitor of this.#options.monitors.list()) {
+		for (const monitor of this.#options.monitors.needs()) {
 			all ||= monitor.devices === undefined || monitor.isGathering;
 			summary ||= monitor.summary !== undefined;
 			for (const id of monitor.devices ?? []) devices.add(id);

@@ -4,10 +4,12 @@
 
 import { randomUUID } from "node:crypto";
 import fs from "node:fs/promises";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Bus } from "../bus.js";
 import type { CreateExtension, Joined, Peers } from "../extension.js";
 import type { Settings } from "../settings.js";
+import { Blobs, type CreateBlobs } from "../storage/blobs.js";
 import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
 import { createCluster } from "./extension.js";
@@ -44,6 +46,8 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 			engine: new BucketRecords({ bus, bucket: `gw-record-${name}`, takeOver }),
 		});
 	};
+	const blobs: CreateBlobs = ({ name, suffix }) =>
+		new Blobs({ directory: join(dataDir, name), suffix, disk: fs, files: () => bus.files(`gw-${name}`) });
 	let tokens: SharedTokens | undefined;
 	const peers: Peers = {
 		id: randomUUID(),
@@ -60,5 +64,5 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 	};
 	const cluster: CreateExtension = (core) => createCluster(core, peers);
 	const storage = { place: "NATS", status: 503 } as const;
-	return { extensions: [...extensions, cluster], records, storage, peers, maxDevices };
+	return { extensions: [...extensions, cluster], records, blobs, storage, peers, maxDevices };
 }

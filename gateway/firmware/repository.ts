@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { basename } from "node:path/posix";
+import { forever, type ServedFile } from "../http/file.js";
 import { errorCode, HttpProblem } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import type { Release, ReleaseFile, ReleaseImage, Releases } from "./catalog.js";
@@ -87,15 +88,6 @@ export class StoredImage {
 	}
 }
 
-export interface Binary {
-	readonly image: StoredImage;
-	/** For a browser's download. */
-	readonly filename: string;
-	readonly lastModified: string;
-	/** Part of Cache-Control: "no-cache" or "max-age=<seconds>, immutable". */
-	readonly caching: string;
-}
-
 export const uploadPath = "/ota/firmware.bin";
 
 /** Which image of a release is asked for; undefined: any. In lower case. */
@@ -108,8 +100,6 @@ export interface ImageQuery {
 export function releaseAddress({ version }: Release, { model, chip }: ReleaseImage): string {
 	return `/releases/firmware-v${version}.bin?model=${model.toLowerCase()}&chip=${chip}`;
 }
-
-const yearInSeconds = 31_536_000;
 
 export interface FirmwareRepositoryOptions {
 	readonly catalog: Releases;
@@ -137,7 +127,7 @@ export class FirmwareRepository {
 	/** By path on disk, least recently used first. */
 	readonly #images = new Map<string, KeptImage>();
 	/** By URL path, or the upload's digest and time. */
-	readonly #recent = new Map<string, Promise<Binary>>();
+	readonly #recent = new Map<string, Promise<ServedFile>>();
 
 	constructor(options: FirmwareRepositoryOptions) {
 		this.#options = options;
@@ -148,7 +138,7 @@ export class FirmwareRepository {
 	 * @param query which of the images, where the path names only the version
 	 * @throws {HttpProblem} 404 if there is no such file, 503 if it differs from the catalog
 	 */
-	open(path: string, { model, chip }: ImageQuery = {}): Promise<Binary> {
+	open(path: string, { model, chip }: ImageQuery = {}): Promise<ServedFile> {
 		const { uploads, recheckMs = 0 } = this.#options;
 		const key =
 			path === uploadPath
@@ -169,7 +159,7 @@ export class FirmwareRepository {
 		return this.#openFile(release, image, (file) => this.#findProblem(file, release, image));
 	}
 
-	async #openUpload(): Promise<Binary> {
+	async #openUpload(): Promise<ServedFile> {
 		const { uploads } = this.#options;
 		const upload = uploads.current;
 		if (!upload) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
@@ -178,7 +168,7 @@ export class FirmwareRepository {
 			const image = await this.#load(uploads.pathOf(upload));
 			if (image.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
 			const lastModified = new Date(upload_time).toUTCString();
-			return { image, filename, lastModified, caching: "no-cache" };
+			return { content: image, filename, lastModified, caching: "no-cache" };
 		} catch (error) {
 			// Replaced meanwhile, and its file removed.
 			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.#openUpload();
@@ -186,12 +176,12 @@ export class FirmwareRepository {
 		}
 	}
 
-	async #openRelease(path: string, query: ImageQuery): Promise<Binary> {
+	async #openRelease(path: string, query: ImageQuery): Promise<ServedFile> {
 		const { releases } = await this.#options.catalog.read();
 		const image = (await this.#openVersion(releases, path, query)) ?? (await this.#openNamed(releases, path));
 		if (!image) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
 		const lastModified = image.modifiedAt.toUTCString();
-		return { image, filename: basename(path), lastModified, caching: `max-age=${yearInSeconds}, immutable` };
+		return { content: image, filename: basename(path), lastModified, caching: forever };
 	}
 
 	/** @returns undefined if no release names it */

@@ -42,10 +42,10 @@ export function createHttpServer(
  * Cuts off a request with a slow body, except uploads, which are watched by their progress: Node's requestTimeout is
  * for all.
  */
-export function limitBody(request: IncomingMessage, bodyMs: number): void {
+export function limitBody(request: IncomingMessage, bodyMs: number, uploadPaths: readonly string[]): void {
 	const { headers } = request;
 	const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
-	if (!hasBody || targetOf(request)?.pathname === "/ota/upload") return;
+	if (!hasBody || uploadPaths.includes(targetOf(request)?.pathname ?? "")) return;
 	const cut = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
 	request.once("close", () => clearTimeout(cut));
 }

@@ -28,6 +28,15 @@ export interface MonitorHooks {
 	onMonitorsChanged?(): void;
 }
 
+/** What a monitor gets: see Monitor. */
+export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
+
+/** A part of this gateway that needs uplinks of devices, whichever process they are connected to. */
+interface Follower extends MonitorNeeds {
+	readonly devices: ReadonlySet<string>;
+	readonly onUplink: (session: Session, text: string) => void;
+}
+
 export interface MonitorSocketsOptions extends SocketsOptions {
 	readonly execute: Execute;
 	readonly hooks: readonly MonitorHooks[];
@@ -37,6 +46,7 @@ export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
 	/** With the channels of each. */
 	readonly #monitors = new Map<Monitor, ReadonlySet<string>>();
+	readonly #followers = new Set<Follower>();
 	/** Monitors that wait for their snapshot. */
 	readonly #waiting = new Set<Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
@@ -130,6 +140,21 @@ export class MonitorSockets {
 		return this.#monitors.keys();
 	}
 
+	/** Of all monitors and followers. */
+	needs(): Iterable<MonitorNeeds> {
+		return [...this.#monitors.keys(), ...this.#followers];
+	}
+
+	/** @param onUplink called with all uplinks of these devices but state reports, as text @returns a function that ends it */
+	follow(devices: ReadonlySet<string>, onUplink: Follower["onUplink"]): () => void {
+		const follower: Follower = { devices, summary: undefined, isGathering: false, onUplink };
+		this.#followers.add(follower);
+		this.changed();
+		return () => {
+			if (this.#followers.delete(follower)) this.changed();
+		};
+	}
+
 	/** See MonitorHooks.gather. */
 	async gather(deviceIds?: readonly string[]): Promise<void> {
 		for (const hook of this.#options.hooks) await hook.gather?.(deviceIds);
@@ -168,6 +193,9 @@ export class MonitorSockets {
 	}
 
 	relay(session: Session, text: string, isStateReport: boolean): void {
+		const { deviceId = "" } = session.device ?? {};
+		if (!isStateReport)
+			for (const { devices, onUplink } of this.#followers) if (devices.has(deviceId)) onUplink(session, text);
 		this.#sendAbout(
 			session,
 			() => deviceMessageText(session, text),

@@ -2,11 +2,9 @@
 
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
-import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
-import { matches } from "../../device/protocol/schema.js";
 import { errorCode } from "../problem.js";
 import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
-import { type RecordEngine, type RecordOptions, Records } from "./records.js";
+import { isDeviceId, type RecordEngine, type RecordOptions, Records } from "./records.js";
 
 export interface FolderOptions {
 	/** Made if it is missing; used by this store alone. */
@@ -14,6 +12,7 @@ export interface FolderOptions {
 	readonly disk: Disk;
 	/** In the plural, for messages. */
 	readonly what: string;
+	readonly isKey?: (key: string) => boolean;
 	readonly onProblem: (sentence: string) => void;
 }
 
@@ -34,20 +33,20 @@ export class FileEngine implements RecordEngine {
 
 	/** @throws {NodeJS.ErrnoException} if the folder cannot be used */
 	async each(onText: (key: string, text: string) => void): Promise<void> {
-		const { directory, disk, what, onProblem } = this.#options;
+		const { directory, disk, what, isKey = isDeviceId, onProblem } = this.#options;
 		await makeFolder(disk, directory);
 		const entries = (await disk.readdir(directory, { withFileTypes: true })).values();
 		const read = async (entry: Dirent) => {
 			const path = join(directory, entry.name);
-			const [, deviceId] = /^(.+)\.json$/.exec(entry.name) ?? [];
+			const [, key = ""] = /^(.+)\.json$/.exec(entry.name) ?? [];
 			// A person's files, such as a copy, are left alone.
-			const isRecord = matches(deviceIdSchema, deviceId);
+			const isRecord = isKey(key);
 			if (isRecord && entry.isDirectory())
 				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
 			if (!entry.isFile()) return;
 			try {
 				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
-				else if (isRecord) onText(deviceId, await disk.readFile(path, "utf8"));
+				else if (isRecord) onText(key, await disk.readFile(path, "utf8"));
 			} catch (error) {
 				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
 			}

@@ -1,5 +1,5 @@
 /**
- * Records: one JSON text for each device, in an engine: files (file-records.ts), or what a cluster has in their place. Waiting
+ * Records: one JSON text for each device, or of another kind of key, in an engine: files (file-records.ts), or what a cluster has in their place. Waiting
  * changes of a record are written together; a failed write is repeated every second.
  */
 
@@ -33,6 +33,8 @@ export interface RecordKind<T> {
 	/** In the plural, for messages. */
 	readonly what: string;
 	readonly format: (record: T) => string;
+	/** Keys of other forms are left alone; default: those of devices' ids. */
+	readonly isKey?: (key: string) => boolean;
 	/** Throws, or returns undefined, if the content is invalid. */
 	readonly parse: (content: string, deviceId: string) => T | undefined;
 }
@@ -49,6 +51,10 @@ export interface RecordOptions<T> extends RecordKind<T> {
 
 /** Makes a store of one record for each device. */
 export type CreateRecords = <T>(options: RecordOptions<T>) => Records<T>;
+
+export function isDeviceId(key: string): boolean {
+	return matches(deviceIdSchema, key);
+}
 
 const writersAtMost = 8;
 const retryMs = 1_000;
@@ -99,7 +105,7 @@ export class Records<T> {
 	/** As `load`, a few at a time, to need less memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		await this.#options.engine.each((deviceId, text) => {
-			const record = matches(deviceIdSchema, deviceId) ? this.#parse(text, deviceId) : undefined;
+			const record = this.#isKey(deviceId) ? this.#parse(text, deviceId) : undefined;
 			if (record !== undefined) onRecord(deviceId, record);
 		});
 	}
@@ -137,7 +143,7 @@ export class Records<T> {
 
 	/** What is to be written here is older: of a device that has moved, for instance. */
 	#onChange(deviceId: string, text: string | undefined): void {
-		if (!matches(deviceIdSchema, deviceId)) return;
+		if (!this.#isKey(deviceId)) return;
 		this.#failed.delete(deviceId);
 		const waiting = this.#waiting.get(deviceId);
 		if (waiting) waiting.isSuperseded = true;
@@ -146,6 +152,10 @@ export class Records<T> {
 		if (!onRecord) return;
 		const record = text === undefined ? undefined : this.#parse(text, deviceId);
 		if (text === undefined || record !== undefined) onRecord(deviceId, record);
+	}
+
+	#isKey(key: string): boolean {
+		return (this.#options.isKey ?? isDeviceId)(key);
 	}
 
 	#set(deviceId: string, record: T | undefined): Promise<boolean> {

@@ -70,6 +70,37 @@ export const monitorFrames: Frames = {
 			revision: 2,
 		},
 	},
+	announcement_update: {
+		description:
+			"How an announcement goes, at most 4 a second, for a monitor whose address has the query parameter `announcements`. It gets the announcements that play first, with all their devices.",
+		example: {
+			type: "announcement_update",
+			id: "9f3c0a51b2d4e687",
+			isOver: false,
+			counts: {
+				failed: 0,
+				unsupported: 0,
+				busy: 0,
+				away: 1,
+				stopped: 0,
+				waiting: 0,
+				ready: 0,
+				playing: 1,
+				played: 0,
+			},
+			devices: [
+				{
+					deviceId,
+					state: "playing",
+					reason: null,
+					at: timestamp,
+					lateMs: null,
+					heardMs: null,
+					underruns: 0,
+				},
+			],
+		},
+	},
 	cluster_update: {
 		description:
 			"How many gateways act as one, this one included; only where there are several, to a monitor that connects to /monitor?cluster: once after its snapshot, then at each change.",

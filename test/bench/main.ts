@@ -16,6 +16,7 @@ import { run as relay } from "./relay.js";
 import { run as restart } from "./restart.js";
 import { roundCount } from "./rounds.js";
 import { isMet, type Row, table } from "./row.js";
+import { run as sound } from "./sound.js";
 import { run as update } from "./update.js";
 import { run as upload } from "./upload.js";
 
@@ -27,6 +28,7 @@ const benchmarks: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
 	upload,
 	update,
 	restart,
+	sound,
 	dashboard,
 	cluster,
 };

@@ -20,7 +20,15 @@ export const extensionParts = {
 		"test/scripts/rollout.long.test.ts",
 		"test/system/rollout.test.ts",
 	],
+	announcements: [
+		"scripts/say.ts",
+		"scripts/say",
+		"test/bench/load/listeners.ts",
+		"test/bench/sound.ts",
+		"test/system/announcement.test.ts",
+	],
 	cluster: [
+		"test/gateway/announcements/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/support/gateway-cluster.ts",

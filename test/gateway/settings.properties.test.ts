@@ -76,6 +76,7 @@ test("any other environment stops the start with a sentence, or gives valid sett
 		"LOG_LEVEL",
 		"AUTH",
 		"IMAGE_CHECK",
+		"SPEECH_COMMAND",
 		"NATS_URL",
 		"NATS_ALLOW_OLD",
 		"PUBLIC_URL",

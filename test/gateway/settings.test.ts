@@ -22,6 +22,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		auth: true,
 		releaseKeys: [],
 		imageCheck: true,
+		speechCommand: undefined,
 		nats: undefined,
 		gatewayName: undefined,
 	});
@@ -47,6 +48,7 @@ test("every variable is read", async (t) => {
 		LOG_LEVEL: "silent",
 		AUTH: "off",
 		IMAGE_CHECK: "off",
+		SPEECH_COMMAND: "espeak-ng --stdout",
 		NATS_URL: "nats://a:4222, tls://user:secret@b.example:4223",
 		NATS_CREDS: pem,
 		NATS_CA: pem,
@@ -71,6 +73,7 @@ test("every variable is read", async (t) => {
 		auth: false,
 		releaseKeys: [],
 		imageCheck: false,
+		speechCommand: ["espeak-ng", "--stdout"],
 		nats: {
 			servers: [new URL("nats://a:4222"), new URL("tls://user:secret@b.example:4223")],
 			credentials: Buffer.from("PEM"),
@@ -128,6 +131,7 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		LOG_LEVEL: ["verbose", "INFO"],
 		AUTH: ["no", "OFF", "0"],
 		IMAGE_CHECK: ["false"],
+		SPEECH_COMMAND: ['espeak-ng "--stdout', " ", '""'],
 		RELEASE_KEYS: ["/nowhere/keys.pem"],
 		PUBLIC_URL: [
 			"gateway.example",

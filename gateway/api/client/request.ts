@@ -3,6 +3,8 @@
 export interface GatewayRequest {
 	readonly method?: "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 	readonly body?: object;
+	/** A WAV file, in place of `body`. */
+	readonly file?: Uint8Array<ArrayBuffer>;
 	/** Sent as If-Match: the request counts only while the resource is as it was read. */
 	readonly revision?: number;
 	readonly headers?: Readonly<Record<string, string>>;
@@ -21,13 +23,15 @@ export class Refusal extends Error {
 
 /** @param path or address. @returns the body; null where there is none. @throws Refusal */
 export async function ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
-	const { method = "GET", body, revision } = request;
+	const { method = "GET", body, file, revision } = request;
 	const headers = {
 		...request.headers,
 		...(body && { "Content-Type": "application/json" }),
+		...(file && { "Content-Type": "audio/wav" }),
 		...(revision !== undefined && { "If-Match": `"${revision}"` }),
 	};
-	const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(
+	const content = file ?? (body && JSON.stringify(body));
+	const response = await fetch(path, { method, headers, ...(content && { body: content }) }).catch(
 		() => undefined,
 	);
 	if (!response) throw new Refusal(0, "The gateway cannot be reached.");

@@ -3,6 +3,7 @@
  * Where the test cannot bring a status about, the entry names the test that does.
  */
 
+import { createHash } from "node:crypto";
 import { makeImage } from "../../support/images.js";
 import { pathOf } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken } from "../../support/running.js";
@@ -47,6 +48,25 @@ function rolloutCommand(name: string): Readonly<Record<string, Probe>> {
 		[`${operation} 507`]: rolloutTests,
 	};
 }
+
+/** 16 kHz, mono, 16 bit: half a second of silence. */
+const wav = Buffer.alloc(44 + 16_000);
+wav.write(
+	"RIFF\xa4\x3e\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x3e\0\0",
+	0,
+	"latin1",
+);
+const wavId = createHash("sha256").update(wav).digest("hex");
+const sound = (body: Buffer): Asked => ({
+	path: "/api/sounds?name=Dinner",
+	headers: { ...monitor, "Content-Type": "audio/wav" },
+	body,
+});
+const announcement = (body: object | string): Asked => ({
+	path: "/api/announcements",
+	headers: monitor,
+	body: typeof body === "string" ? body : JSON.stringify(body),
+});
 
 const upload = (body: Buffer): Asked => ({
 	path: "/ota/upload",
@@ -94,6 +114,37 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /api/device-tokens 400": tokenRequest("no JSON"),
 	"POST /api/device-tokens 422": tokenRequest('{"deviceId":"dev 1"}'),
 	"GET /api/device-setup 200": { path: "/api/device-setup", headers: monitor },
+	"GET /api/sounds 200": { path: "/api/sounds", headers: monitor },
+	"POST /api/sounds 201": sound(wav),
+	"POST /api/sounds 400": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"POST /api/sounds 408": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"POST /api/sounds 409": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"POST /api/sounds 413": sound(Buffer.concat([wav, Buffer.alloc(5_000_000)])),
+	"POST /api/sounds 415": { path: "/api/sounds?name=x", headers: monitor, body: "text" },
+	"POST /api/sounds 422": sound(Buffer.from("<html>")),
+	"POST /api/sounds 507": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"GET /api/sounds/{id} 200": { path: `/api/sounds/${wavId}`, headers: monitor },
+	"GET /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },
+	"GET /sounds/{file} 200": { path: `/sounds/${wavId}.wav`, headers: device },
+	"GET /sounds/{file} 206": { path: `/sounds/${wavId}.wav`, headers: { ...device, Range: "bytes=0-9" } },
+	"GET /sounds/{file} 304": { path: `/sounds/${wavId}.wav`, headers: { ...device, "If-None-Match": "*" } },
+	"GET /sounds/{file} 404": { path: "/sounds/unknown.wav", headers: device },
+	"GET /sounds/{file} 416": { path: `/sounds/${wavId}.wav`, headers: { ...device, Range: "bytes=999999-" } },
+	"GET /api/announcements 200": { path: "/api/announcements", headers: monitor },
+	"POST /api/announcements 202": announcement({ sound: wavId, targets: { all: true } }),
+	"POST /api/announcements 400": announcement("no JSON"),
+	"POST /api/announcements 409": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"POST /api/announcements 422": announcement({ targets: { all: true } }),
+	"POST /api/announcements 501": announcement({ text: "hello", targets: { all: true } }),
+	"POST /api/announcements 502": { testedIn: "test/gateway/announcements/speech.test.ts" },
+	"POST /api/announcements 503": { testedIn: "test/gateway/announcements/speech.test.ts" },
+	"GET /api/announcements/{id} 200": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"GET /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
+	"DELETE /api/announcements/{id} 204": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"DELETE /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
+	"DELETE /api/sounds/{id} 507": { testedIn: "test/gateway/announcements/http.test.ts" },
+	"DELETE /api/sounds/{id} 204": { path: `/api/sounds/${wavId}`, headers: monitor },
+	"DELETE /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },
 	"GET /api/rollouts 200": { path: "/api/rollouts", headers: monitor },
 	"POST /api/rollouts/preview 200": rollout("preview"),
 	"POST /api/rollouts/preview 400": rollout("preview", "no JSON"),
@@ -155,7 +206,11 @@ export const probes: Readonly<Record<string, Probe>> = {
 
 /** A path as openapi.yaml writes it, with names in place of its parameters. */
 export function examplePath(path: string): string {
-	return path.replace("{path}", "none.bin").replace("{deviceId}", "unknown").replace("{id}", "unknown");
+	return path
+		.replace("{path}", "none.bin")
+		.replace("{file}", "unknown.wav")
+		.replace("{deviceId}", "unknown")
+		.replace("{id}", "unknown");
 }
 
 /** A request without a token, or from a page of another web site. */

@@ -6,10 +6,11 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { Registry } from "prom-client";
-import { Cluster, type MonitorNeeds } from "../../../gateway/cluster/cluster.js";
+import { Cluster } from "../../../gateway/cluster/cluster.js";
 import type { DeviceLink, Session } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { refuse } from "../../../gateway/sockets/monitor-commands.js";
+import type { MonitorNeeds } from "../../../gateway/sockets/monitor-sockets.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
@@ -69,7 +70,7 @@ class Node {
 			name: () => "one",
 			catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
 			monitors: {
-				list: () => [this.monitor],
+				needs: () => [this.monitor],
 				relay: () => {
 					this.heard += 1;
 				},

@@ -1,0 +1,141 @@
+/** `/api/sounds`, `/api/announcements`, and `/sounds/<id>.wav`, from which devices play. */
+
+import { type Response, Router } from "express";
+import { matches, string } from "../../device/protocol/schema.js";
+import {
+	type Announcement,
+	askedAnnouncement,
+	longestName,
+	type Play,
+	playStates,
+	targetsAtMost,
+} from "../api/announcement.js";
+import type { Core } from "../extension.js";
+import { forever, sendFile } from "../http/file.js";
+import { readJson } from "../http/request-body.js";
+import { HttpProblem, refuseMethod } from "../problem.js";
+import type { Announcements } from "./announcements.js";
+import { bodyOf, type Sounds } from "./sounds.js";
+
+const soundName = string(longestName);
+/** An announcement may name many devices. */
+const maxAskedBytes = targetsAtMost * 68;
+const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
+
+export const soundsPath = "/api/sounds";
+
+export interface AnnouncementRoutesOptions {
+	readonly core: Pick<Core, "access" | "requireMonitor" | "storage">;
+	readonly sounds: Sounds;
+	readonly announcements: Pick<Announcements, "begin">;
+	/** Of this gateway, or of all that act as one. */
+	readonly shown: Shown;
+}
+
+export interface Shown {
+	/** The newest first. */
+	list(): readonly Announcement[] | Promise<readonly Announcement[]>;
+	/** @throws {HttpProblem} 404 */
+	find(id: string): Announcement | Promise<Announcement>;
+	/** @throws {HttpProblem} 404 */
+	stop(id: string): void | Promise<void>;
+}
+
+export function announcementRoutes({
+	core,
+	sounds,
+	announcements,
+	shown,
+}: AnnouncementRoutesOptions): Router {
+	const { access, requireMonitor, storage } = core;
+	const router = Router({ caseSensitive: true, strict: true });
+	const send = (response: Response, content: object, status = 200) =>
+		response.status(status).set("Cache-Control", "no-store").json(content);
+
+	router
+		.route(soundsPath)
+		.get(requireMonitor, (_request, response) => void send(response, { sounds: sounds.list() }))
+		.post(requireMonitor, async (request, response) => {
+			const name = request.query.name;
+			if (!matches(soundName, name) || name.trim() === "")
+				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
+			if (!/^audio\/(x-|vnd\.)?wave?\b/i.test(request.headers["content-type"] ?? ""))
+				throw new HttpProblem(415, "Send the WAV file as the body, with Content-Type: audio/wav.");
+			const sound = await sounds.add(name.trim(), bodyOf(request));
+			response.set("Location", `${soundsPath}/${sound.id}`);
+			send(response, sound, 201);
+		})
+		.all(refuseMethod("GET, HEAD, POST"));
+
+	router
+		.route(`${soundsPath}/:id`)
+		.get(requireMonitor, ({ params: { id } }, response) => void send(response, known(sounds, id)))
+		.delete(requireMonitor, async ({ params: { id } }, response) => {
+			known(sounds, id);
+			if (!(await sounds.remove(id)))
+				throw new HttpProblem(
+					storage.status,
+					`The sound could not be removed from ${storage.place}; the log says why.`,
+				);
+			response.status(204).end();
+		})
+		.all(refuseMethod("GET, HEAD, DELETE"));
+
+	router
+		.route("/sounds/:file")
+		.get(access.require("device", "monitor"), async (request, response) => {
+			const file = String(request.params.file);
+			const content = await sounds.content(file.replace(/\.wav$/, ""));
+			if (!content) throw new HttpProblem(404, `There is no sound ${file}; it may have been deleted.`);
+			// The name is the content's digest.
+			const { createdAt: lastModified } = content;
+			sendFile(request, response, {
+				content,
+				type: "audio/wav",
+				filename: file,
+				lastModified,
+				caching: forever,
+			});
+		})
+		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/api/announcements")
+		.get(requireMonitor, async (_request, response) => {
+			send(response, { announcements: (await shown.list()).map(sorted) });
+		})
+		.post(requireMonitor, async (request, response) => {
+			const id = await announcements.begin(
+				await readJson(request, askedAnnouncement, example, maxAskedBytes),
+			);
+			response.set("Location", `/api/announcements/${id}`);
+			send(response, { id }, 202);
+		})
+		.all(refuseMethod("GET, HEAD, POST"));
+
+	router
+		.route("/api/announcements/:id")
+		.get(requireMonitor, async ({ params: { id } }, response) => {
+			send(response, sorted(await shown.find(id)));
+		})
+		.delete(requireMonitor, async ({ params: { id } }, response) => {
+			await shown.stop(id);
+			response.status(204).end();
+		})
+		.all(refuseMethod("GET, HEAD, DELETE"));
+
+	return router;
+}
+
+/** What needs attention first. */
+function sorted(announcement: Announcement): Announcement {
+	const order = ({ state }: Play) => playStates.indexOf(state);
+	return { ...announcement, devices: announcement.devices.toSorted((a, b) => order(a) - order(b)) };
+}
+
+/** @throws {HttpProblem} 404 */
+function known(sounds: Sounds, id: string) {
+	const sound = sounds.find(id);
+	if (sound) return sound;
+	throw new HttpProblem(404, `No sound is called ${id}; see ${soundsPath}.`);
+}

@@ -1,0 +1,190 @@
+/** The kept sounds: a WAV file and a record for each, by the SHA-256 of the file. */
+
+import type { IncomingMessage } from "node:http";
+import type { Infer } from "../../device/protocol/schema.js";
+import { boolean, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
+import { longestName, type Sound } from "../api/announcement.js";
+import type { Core } from "../extension.js";
+import { parseJson } from "../json.js";
+import { HttpProblem } from "../problem.js";
+import { isoTime } from "../sessions/view.js";
+import type { Blobs } from "../storage/blobs.js";
+import type { Records } from "../storage/records.js";
+import { time } from "../storage/time.js";
+import { longestSeconds, WavCheck, WavError } from "./wav.js";
+
+const record = object({
+	name: string(longestName),
+	/** Milliseconds. */
+	lengthMs: integer(0, longestSeconds * 1000),
+	size: integer(1, Number.MAX_SAFE_INTEGER),
+	createdAt: time,
+	/** Spoken for one announcement: not listed, and removed with it. */
+	isTemporary: optional(boolean()),
+});
+type SoundRecord = Infer<typeof record>;
+
+export const soundsAtMost = 100;
+/** Of 4 MB each at most. */
+const inMemory = 4;
+/** The samples, and room for other chunks. */
+const mostBytes = longestSeconds * 32_000 + 256 * 1024;
+
+const soundsFile = Object.freeze({
+	what: "description",
+	isKey: (key: string) => /^[0-9a-f]{64}$/.test(key),
+	format: (kept: SoundRecord) => `${JSON.stringify(kept, undefined, "\t")}\n`,
+	parse: (content: string): SoundRecord | undefined => {
+		const value = parseJson(content);
+		return matches(record, value) ? value : undefined;
+	},
+});
+
+export class Sounds {
+	readonly #core: Core;
+	readonly #records: Records<SoundRecord>;
+	readonly #blobs: Blobs;
+	/** By id, the one that was asked for last at the end. */
+	readonly #recent = new Map<string, Promise<Buffer | undefined>>();
+	readonly #sounds = new Map<string, SoundRecord>();
+
+	constructor(core: Core) {
+		this.#core = core;
+		this.#records = core.records<SoundRecord>({
+			name: "sounds",
+			...soundsFile,
+			onProblem: (problem) => core.log.warn({ problem }, "sounds"),
+			onRecord: (sha256, kept) => {
+				if (kept) this.#sounds.set(sha256, kept);
+				else this.#sounds.delete(sha256);
+			},
+		});
+		this.#blobs = core.blobs({ name: "sound-files", suffix: ".wav" });
+	}
+
+	/** @throws {NodeJS.ErrnoException} */
+	async open(): Promise<void> {
+		for (const [sha256, kept] of await this.#records.load()) this.#sounds.set(sha256, kept);
+		for (const [sha256, { isTemporary }] of this.#sounds) if (isTemporary) await this.remove(sha256);
+		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
+	}
+
+	async close(): Promise<void> {
+		await this.#records.close();
+	}
+
+	/** The newest first. */
+	list(): readonly Sound[] {
+		return [...this.#sounds]
+			.filter(([, { isTemporary }]) => !isTemporary)
+			.sort(([, a], [, b]) => b.createdAt - a.createdAt)
+			.map(([sha256, kept]) => describe(sha256, kept));
+	}
+
+	find(id: string): Sound | undefined {
+		const kept = this.#sounds.get(id);
+		return kept && describe(id, kept);
+	}
+
+	/** As `sendFile` takes it. @returns undefined if there is none @throws {NodeJS.ErrnoException} @throws {BusError} */
+	async content(id: string) {
+		const kept = this.#sounds.get(id);
+		const bytes = kept && (await this.#read(id));
+		if (!bytes) return undefined;
+		const createdAt = new Date(kept.createdAt).toUTCString();
+		return { bytes, sha256: id, digestOf: () => undefined, createdAt };
+	}
+
+	/** Many devices play the same sound at once: the latest few are in memory. */
+	#read(id: string): Promise<Buffer | undefined> {
+		const reading =
+			this.#recent.get(id) ??
+			this.#blobs.path(id).then((path) => (path === undefined ? undefined : this.#core.disk.readFile(path)));
+		this.#recent.delete(id);
+		this.#recent.set(id, reading);
+		reading.catch(() => this.#recent.delete(id));
+		for (const each of this.#recent.keys()) if (this.#recent.size > inMemory) this.#recent.delete(each);
+		return reading;
+	}
+
+	/**
+	 * Reads a WAV file and keeps it; one that is kept already only gets the name.
+	 * @throws {HttpProblem} 400, 408, 409, 413, 422, and 507 or 503 if it cannot be kept
+	 * @throws {NodeJS.ErrnoException}
+	 */
+	async add(
+		name: string,
+		content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+		isTemporary = false,
+	): Promise<Sound> {
+		if (!isTemporary && this.list().length >= soundsAtMost)
+			throw new HttpProblem(409, `${soundsAtMost} sounds are kept; delete one first.`);
+		const draft = await this.#blobs.begin();
+		const check = new WavCheck();
+		let size = 0;
+		try {
+			for await (const chunk of content) {
+				size += chunk.length;
+				if (size > mostBytes)
+					throw new HttpProblem(413, `The file is larger than ${mostBytes} bytes; shorten it.`);
+				check.write(chunk);
+				await draft.write(chunk);
+			}
+			const lengthMs = Math.round(check.end() * 1000);
+			const { sha256 } = draft;
+			const known = this.#sounds.get(sha256);
+			const kept: SoundRecord = {
+				name: isTemporary && known ? known.name : name,
+				lengthMs,
+				size,
+				createdAt: this.#core.now(),
+				...(isTemporary && (known?.isTemporary ?? true) && { isTemporary }),
+			};
+			await draft.keep();
+			this.#sounds.set(sha256, kept);
+			if (!(await this.#records.save(sha256, kept))) {
+				await this.remove(sha256);
+				const { place, status } = this.#core.storage;
+				throw new HttpProblem(status, `The sound could not be written to ${place}; the log says why.`);
+			}
+			return describe(sha256, kept);
+		} catch (error) {
+			await draft.discard();
+			if (error instanceof WavError) throw new HttpProblem(422, error.message);
+			throw error;
+		}
+	}
+
+	/** @returns whether it is gone */
+	async remove(id: string): Promise<boolean> {
+		if (!(await this.#records.remove(id))) return false;
+		this.#sounds.delete(id);
+		this.#recent.delete(id);
+		await this.#blobs.remove(id).catch((error: Error) => {
+			this.#core.log.warn({ problem: `the file of the sound ${id} stays: ${error.message}` }, "sounds");
+		});
+		return true;
+	}
+}
+
+function describe(sha256: string, { name, lengthMs, size, createdAt }: SoundRecord): Sound {
+	return { id: sha256, name, seconds: lengthMs / 1000, size, sha256, createdAt: isoTime(createdAt) };
+}
+
+/** The body of a request. @throws {HttpProblem} 408 if nothing comes for this long, 400 if it breaks off */
+export async function* bodyOf(request: IncomingMessage, stalledMs = 30_000): AsyncIterable<Buffer> {
+	const chunks = request.iterator({ destroyOnReturn: false });
+	for (;;) {
+		let timer: NodeJS.Timeout | undefined;
+		const stalled = new Promise<never>((_resolve, reject) => {
+			const give = () => reject(new HttpProblem(408, "The upload has stalled; send it again."));
+			timer = setTimeout(give, stalledMs).unref();
+		});
+		const next = chunks.next().catch(() => {
+			throw new HttpProblem(400, "The upload broke off; send it again.");
+		});
+		const { done, value } = await Promise.race([next, stalled]).finally(() => clearTimeout(timer));
+		if (done) return;
+		yield value;
+	}
+}

@@ -1,0 +1,94 @@
+/** Announcements: a sound that is played on several devices, as it is asked for and as it is shown. */
+
+import {
+	boolean,
+	type Infer,
+	integer,
+	list,
+	object,
+	oneOf,
+	optional,
+	pattern,
+	string,
+} from "../../device/protocol/schema.js";
+import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
+
+export const longestName = 64;
+/** Devices that an announcement may name. */
+export const targetsAtMost = 10_000;
+
+/** One of them: all devices, those of a room, or the named ones. */
+export const targets = object({
+	all: optional(boolean()),
+	room: optional(string(64)),
+	devices: optional(list(string(64), targetsAtMost)),
+});
+export type Targets = Infer<typeof targets>;
+
+/** Of `sound`, `url` and `text` one. */
+export const askedAnnouncement = object({
+	/** Id of a kept sound. */
+	sound: optional(string(64)),
+	/** Of a WAV file elsewhere, which the devices fetch themselves. */
+	url: optional(pattern(512, "^https?://[\\x21-\\x7e]+$", "an address with http:// or https://")),
+	/** Is spoken. */
+	text: optional(string(1000)),
+	targets,
+	/** Of this sound alone; default: as it is set on each device. */
+	volume: optional(integer(0, 100)),
+	/** Whether all begin at once; default: from two devices on. */
+	together: optional(boolean()),
+});
+export type AskedAnnouncement = Infer<typeof askedAnnouncement>;
+
+/** The order in which they are shown: what needs attention first. */
+export const playStates = [
+	"failed",
+	"unsupported",
+	"busy",
+	"away",
+	"stopped",
+	"waiting",
+	"ready",
+	"playing",
+	"played",
+] as const;
+export type PlayState = (typeof playStates)[number];
+
+const count = integer(0, Number.MAX_SAFE_INTEGER);
+
+/** A device's part of an announcement. */
+export const play = closed({
+	deviceId: text,
+	state: oneOf(...playStates),
+	reason: described(nullable(text), "one sentence"),
+	at: described(dateTime, "of the latest change of its state"),
+	lateMs: described(nullable(count), "after the others, at which it began; null if it began with them"),
+	heardMs: described(nullable(count), "null until the device says so"),
+	underruns: described(count, "how often it had to wait for the network"),
+});
+export type Play = InferShape<typeof play>;
+
+export interface Announcement {
+	readonly id: string;
+	/** Name of the sound; null for a text or an address. */
+	readonly name: string | null;
+	/** UTC. */
+	readonly createdAt: string;
+	/** Null until all devices are done. */
+	readonly endedAt: string | null;
+	readonly counts: Readonly<Record<PlayState, number>>;
+	readonly devices: readonly Play[];
+}
+
+/** A kept sound. */
+export interface Sound {
+	readonly id: string;
+	readonly name: string;
+	readonly seconds: number;
+	/** In bytes. */
+	readonly size: number;
+	readonly sha256: string;
+	/** UTC. */
+	readonly createdAt: string;
+}

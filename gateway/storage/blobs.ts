@@ -1,0 +1,118 @@
+/**
+ * Blobs: files that are named by the SHA-256 of their content, in a folder. Where they are kept elsewhere, the folder is a cache,
+ * which may be lost.
+ */
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import type { Files } from "../bus.js";
+import { type Disk, fillDraft, ifThere, isTemporary, makeFolder, openDraft } from "./atomic-file.js";
+import { Queues } from "./queue.js";
+
+export interface BlobsOptions {
+	/** Made if it is missing; used by these blobs alone. */
+	readonly directory: string;
+	/** Of the files' names, such as ".wav". */
+	readonly suffix: string;
+	readonly disk: Disk;
+	/** Where they are kept; undefined: in the folder alone. */
+	readonly files?: (() => Promise<Files>) | undefined;
+}
+
+/** Makes the blobs of one kind. @param name of their folder, and of what is in its place */
+export type CreateBlobs = (options: { readonly name: string; readonly suffix: string }) => Blobs;
+
+/** A blob that is being written. */
+export interface BlobDraft {
+	/** @throws {NodeJS.ErrnoException} ENOSPC if the disk is full */
+	write(chunk: Uint8Array): Promise<void>;
+	/** In hex, of what was written until now. */
+	readonly sha256: string;
+	/** @throws {NodeJS.ErrnoException} @throws {BusError} */
+	keep(): Promise<void>;
+	/** Removes it; also after a failed `keep`. */
+	discard(): Promise<void>;
+}
+
+const fetchedAtOnce = 4;
+
+export class Blobs {
+	readonly #options: BlobsOptions;
+	/** A blob that several ask for is fetched once. */
+	readonly #fetches = new Queues(fetchedAtOnce);
+
+	constructor(options: BlobsOptions) {
+		this.#options = options;
+	}
+
+	/** Removes what is no blob of these. @throws {NodeJS.ErrnoException} if the folder cannot be used */
+	async open(isKept: (sha256: string) => boolean): Promise<void> {
+		const { directory, disk, suffix } = this.#options;
+		await makeFolder(disk, directory);
+		for (const name of await disk.readdir(directory)) {
+			const isBlob = /^[0-9a-f]{64}$/.test(name.slice(0, -suffix.length)) && name.endsWith(suffix);
+			if (isTemporary(name) || (isBlob && !isKept(name.slice(0, -suffix.length))))
+				await disk.rm(join(directory, name), { force: true });
+		}
+	}
+
+	/** @throws {NodeJS.ErrnoException} */
+	async begin(): Promise<BlobDraft> {
+		const { directory, disk, suffix, files } = this.#options;
+		await makeFolder(disk, directory);
+		const draft = await openDraft(disk, join(directory, `blob${suffix}`));
+		const hash = createHash("sha256");
+		const sha256 = () => hash.copy().digest("hex");
+		return {
+			write: (chunk) => {
+				hash.update(chunk);
+				return draft.write(chunk);
+			},
+			get sha256() {
+				return sha256();
+			},
+			keep: async () => {
+				const path = this.#pathOf(sha256());
+				await draft.moveTo(path);
+				if (files) await (await files()).put(sha256(), createReadStream(path));
+			},
+			discard: draft.discard,
+		};
+	}
+
+	/**
+	 * @returns of the file, which is fetched if it is kept elsewhere; undefined if there is none
+	 * @throws {NodeJS.ErrnoException} @throws {BusError}
+	 */
+	path(sha256: string): Promise<string | undefined> {
+		const path = this.#pathOf(sha256);
+		const { disk, files } = this.#options;
+		return this.#fetches.add(sha256, async () => {
+			if (await ifThere(disk.stat(path))) return path;
+			const content = await (await files?.())?.get(sha256);
+			if (!content) return undefined;
+			await makeFolder(disk, this.#options.directory);
+			const draft = await openDraft(disk, path);
+			try {
+				await fillDraft(draft, content, sha256);
+				await draft.moveTo(path);
+				return path;
+			} catch (error) {
+				await draft.discard();
+				throw error;
+			}
+		});
+	}
+
+	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {BusError} */
+	async remove(sha256: string): Promise<void> {
+		const { disk, files } = this.#options;
+		await disk.rm(this.#pathOf(sha256), { force: true });
+		await (await files?.())?.remove(sha256);
+	}
+
+	#pathOf(sha256: string): string {
+		return join(this.#options.directory, `${sha256}${this.#options.suffix}`);
+	}
+}

@@ -1,0 +1,106 @@
+/** `npm run say`: plays a WAV file or a text on devices, and prints what each makes of it. */
+
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { readWav, resample, writeWav } from "../gateway/announcements/pcm.js";
+import type { Announcement, Play } from "../gateway/api/announcement.js";
+import { printable } from "../gateway/telemetry/printable.js";
+import { runCommand, UsageError } from "./command-line/command.js";
+import { findGatewayToken } from "./command-line/gateway-token.js";
+import { AnnouncementClient, type Content } from "./say/client.js";
+
+const usage = `Usage: npm run say -- --room Kitchen dinner.wav
+       npm run say -- --device dev-1-a1b2c3 "Dinner is ready"
+       espeak-ng --stdout "Dinner is ready" | npm run say -- --all -
+
+Plays a WAV file with PCM of 16 bits, which is brought to what devices play, or a text, which the gateway speaks (SPEECH_COMMAND), on all
+devices, on those of a room, or on some, and prints what each says. - reads either from standard input. Ctrl-C stops it on the devices.
+
+  --all, --room Kitchen, --device dev-1-a1b2c3   where; --device may be given several times
+  --volume 40                                    of this sound alone; default: as it is set on each device
+  --gateway                                      default http://127.0.0.1:8080
+
+The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.
+Exit codes: 0 all have played it, 1 it could not be played, 3 some have not.`;
+
+const options = {
+	all: { type: "boolean", default: false },
+	room: { type: "string" },
+	device: { type: "string", multiple: true },
+	volume: { type: "string" },
+	gateway: { type: "string", default: "http://127.0.0.1:8080" },
+} as const;
+
+const lookMs = 300;
+const someHaveNot = 3;
+
+await runCommand({ name: "say", usage, options: Object.keys(options), run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+	const [what] = positionals;
+	if (what === undefined || positionals.length > 1)
+		throw new UsageError("Say what to play: one WAV file, one text in quotes, or -.");
+	const { all, room, device, volume: volumeText } = values;
+	const targets = { ...(all && { all }), ...(room && { room }), ...(device && { devices: device }) };
+	if (Object.keys(targets).length !== 1)
+		throw new UsageError("Say where: one of --all, --room and --device.");
+	const volume = volumeText === undefined ? undefined : Number(volumeText);
+	if (volume !== undefined && !(Number.isInteger(volume) && volume >= 0 && volume <= 100))
+		throw new UsageError("--volume must be a whole number from 0 to 100.");
+	const content = await contentOf(what);
+	const gateway = new AnnouncementClient(values.gateway.replace(/\/$/, ""), findGatewayToken("monitor"));
+	const { source, end } = await gateway.prepare(content);
+	try {
+		const id = await gateway.begin({ ...source, targets, ...(volume !== undefined && { volume }) });
+		process.once("SIGINT", () => void gateway.stop(id));
+		const { counts, devices } = await watch(gateway, id);
+		if (counts.played < devices.length) process.exitCode = someHaveNot;
+	} finally {
+		await end();
+	}
+}
+
+/** @throws {UsageError} */
+async function contentOf(what: string): Promise<Content> {
+	const isFile = what !== "-" && (existsSync(what) || /\.wav$/i.test(what));
+	if (!isFile && what !== "-") return { text: what };
+	if (isFile && !existsSync(what)) throw new UsageError(`There is no file ${what}.`);
+	const bytes = isFile ? await readFile(what) : await buffer(process.stdin);
+	if (!isFile && bytes.toString("latin1", 0, 4) !== "RIFF") return { text: bytes.toString().trim() };
+	try {
+		return {
+			wav: new Uint8Array(writeWav(resample(readWav(bytes)))),
+			name: isFile ? basename(what).slice(0, 64) : "say",
+		};
+	} catch (error) {
+		throw new UsageError(`${what} cannot be played: ${error instanceof Error ? error.message : error}.`);
+	}
+}
+
+/** Prints each change. @returns how it ended */
+async function watch(gateway: AnnouncementClient, id: string): Promise<Announcement> {
+	const shown = new Map<string, string>();
+	for (;;) {
+		const announcement = await gateway.find(id);
+		for (const play of announcement.devices) {
+			const line = describe(play);
+			if (shown.get(play.deviceId) === line) continue;
+			shown.set(play.deviceId, line);
+			console.log(printable(`${play.deviceId}  ${line}`));
+		}
+		if (announcement.endedAt !== null) return announcement;
+		await setTimeout(lookMs);
+	}
+}
+
+function describe({ state, reason, lateMs, heardMs, underruns }: Play): string {
+	const heard = heardMs === null ? [] : [`heard ${(heardMs / 1000).toFixed(1)} s`];
+	const late = lateMs === null ? [] : [`began ${(lateMs / 1000).toFixed(1)} s after the others`];
+	const waits = underruns === 0 ? [] : [`waited for the network ${underruns} times`];
+	return [state, ...(reason === null ? [] : [reason]), ...heard, ...late, ...waits].join(", ");
+}

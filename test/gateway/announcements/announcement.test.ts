@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { Announcement } from "../../../gateway/announcements/announcement.js";
+import { playStates } from "../../../gateway/api/announcement.js";
+
+const at = (ms: number) => ({ now: ms, monotonic: ms });
+
+function begin(...ids: readonly string[]) {
+	const announcement = new Announcement({ id: "a1", name: null, lengthMs: 2_000, createdAt: 0, beganAt: 0 });
+	for (const id of ids) announcement.set(id, "waiting", at(0));
+	const says = (id: string, state: "ready" | "playing" | "played" | "stopped" | "failed", ms = 0) =>
+		announcement.hear(id, { type: "sound_update", deviceId: id, id: "a1", state }, at(ms));
+	const partOf = (id: string) => announcement.describe().devices.find(({ deviceId }) => deviceId === id);
+	return { announcement, says, partOf };
+}
+
+describe("an announcement", () => {
+	test("has devices begin once all are ready, and each once", () => {
+		const { announcement, says } = begin("a", "b");
+		says("a", "ready", 100);
+		assert.deepEqual(announcement.starts(100), []);
+		says("b", "ready", 200);
+		assert.deepEqual(announcement.starts(200), ["a", "b"]);
+		assert.deepEqual(announcement.starts(250), []);
+	});
+
+	test("does not wait for a device that cannot play, nor longer than 3 s, and says how late the others begin", () => {
+		const { announcement, says, partOf } = begin("a", "b", "c");
+		announcement.set("c", "busy", at(10), "an update is under way");
+		says("a", "ready", 100);
+		assert.deepEqual(announcement.starts(2_999), []);
+		assert.deepEqual(announcement.starts(3_000), ["a"]);
+		says("b", "ready", 3_400);
+		assert.deepEqual(announcement.starts(3_400), ["b"]);
+		assert.deepEqual([partOf("a")?.lateMs, partOf("b")?.lateMs], [null, 400]);
+	});
+
+	test("is over when no device plays any more, and not while one that had gone says that it plays", () => {
+		const { announcement, says, partOf } = begin("a", "b");
+		says("a", "playing", 10);
+		says("a", "played", 2_010);
+		announcement.set("b", "away", at(2_500), "The device has disconnected.");
+		assert.equal(announcement.endedAt, 2_500);
+		says("b", "playing", 2_600);
+		assert.equal(announcement.endedAt, null);
+		announcement.hear(
+			"b",
+			{
+				type: "sound_update",
+				deviceId: "b",
+				id: "a1",
+				state: "failed",
+				reason: "404",
+				underruns: 2,
+				heard_ms: 120,
+			},
+			at(2_700),
+		);
+		assert.equal(announcement.endedAt, 2_700);
+		const { state, reason, underruns, heardMs } = partOf("b") ?? {};
+		assert.deepEqual([state, reason, underruns, heardMs], ["failed", "404", 2, 120]);
+	});
+
+	test("ends devices that say nothing: after 30 s, while they play after twice its length more", () => {
+		const { announcement, says } = begin("a", "b");
+		says("a", "playing", 1_000);
+		announcement.expire(at(30_001));
+		assert.deepEqual([announcement.stateOf("a"), announcement.stateOf("b")], ["playing", "failed"]);
+		announcement.expire(at(35_001));
+		assert.equal(announcement.stateOf("a"), "failed");
+	});
+
+	test("hears nothing of devices that are none of its", () => {
+		const { announcement, says } = begin("a");
+		says("b", "playing");
+		assert.equal(announcement.stateOf("b"), undefined);
+	});
+
+	test("counts its devices, in whichever order they change, and reports each change once", () => {
+		const change = fc.record({
+			device: fc.constantFrom("a", "b", "c"),
+			state: fc.constantFrom(...playStates),
+		});
+		fc.assert(
+			fc.property(fc.array(change), (changes) => {
+				const { announcement } = begin();
+				const states = new Map<string, string>();
+				for (const { device, state } of changes) {
+					announcement.set(device, state, at(0));
+					states.set(device, state);
+				}
+				const counted = playStates.map(
+					(state) => [...states.values()].filter((each) => each === state).length,
+				);
+				assert.deepEqual(
+					playStates.map((state) => announcement.counts()[state]),
+					counted,
+				);
+				assert.deepEqual(
+					new Map(announcement.takeChanges().map((each) => [each.deviceId, each.state])),
+					states,
+				);
+				assert.deepEqual(announcement.takeChanges(), []);
+				const isRunning = [...states.values()].some((state) =>
+					["waiting", "ready", "playing"].includes(state),
+				);
+				assert.equal(announcement.endedAt !== null, changes.length > 0 && !isRunning);
+			}),
+		);
+	});
+});

@@ -1,0 +1,301 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import fs from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { writeWav } from "../../../gateway/announcements/pcm.js";
+import { bodyOf } from "../../../gateway/announcements/sounds.js";
+import { HttpProblem } from "../../../gateway/problem.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	type RunOptions,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
+import { checkFrame } from "../api/schemas.js";
+import { SoundDevice, type SoundDeviceOptions } from "./sound-device.js";
+
+const wav = writeWav(Float32Array.from({ length: 8_000 }, (_, at) => Math.sin(at / 10) / 2));
+const sha256 = createHash("sha256").update(wav).digest("hex");
+const wavType = { "Content-Type": "audio/wav" };
+
+async function run(t: TestContext, options: RunOptions = {}) {
+	const gateway = await runGateway(t, options);
+	const call = async (
+		method: string,
+		path: string,
+		body?: Uint8Array | object,
+		headers: Record<string, string> = {},
+	) => {
+		const isFile = body instanceof Uint8Array;
+		const response = await fetch(`${gateway.url}${path}`, {
+			method,
+			headers: { ...bearer(monitorToken), ...(isFile && wavType), ...headers },
+			...(body && { body: isFile ? body : JSON.stringify(body) }),
+		});
+		const text = await response.text();
+		return {
+			status: response.status,
+			headers: response.headers,
+			body: text === "" ? undefined : JSON.parse(text),
+		};
+	};
+	const upload = (name = "Dinner") => call("POST", `/api/sounds?name=${encodeURIComponent(name)}`, wav);
+	const device = async (serial: string, options: Partial<SoundDeviceOptions> = {}) => {
+		const monitor = await gateway.monitor();
+		const made = await new SoundDevice({
+			url: gateway.url,
+			deviceId: `dev-1-00000${serial}`,
+			...options,
+		}).connect();
+		t.after(() => made.close());
+		await monitor.until(
+			({ type, sessions }) =>
+				type === "status_update" && sessions[0]?.deviceId === made.deviceId && sessions[0].state !== null,
+		);
+		return made;
+	};
+	const watcher = await gateway.open("/monitor?announcements", { headers: bearer(monitorToken) });
+	/** The states of an announcement's devices, once it is over. */
+	const ended = async (id: string) => {
+		for (;;) {
+			const { body } = await call("GET", `/api/announcements/${id}`);
+			if (body.endedAt !== null) return body;
+			await setTimeout(10);
+		}
+	};
+	const announce = async (asked: object) => {
+		const { status, body } = await call("POST", "/api/announcements", asked);
+		assert.equal(status, 202, JSON.stringify(body));
+		return String(body.id);
+	};
+	return { ...gateway, call, upload, device, watcher, ended, announce };
+}
+
+const states = (announcement: {
+	readonly devices: readonly { readonly deviceId: string; readonly state: string }[];
+}) => Object.fromEntries(announcement.devices.map(({ deviceId, state }) => [deviceId, state]));
+
+describe("a sound", () => {
+	test("is kept under its digest, listed, served with ranges, also after a restart, and deleted", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await run(t, { dataDir });
+		const made = await first.upload();
+		assert.equal(made.status, 201);
+		const { createdAt, ...rest } = made.body;
+		assert.deepEqual(rest, { id: sha256, name: "Dinner", seconds: 0.5, size: wav.length, sha256 });
+		assert.equal(made.headers.get("location"), `/api/sounds/${sha256}`);
+		await first.gateway.close();
+
+		const { call, url } = await run(t, { dataDir });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [{ ...rest, createdAt }] });
+		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
+		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav));
+		const part = await fetch(`${url}/sounds/${sha256}.wav`, {
+			headers: { ...bearer(deviceToken), Range: "bytes=100-199" },
+		});
+		assert.equal(part.status, 206);
+		assert.ok(Buffer.from(await part.arrayBuffer()).equals(wav.subarray(100, 200)));
+		assert.equal((await fetch(`${url}/sounds/${sha256}.wav`)).status, 401);
+		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
+		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 404);
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
+	});
+
+	test("that no device can play is refused with the reason, and leaves nothing", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const { call } = await run(t, { dataDir });
+		const stereo = Buffer.from(wav);
+		stereo.writeUInt16LE(2, 22);
+		const long = Buffer.from(wav);
+		long.writeUInt32LE(121 * 32_000, 40);
+		for (const [body, reason] of [
+			[Buffer.from("<html></html>"), /HTML/],
+			[stereo, /stereo/],
+			[long, /longer than 120 s/],
+			[wav.subarray(0, 1000), /956 of the 16000 bytes/],
+			[wav.subarray(0, 20), /ends before the first sample/],
+		] as const) {
+			const answer = await call("POST", "/api/sounds?name=x", body);
+			assert.equal(answer.status, 422);
+			assert.match(answer.body.detail, reason);
+		}
+		assert.equal(
+			(await call("POST", "/api/sounds?name=x", wav, { "Content-Type": "text/html" })).status,
+			415,
+		);
+		assert.equal((await call("POST", "/api/sounds?name=", wav)).status, 422);
+		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+	});
+
+	test("whose upload breaks off is not kept", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const { url, call } = await run(t, { dataDir });
+		const socket = connect(Number(new URL(url).port), "127.0.0.1");
+		socket.write(
+			`POST /api/sounds?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Type: audio/wav\r\nContent-Length: ${wav.length}\r\n\r\n`,
+		);
+		socket.write(wav.subarray(0, 5_000));
+		while ((await fs.readdir(join(dataDir, "sound-files"))).length === 0) await setTimeout(5);
+		socket.destroy();
+		while ((await fs.readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(5);
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+	});
+
+	test("that the disk has no room for is answered 507, and leaves nothing", async (t) => {
+		let isFull = false;
+		const full = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
+		const disk: Disk = { ...fs, open: (...words) => (isFull ? full() : fs.open(...words)) };
+		const { call, upload } = await run(t, { disk });
+		isFull = true;
+		assert.equal((await upload()).status, 507);
+		isFull = false;
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.equal((await upload()).status, 201);
+		isFull = true;
+		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 507);
+		assert.equal((await call("GET", "/api/sounds")).body.sounds.length, 1);
+	});
+});
+
+test("an upload that stalls is refused, one that breaks off too", async (t) => {
+	const requests: IncomingMessage[] = [];
+	const server = createServer((request) => requests.push(request));
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const address = server.address();
+	assert.ok(typeof address === "object" && address);
+	for (const [end, status] of [
+		[() => {}, 408],
+		[(socket: Socket) => socket.destroy(), 400],
+	] as const) {
+		const socket = connect(address.port, "127.0.0.1");
+		t.after(() => socket.destroy());
+		socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
+		while (requests.length === 0) await setTimeout(5);
+		const [request] = requests.splice(0);
+		assert.ok(request);
+		const chunks = bodyOf(request, status === 408 ? 50 : 30_000)[Symbol.asyncIterator]();
+		assert.equal(String((await chunks.next()).value), "abc");
+		end(socket);
+		await assert.rejects(
+			chunks.next(),
+			(error) => error instanceof HttpProblem && error.refusal.status === status,
+		);
+	}
+	server.close();
+});
+
+describe("an announcement", () => {
+	test("plays on the devices of a room at once; each says how it ended, and monitors that ask see it", async (t) => {
+		const { call, upload, device, announce, ended, watcher, url } = await run(t);
+		await upload();
+		const devices = [await device("1"), await device("2"), await device("3")];
+		for (const { deviceId } of devices.slice(0, 2))
+			await call("PATCH", `/api/devices/${deviceId}`, { room: "Kitchen" });
+		const id = await announce({ sound: sha256, targets: { room: "Kitchen" }, volume: 30 });
+		const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true };
+		for (const each of devices.slice(0, 2)) {
+			await each.receives({ command: "start_sound", value: { id } });
+			assert.deepEqual(each.commands.at(-2), { command: "play_sound", value });
+			each.update(id, "played", { heard_ms: 500, underruns: 0 });
+		}
+		const { counts, devices: parts, name } = await ended(id);
+		assert.deepEqual([name, counts.played, parts.length], ["Dinner", 2, 2]);
+		assert.deepEqual([parts[0].heardMs, parts[0].lateMs], [500, null]);
+		for (;;) {
+			const frame = await watcher.next();
+			checkFrame(frame);
+			if (frame.type === "announcement_update" && Object(frame).isOver) break;
+		}
+		assert.deepEqual(devices[2]?.commands, []);
+	});
+
+	test("says of each device why it does not play", async (t) => {
+		const { upload, device, announce, ended } = await run(t);
+		await upload();
+		const gone = await device("4");
+		gone.close();
+		await device("1", { does: "is busy" });
+		await device("2", { does: "fails" });
+		await device("3", { features: ["identify"] });
+		const playing = await device("5");
+		const id = await announce({ sound: sha256, targets: { all: true } });
+		await playing.receives({ command: "start_sound", value: { id } });
+		playing.close();
+		const announcement = await ended(id);
+		assert.deepEqual(states(announcement), {
+			"dev-1-000001": "busy",
+			"dev-1-000002": "failed",
+			"dev-1-000003": "unsupported",
+			"dev-1-000004": "away",
+			"dev-1-000005": "away",
+		});
+		assert.equal(
+			announcement.devices.find(({ state }: { state: string }) => state === "failed").reason,
+			"404 Not Found",
+		);
+		await playing.connect();
+		playing.update(id, "played", { heard_ms: 500 });
+		while (states(await ended(id))["dev-1-000005"] !== "played") await setTimeout(10);
+	});
+
+	test("to one device begins without waiting, and is stopped", async (t) => {
+		const { upload, device, announce, ended, call } = await run(t);
+		await upload();
+		const one = await device("1");
+		const id = await announce({ sound: sha256, targets: { devices: [one.deviceId] } });
+		while (states((await call("GET", `/api/announcements/${id}`)).body)[one.deviceId] !== "playing")
+			await setTimeout(5);
+		assert.deepEqual(
+			one.commands.map(({ command }) => command),
+			["play_sound"],
+		);
+		assert.equal((await call("DELETE", `/api/announcements/${id}`)).status, 204);
+		const { devices } = await ended(id);
+		assert.deepEqual([devices[0].state, devices[0].reason, devices[0].heardMs], ["stopped", "command", 40]);
+	});
+
+	test("of an address goes to the device as it is", async (t) => {
+		const { device, announce } = await run(t);
+		const one = await device("1");
+		await announce({ url: "http://radio.example/a.wav", targets: { devices: [one.deviceId] } });
+		while (one.urls.length === 0) await setTimeout(5);
+		assert.deepEqual(one.urls, ["http://radio.example/a.wav"]);
+	});
+
+	test("that cannot be played is refused with what to change", async (t) => {
+		const { call, device } = await run(t);
+		await device("1");
+		const all = { all: true };
+		for (const [asked, status, reason] of [
+			[{ targets: all }, 422, /one of sound, url and text/],
+			[{ sound: "x", url: "http://x/", targets: all }, 422, /one of sound, url and text/],
+			[{ sound: "x", targets: all }, 422, /No sound is called x/],
+			[{ url: "file:///etc/passwd", targets: all }, 422, /http:\/\/ or https:\/\//],
+			[{ url: "http://x/", targets: {} }, 422, /targets is one of/],
+			[{ url: "http://x/", targets: { all: true, room: "Kitchen" } }, 422, /targets is one of/],
+			[{ url: "http://x/", targets: { room: "Attic" } }, 422, /No device is in the room Attic/],
+			[{ url: "http://x/", targets: { devices: [] } }, 422, /names no device/],
+			[{ text: "hello", targets: all }, 501, /SPEECH_COMMAND/],
+		] as const) {
+			const answer = await call("POST", "/api/announcements", asked);
+			assert.deepEqual([answer.status, reason.test(answer.body.detail)], [status, true], answer.body.detail);
+		}
+		assert.equal((await call("GET", "/api/announcements/x")).status, 404);
+		const playing = await device("2");
+		const asked = { url: "http://x/", targets: { devices: [playing.deviceId] } };
+		for (let index = 0; index < 20; index += 1)
+			assert.equal((await call("POST", "/api/announcements", asked)).status, 202);
+		assert.equal((await call("POST", "/api/announcements", asked)).status, 409);
+	});
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { readSettings } from "../../../gateway/settings.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { SoundDevice } from "./sound-device.js";
+
+/** Writes its text's length in samples of 22,050 Hz, as espeak-ng does: the sizes in the header are not known yet. */
+const voice = `
+let text = "";
+process.stdin.on("data", (chunk) => { text += chunk; }).on("end", () => {
+	const head = Buffer.from("RIFF\\xff\\xff\\xff\\x7fWAVEfmt \\x10\\0\\0\\0\\x01\\0\\x01\\0\\x22\\x56\\0\\0\\x44\\xac\\0\\0\\x02\\0\\x10\\0data\\xff\\xff\\xff\\x7f", "latin1");
+	process.stdout.write(Buffer.concat([head, Buffer.alloc(text.length * 2 * 2205, 1)]));
+});`;
+
+async function run(t: TestContext, program: string) {
+	const dataDir = await temporaryDirectory(t);
+	const path = join(dataDir, "voice.mjs");
+	await writeFile(path, program);
+	const speechCommand = [process.execPath, path];
+	const { url } = await runGateway(t, { dataDir, speechCommand });
+	const device = await new SoundDevice({ url, deviceId: "dev-1-000001" }).connect();
+	t.after(() => device.close());
+	const call = async (path: string, body?: object) => {
+		const response = await fetch(`${url}${path}`, {
+			method: body ? "POST" : "GET",
+			headers: bearer(monitorToken),
+			...(body && { body: JSON.stringify(body) }),
+		});
+		return { status: response.status, body: JSON.parse(await response.text()) };
+	};
+	const say = (text: string) => call("/api/announcements", { text, targets: { devices: [device.deviceId] } });
+	return { dataDir, device, call, say };
+}
+
+describe("a text", () => {
+	test("is spoken by the program, resampled and played; it is not listed, and removed afterwards", async (t) => {
+		const { dataDir, device, call, say } = await run(t, voice);
+		const { status, body } = await say("0123456789");
+		assert.equal(status, 202, JSON.stringify(body));
+		while (device.urls.length === 0) await setTimeout(5);
+		const served = await fetch(device.urls[0] ?? "", { headers: bearer(deviceToken) });
+		const wav = Buffer.from(await served.arrayBuffer());
+		assert.deepEqual([wav.readUInt32LE(24), wav.length], [16_000, 44 + 2 * 16_000]);
+		assert.deepEqual((await call("/api/sounds")).body.sounds, []);
+		device.update(body.id, "played", { heard_ms: 1000 });
+		while ((await readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
+	});
+
+	test("is refused with the reason where the program fails, gives no WAV, or too much", async (t) => {
+		for (const [program, reason] of [
+			["process.exit(3)", /it ended with code 3/],
+			["process.stdout.write('hello')", /not a WAV file/],
+			[
+				"const full = Buffer.alloc(1 << 20); for (let i = 0; i < 6; i += 1) process.stdout.write(full)",
+				/larger than 4 MB/,
+			],
+		] as const) {
+			const { say } = await run(t, program);
+			const { status, body } = await say("hello");
+			assert.equal(status, 502);
+			assert.match(body.detail, reason);
+		}
+	});
+
+	test("is refused while ten wait", async (t) => {
+		const { say } = await run(t, "setInterval(() => {}, 1000)");
+		const waiting = Array.from({ length: 10 }, () => say("hello"));
+		waiting.map((each) => each.catch(() => {}));
+		for (;;) {
+			const answer = await Promise.race([say("one more"), setTimeout(500)]);
+			if (!answer) continue;
+			assert.equal(answer.status, 503);
+			assert.match(answer.body.detail, /10 texts wait/);
+			break;
+		}
+	});
+
+	test("is not in the program's arguments: they are those of the setting, read without a shell", () => {
+		assert.deepEqual(
+			readSettings({ SPEECH_COMMAND: 'piper --model "my voice.onnx" --output_file -' }).speechCommand,
+			["piper", "--model", "my voice.onnx", "--output_file", "-"],
+		);
+		assert.throws(() => readSettings({ SPEECH_COMMAND: 'piper "voice' }), /SPEECH_COMMAND is not a program/);
+		assert.equal(readSettings({}).speechCommand, undefined);
+	});
+});

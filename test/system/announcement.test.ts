@@ -1,0 +1,43 @@
+/** `npm run say` through a gateway to devices in XS. */
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runCommand } from "../support/command-line.js";
+import { runFleet } from "../support/fleet.js";
+import { monitorToken, temporaryDirectory } from "../support/running.js";
+import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
+
+test("npm run say plays a file on all devices from the first sample to the last, says so, and leaves nothing behind", async (t) => {
+	const fleet = await runFleet(t);
+	const samples = noise(bytesPerSecond);
+	const file = join(await temporaryDirectory(t), "dinner.wav");
+	await writeFile(file, wav(samples));
+	const captures: (() => Buffer)[] = [];
+	for (const serial of ["a1b2c3", "d4e5f6"]) {
+		const { device, report } = await fleet.powerOn("DEV-1", { serial });
+		await report();
+		captures.push(capture(device.board));
+	}
+	const env = { MONITOR_TOKEN: monitorToken };
+	const say = runCommand(t, "scripts/say.ts", ["--all", "--gateway", fleet.url, file], env);
+	assert.equal(await say.exitCode, 0, say.output());
+	for (const id of ["dev-1-a1b2c3", "dev-1-d4e5f6"])
+		assert.match(say.output(), new RegExp(`^${id}  played, heard 1\\.0 s$`, "m"));
+	for (const captured of captures) assert.ok(captured().includes(samples), "each sample was played");
+	const headers = { Authorization: `Bearer ${monitorToken}` };
+	assert.deepEqual(await (await fetch(`${fleet.url}/api/sounds`, { headers })).json(), { sounds: [] });
+
+	const away = runCommand(
+		t,
+		"scripts/say.ts",
+		["--device", "dev-1-000000", "--gateway", fleet.url, file],
+		env,
+	);
+	assert.equal(await away.exitCode, 3, away.output());
+	assert.match(away.output(), /^dev-1-000000 {2}away, This device is not known\.$/m);
+	const text = runCommand(t, "scripts/say.ts", ["--all", "--gateway", fleet.url, "Dinner is ready"], env);
+	assert.equal(await text.exitCode, 1);
+	assert.match(text.output(), /set SPEECH_COMMAND/);
+});
