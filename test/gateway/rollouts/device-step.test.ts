@@ -66,5 +66,8 @@ test("an offer that counts as sent, but of which a connected device's gateway ha
 	assert.deepEqual([again.status, again.attempts], ["queued", 0]);
 	assert.equal(stepAt(30_000, { isConnected: false }), step);
 	assert.equal(stepAt(30_000, { version: "2.0.0" }).status, "soaking");
-	assert.equal(stepAt(30_000, { job: { status: "downloading", startedAt: 2, version: "2.0.0" } }).status, "downloading");
+	assert.equal(
+		stepAt(30_000, { job: { status: "downloading", startedAt: 2, version: "2.0.0" } }).status,
+		"downloading",
+	);
 });
