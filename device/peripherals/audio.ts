@@ -89,6 +89,8 @@ export class Audio {
 	#endTimer: Timer | undefined;
 	#stopTimer: Timer | undefined;
 
+	/** Writes that the output has refused in a row. */
+	#refusals = 0;
 	/** When the output started; undefined: it is stopped. */
 	#startedAtMs: number | undefined;
 	/** Bytes written since. */
@@ -274,10 +276,21 @@ export class Audio {
 		const room = (playedBlocks + blocks) * blockBytes - this.#writtenBytes;
 		try {
 			if (room > 0) this.#write(room);
+			this.#refusals = 0;
 		} catch (error) {
+			this.#refusals += 1;
+			if (this.#refusals <= blocks) return this.#wait();
 			trace(`audio: ${error}\n`);
 			return this.#stopAs("idle", "error");
 		}
+		this.#planEnd();
+	}
+
+	/** The output is a little slower than the clock, which shows after many minutes: its time is set back by a block. */
+	#wait(): void {
+		if (this.#startedAtMs !== undefined) this.#startedAtMs += blockBytes / bytesPerMs;
+		Timer.clear(this.#endTimer);
+		this.#endTimer = undefined;
 		this.#planEnd();
 	}
 
@@ -307,15 +320,15 @@ export class Audio {
 	#writeTrack(track: Track, endByte: number): void {
 		if (this.#isStarved) {
 			if (!track.isReady || endByte - this.#writtenBytes < fadeBytes) return;
-			this.#isStarved = false;
 			this.#startRun();
 			if (track.taken > 0) this.#putFaded(track, true);
+			this.#isStarved = false;
 		}
 		// The last samples before a gap are to fade out.
 		for (;;) {
 			const most = Math.min(endByte - this.#writtenBytes, track.available - (track.isWhole ? 0 : fadeBytes));
 			if (most < 2) break;
-			this.#put(track.take(most));
+			this.#putTaken(track, track.take(most));
 		}
 		if (track.isWhole && track.available < 2) {
 			this.#isStreaming = false;
@@ -332,6 +345,16 @@ export class Audio {
 		this.#writtenBytes += samples.byteLength;
 	}
 
+	/** What the output refuses is taken again. */
+	#putTaken(track: Track, samples: Uint8Array): void {
+		try {
+			this.#put(samples);
+		} catch (error) {
+			track.rewind(track.taken - samples.byteLength);
+			throw error;
+		}
+	}
+
 	#putFaded(track: Track, isRising: boolean): void {
 		const bytes = new Uint8Array(this.#fading.buffer);
 		let filled = 0;
@@ -346,7 +369,7 @@ export class Audio {
 			const gain = (isRising ? index : count - index) / count;
 			this.#fading[index] = (this.#fading[index] ?? 0) * gain;
 		}
-		this.#put(bytes.subarray(0, filled));
+		this.#putTaken(track, bytes.subarray(0, filled));
 	}
 
 	#planEnd(): void {

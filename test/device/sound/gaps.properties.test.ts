@@ -79,7 +79,8 @@ test("every sample is written once and in order, with a fade on both sides of ea
 			fc.integer({ min: 25, max: 60 }),
 			fc.integer({ min: 1, max: 8 * 16_000 }),
 			fc.boolean(),
-			(cuts, segmentMs, count, hasRanges) => {
+			fc.constantFrom(1, 1, 1.0005, 1.02),
+			(cuts, segmentMs, count, hasRanges, slowness) => {
 				clock.clear();
 				const samples = loudNoise(count);
 				const server = new MemoryServer({
@@ -88,7 +89,7 @@ test("every sample is written once and in order, with a fade on both sides of ea
 					hasRanges,
 				});
 				const updates: SoundUpdate[] = [];
-				const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
+				const rig = new Rig({ server, volume: 50, slowness, onUpdate: (update) => updates.push(update) });
 				rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
 				for (const { afterMs, lastsMs, isReachable } of cuts) {
 					clock.pass(afterMs);
@@ -111,7 +112,11 @@ test("every sample is written once and in order, with a fade on both sides of ea
 		{
 			numRuns: runs(300),
 			// One that is surely interrupted.
-			examples: [[[{ afterMs: 2_500, lastsMs: 3_000, isReachable: false }], 40, 8 * 16_000, true]],
+			examples: [
+				[[{ afterMs: 2_500, lastsMs: 3_000, isReachable: false }], 40, 8 * 16_000, true, 1],
+				// The output is an eighth of a second behind the clock after six.
+				[[], 40, 60 * 16_000, true, 1.02],
+			],
 		},
 	);
 	assert.ok(interrupted > 0, "some were interrupted");

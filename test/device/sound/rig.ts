@@ -35,13 +35,15 @@ class Output implements AudioOutput {
 	/** Everything that it was given. */
 	readonly written: Buffer[] = [];
 	readonly #onWritable: () => void;
+	readonly #blockMs: number;
 	#startedAtMs: number | undefined;
 	#playedBlocks = 0;
 	#writtenBytes = 0;
 	#timer: Timer | undefined;
 
-	constructor(options: AudioOutputOptions) {
+	constructor(options: AudioOutputOptions, slowness: number) {
 		this.#onWritable = options.onWritable;
+		this.#blockMs = blockMs * slowness;
 	}
 
 	start(): void {
@@ -57,10 +59,10 @@ class Output implements AudioOutput {
 	}
 
 	write(samples: Uint8Array): void {
-		this.#writtenBytes += samples.byteLength;
 		const fitting = this.#startedAtMs === undefined ? 5 : this.#playedBlocks + 6;
-		if (this.#writtenBytes > fitting * blockBytes) throw new Error("insufficient space");
+		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
 		if (samples.byteLength % 2 !== 0) throw new Error("full samples only");
+		this.#writtenBytes += samples.byteLength;
 		this.written.push(Buffer.from(samples));
 	}
 
@@ -68,7 +70,7 @@ class Output implements AudioOutput {
 
 	#next(): void {
 		if (this.#startedAtMs === undefined) return;
-		const dueMs = this.#startedAtMs + (this.#playedBlocks + 1) * blockMs;
+		const dueMs = this.#startedAtMs + (this.#playedBlocks + 1) * this.#blockMs;
 		this.#timer = Timer.set(
 			() => {
 				this.#playedBlocks += 1;
@@ -101,6 +103,8 @@ export interface RigOptions {
 	readonly server: MemoryServer;
 	/** As a person has left it. */
 	readonly volume: number;
+	/** How long the output takes for what the clock says lasts 1; default: 1. */
+	readonly slowness?: number;
 	readonly onUpdate: (update: SoundUpdate) => void;
 }
 
@@ -111,14 +115,14 @@ export class Rig {
 	readonly output: Output | undefined;
 	#isUpdating = false;
 
-	constructor({ server, volume, onUpdate }: RigOptions) {
+	constructor({ server, volume, slowness = 1, onUpdate }: RigOptions) {
 		const codecs: Codec[] = [];
 		const outputs: Output[] = [];
 		const io = server.sockets;
 		this.audio = new Audio({
 			output: class extends Output {
 				constructor(options: AudioOutputOptions) {
-					super(options);
+					super(options, slowness);
 					outputs.push(this);
 				}
 			},
