@@ -183,7 +183,7 @@ export class Audio {
 
 	/** @param by what ends the previous track */
 	playTrack(track: Track, by: Stopper): void {
-		this.#end(by);
+		this.#end(by, "idle");
 		this.#silenceNow();
 		this.#track = track;
 		this.#trackVolume = track.volume;
@@ -387,13 +387,14 @@ export class Audio {
 	}
 
 	#stopAs(state: PlayerState, end: TrackEnd): void {
-		this.#end(end);
+		this.#end(end, state);
 		this.#fadeOut();
 		this.#codec.volume = this.volume;
 		this.#setState(state);
 	}
 
-	#end(end: TrackEnd): void {
+	/** @param state for a report that the track's owner may send */
+	#end(end: TrackEnd, state: PlayerState): void {
 		const track = this.#track;
 		if (!track) return;
 		const heardBytes = end === "played" ? track.taken : this.heardBytes;
@@ -401,6 +402,7 @@ export class Audio {
 		this.#trackVolume = undefined;
 		this.#isStreaming = false;
 		this.#endAtByte = undefined;
+		this.#state = state;
 		track.onEnd?.(end, heardBytes);
 	}
 

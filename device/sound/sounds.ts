@@ -138,6 +138,10 @@ class Sound implements Track {
 		}
 	}
 
+	get #isPlaying(): boolean {
+		return this.#state === "playing";
+	}
+
 	/** It begins as soon as it is ready. */
 	allow(): void {
 		this.#isAllowed = true;
@@ -208,8 +212,9 @@ class Sound implements Track {
 		}
 		if (this.#state !== "ready" || !this.#isAllowed) return;
 		this.#enter("playing");
-		this.#options.send({ id: this.id, state: "playing" });
 		this.#options.audio.playTrack(this, "another sound");
+		// It has ended where the output fails.
+		if (this.#isPlaying) this.#options.send({ id: this.id, state: "playing" });
 	}
 
 	#enter(state: "ready" | "playing"): void {

@@ -78,6 +78,10 @@ class World {
 		}[sound.states.at(-1) === "ready" ? "ready" : sound.states.at(-1) === "playing" ? "playing" : "none"];
 		assert.ok(expected.includes(update.state), `${sound.states} → ${update.state}`);
 		sound.states.push(update.state);
+		// A report may follow in the same turn.
+		const { player_state, current_track } = this.#rig.audio.report;
+		const isActive = player_state === "playing" || player_state === "paused";
+		assert.equal(isActive, current_track !== "none", `${player_state}, ${current_track}`);
 		if (update.state === "ready") return;
 		if (update.state === "playing") {
 			this.soundVolume = sound.volume;
