@@ -12,7 +12,8 @@ import { launchChromium, logIn } from "../support/chromium.js";
 const patienceMs = 60_000;
 
 /** A gateway goes before the page that is open at it, at the end of a test if not earlier. */
-const outage = /ERR_(CONNECTION|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE|INCOMPLETE_CHUNKED)|WebSocket connection to/;
+const outage =
+	/ERR_(CONNECTION|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE|INCOMPLETE_CHUNKED)|WebSocket connection to/;
 
 export interface OpenOptions extends BrowserContextOptions {
 	/** Fragment of the address: `#/firmware`. */
