@@ -183,6 +183,11 @@ export default function main(): void {
 			createLookup,
 			headersFor,
 			now,
+			afterTurn: (action) => {
+				Promise.resolve()
+					.then(action)
+					.catch((error: unknown) => trace(`sound: ${error}\n`));
+			},
 			send: (update) => {
 				const message: SoundUpdate = { type: "sound_update", deviceId, ...update };
 				const isEnd = update.state !== "ready" && update.state !== "playing";
@@ -269,6 +274,7 @@ export default function main(): void {
 	/** The close frame gets out before the restart. */
 	function restartSoon(): void {
 		sounds?.stop("restart");
+		sounds?.flush();
 		link.stop();
 		Timer.set(restart, restartDelayMs);
 	}

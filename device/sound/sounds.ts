@@ -35,15 +35,26 @@ export interface SoundsOptions {
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	readonly send: (update: SoundUpdate) => void;
+	/** Calls at the end of the turn, with an empty stack. */
+	readonly afterTurn: (action: () => void) => void;
 }
 
 export class Sounds {
 	readonly #options: SoundsOptions;
 	#ring: Ring | undefined;
 	#sound: Sound | undefined;
+	/** Not sent yet. */
+	readonly #updates: SoundUpdate[] = [];
+	#isSendPlanned = false;
 
 	constructor(options: SoundsOptions) {
 		this.#options = options;
+	}
+
+	/** Sends what waits for the end of the turn. */
+	flush(): void {
+		for (const update of this.#updates) this.#options.send(update);
+		this.#updates.length = 0;
 	}
 
 	/** @returns why it is refused; undefined: it is loaded, and a sound_update follows */
@@ -56,9 +67,10 @@ export class Sounds {
 			...this.#options,
 			request,
 			ring: this.#ring,
+			send: (update) => this.#send(update),
 			onEnd: (update) => {
 				if (this.#sound === sound) this.#sound = undefined;
-				this.#options.send(update);
+				this.#send(update);
 			},
 		});
 		this.#sound = sound;
@@ -83,6 +95,17 @@ export class Sounds {
 		this.stop("update");
 		this.#ring = undefined;
 	}
+
+	/** At the end of the turn: the stack is deep where a command or a socket ends a sound. */
+	#send(update: SoundUpdate): void {
+		this.#updates.push(update);
+		if (this.#isSendPlanned) return;
+		this.#isSendPlanned = true;
+		this.#options.afterTurn(() => {
+			this.#isSendPlanned = false;
+			this.flush();
+		});
+	}
 }
 
 interface SoundOptions extends SoundsOptions {
@@ -99,6 +122,7 @@ class Sound implements Track {
 	readonly #ring: Ring;
 	#stream: SoundStream | undefined;
 	#watchTimer: Timer | undefined;
+	#isAdvancePlanned = false;
 	#state: "loading" | "ready" | "playing" | "over" = "loading";
 	/** Whether it may begin. */
 	#isAllowed: boolean;
@@ -204,8 +228,17 @@ class Sound implements Track {
 		});
 	}
 
+	/** At the end of the turn: the stack is deep where a socket is read. */
 	#onProgress(): void {
-		if (!this.isReady) return;
+		if (this.#state === "playing" || !this.isReady || this.#isAdvancePlanned) return;
+		this.#isAdvancePlanned = true;
+		this.#options.afterTurn(() => {
+			this.#isAdvancePlanned = false;
+			this.#advance();
+		});
+	}
+
+	#advance(): void {
 		if (this.#state === "loading") {
 			this.#enter("ready");
 			if (this.#options.request.ready) this.#options.send({ id: this.id, state: "ready" });

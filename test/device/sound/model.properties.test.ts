@@ -42,6 +42,7 @@ class World {
 	/** Power is not cut: the device says what it stops. */
 	restart(): void {
 		this.#rig.sounds.stop("restart");
+		this.#rig.sounds.flush();
 		clock.clear();
 		this.isUpdating = false;
 		this.isMuted = this.volume === 0;
@@ -95,7 +96,8 @@ class World {
 	}
 
 	check(): void {
-		const { audio, codec } = this.#rig;
+		const { audio, codec, sounds } = this.#rig;
+		sounds.flush();
 		assert.equal(audio.lastingVolume, this.volume);
 		const { volume, player_state, current_track } = audio.report;
 		assert.equal(volume, this.soundVolume ?? this.volume);

@@ -147,12 +147,15 @@ export class Rig {
 			headersFor: () => [],
 			now: () => clock.now,
 			send: onUpdate,
+			afterTurn: (action) => void Timer.set(action),
 		});
 	}
 
-	/** @returns why it is refused */
+	/** To the end of its turn. @returns why it is refused */
 	execute(command: Command): Objection | undefined {
-		return executeCommand(command, this.#targets);
+		const objection = executeCommand(command, this.#targets);
+		this.sounds.flush();
+		return objection;
 	}
 
 	/** As rules.ts does. */
@@ -176,6 +179,7 @@ export class Rig {
 		if (!isUpdating) return;
 		this.audio.stop();
 		this.sounds.release();
+		this.sounds.flush();
 	}
 
 	get #ring(): CommandTargets["peripherals"]["ring"] {
