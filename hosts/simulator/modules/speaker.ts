@@ -9,7 +9,8 @@ import AudioOut from "embedded:io/audio/out";
 const queueBytes = 65_536;
 
 export class Speaker {
-	readonly #queue = new Uint8Array(queueBytes);
+	/** Made with the first sound: another program than the firmware, such as a test's, needs the heap itself. */
+	#queue: Uint8Array | undefined;
 	#first = 0;
 	#byteCount = 0;
 	#output: AudioOut | undefined;
@@ -40,6 +41,7 @@ export class Speaker {
 	}
 
 	play(samples: Uint8Array): void {
+		this.#queue ??= new Uint8Array(queueBytes);
 		for (let at = 0; at < samples.byteLength; ) {
 			const free = Math.min(queueBytes - this.#byteCount, samples.byteLength - at);
 			if (free === 0) return;
@@ -53,8 +55,10 @@ export class Speaker {
 
 	/** The SDK plays silence for what is not written within the call. */
 	#pull(byteCount: number): void {
+		const queue = this.#queue;
+		if (!queue) return;
 		for (let left = Math.min(byteCount, this.#byteCount); left > 0; ) {
-			const piece = this.#queue.subarray(this.#first, Math.min(queueBytes, this.#first + left));
+			const piece = queue.subarray(this.#first, Math.min(queueBytes, this.#first + left));
 			this.#output?.write(piece);
 			this.#first = (this.#first + piece.byteLength) % queueBytes;
 			this.#byteCount -= piece.byteLength;
