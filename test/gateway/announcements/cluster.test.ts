@@ -8,7 +8,7 @@ import { writeWav } from "../../../gateway/announcements/pcm.js";
 import { bearer, deviceToken, monitorToken } from "../../support/running.js";
 import { type Clustered, runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { SoundDevice } from "./sound-device.js";
+import { ofFleet, SoundDevice } from "./sound-device.js";
 
 const wav = writeWav(new Float32Array(8_000).fill(0.25));
 const sha256 = createHash("sha256").update(wav).digest("hex");
@@ -30,40 +30,44 @@ async function shows({ api }: Clustered, id: string, states: object): Promise<vo
 	}
 }
 
-test("a sound of one gateway is played by devices of another one, which loads it from its own; any shows and stops it", async (t) => {
-	const [a, b] = await runGateways(t, await memoryBuses(), 2);
-	assert.ok(a && b);
-	const here = await connect(t, a, "1");
-	const there = await connect(t, b, "2");
-	for (const each of [a, b])
-		while (
-			Object(await each.api("GET", "/api/devices")).body.devices.filter(
-				(one: { connected: boolean }) => one.connected,
-			).length < 2
-		)
-			await setTimeout(10);
-	const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
-	const uploaded = await fetch(`${a.url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
-	assert.equal(uploaded.status, 201);
-	const frames = await b.open("/monitor?announcements", { headers: bearer(monitorToken) });
+test(
+	"a sound of one gateway is played by devices of another one, which loads it from its own; any shows and stops it",
+	ofFleet,
+	async (t) => {
+		const [a, b] = await runGateways(t, await memoryBuses(), 2);
+		assert.ok(a && b);
+		const here = await connect(t, a, "1");
+		const there = await connect(t, b, "2");
+		for (const each of [a, b])
+			while (
+				Object(await each.api("GET", "/api/devices")).body.devices.filter(
+					(one: { connected: boolean }) => one.connected,
+				).length < 2
+			)
+				await setTimeout(10);
+		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
+		const uploaded = await fetch(`${a.url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
+		assert.equal(uploaded.status, 201);
+		const frames = await b.open("/monitor?announcements", { headers: bearer(monitorToken) });
 
-	const { status, body } = await a.api("POST", "/api/announcements", {
-		sound: sha256,
-		targets: { all: true },
-	});
-	assert.equal(status, 202);
-	const id = String(body.id);
-	await shows(b, id, { "dev-1-000001": "playing", "dev-1-000002": "playing" });
-	assert.deepEqual(there.urls, [`${b.url}/sounds/${sha256}.wav`]);
-	const served = await fetch(there.urls[0] ?? "", { headers: bearer(deviceToken) });
-	assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav));
-	here.update(id, "played", { heard_ms: 500 });
-	await shows(b, id, { "dev-1-000001": "played", "dev-1-000002": "playing" });
-	assert.equal((await b.api("DELETE", `/api/announcements/${id}`)).status, 204);
-	await shows(a, id, { "dev-1-000001": "played", "dev-1-000002": "stopped" });
-	await frames.until((frame) => frame.type === "announcement_update" && Object(frame).isOver);
-	const { body: list } = await b.api("GET", "/api/announcements");
-	assert.equal(Object(list.announcements).length, 1);
-	assert.equal((await b.api("DELETE", `/api/sounds/${sha256}`)).status, 204);
-	while (Object(await a.api("GET", "/api/sounds")).body.sounds.length > 0) await setTimeout(10);
-});
+		const { status, body } = await a.api("POST", "/api/announcements", {
+			sound: sha256,
+			targets: { all: true },
+		});
+		assert.equal(status, 202);
+		const id = String(body.id);
+		await shows(b, id, { "dev-1-000001": "playing", "dev-1-000002": "playing" });
+		assert.deepEqual(there.urls, [`${b.url}/sounds/${sha256}.wav`]);
+		const served = await fetch(there.urls[0] ?? "", { headers: bearer(deviceToken) });
+		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav));
+		here.update(id, "played", { heard_ms: 500 });
+		await shows(b, id, { "dev-1-000001": "played", "dev-1-000002": "playing" });
+		assert.equal((await b.api("DELETE", `/api/announcements/${id}`)).status, 204);
+		await shows(a, id, { "dev-1-000001": "played", "dev-1-000002": "stopped" });
+		await frames.until((frame) => frame.type === "announcement_update" && Object(frame).isOver);
+		const { body: list } = await b.api("GET", "/api/announcements");
+		assert.equal(Object(list.announcements).length, 1);
+		assert.equal((await b.api("DELETE", `/api/sounds/${sha256}`)).status, 204);
+		while (Object(await a.api("GET", "/api/sounds")).body.sounds.length > 0) await setTimeout(10);
+	},
+);

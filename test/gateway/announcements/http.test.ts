@@ -20,7 +20,7 @@ import {
 	temporaryDirectory,
 } from "../../support/running.js";
 import { checkFrame } from "../api/schemas.js";
-import { SoundDevice, type SoundDeviceOptions } from "./sound-device.js";
+import { ofFleet, SoundDevice, type SoundDeviceOptions } from "./sound-device.js";
 
 const wav = writeWav(Float32Array.from({ length: 8_000 }, (_, at) => Math.sin(at / 10) / 2));
 const sha256 = createHash("sha256").update(wav).digest("hex");
@@ -196,29 +196,33 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 });
 
 describe("an announcement", () => {
-	test("plays on the devices of a room at once; each says how it ended, and monitors that ask see it", async (t) => {
-		const { call, upload, device, announce, ended, watcher, url } = await run(t);
-		await upload();
-		const devices = [await device("1"), await device("2"), await device("3")];
-		for (const { deviceId } of devices.slice(0, 2))
-			await call("PATCH", `/api/devices/${deviceId}`, { room: "Kitchen" });
-		const id = await announce({ sound: sha256, targets: { room: "Kitchen" }, volume: 30 });
-		const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true };
-		for (const each of devices.slice(0, 2)) {
-			await each.receives({ command: "start_sound", value: { id } });
-			assert.deepEqual(each.commands.at(-2), { command: "play_sound", value });
-			each.update(id, "played", { heard_ms: 500, underruns: 0 });
-		}
-		const { counts, devices: parts, name } = await ended(id);
-		assert.deepEqual([name, counts.played, parts.length], ["Dinner", 2, 2]);
-		assert.deepEqual([parts[0].heardMs, parts[0].lateMs], [500, null]);
-		for (;;) {
-			const frame = await watcher.next();
-			checkFrame(frame);
-			if (frame.type === "announcement_update" && Object(frame).isOver) break;
-		}
-		assert.deepEqual(devices[2]?.commands, []);
-	});
+	test(
+		"plays on the devices of a room at once; each says how it ended, and monitors that ask see it",
+		ofFleet,
+		async (t) => {
+			const { call, upload, device, announce, ended, watcher, url } = await run(t);
+			await upload();
+			const devices = [await device("1"), await device("2"), await device("3")];
+			for (const { deviceId } of devices.slice(0, 2))
+				await call("PATCH", `/api/devices/${deviceId}`, { room: "Kitchen" });
+			const id = await announce({ sound: sha256, targets: { room: "Kitchen" }, volume: 30 });
+			const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true };
+			for (const each of devices.slice(0, 2)) {
+				await each.receives({ command: "start_sound", value: { id } });
+				assert.deepEqual(each.commands.at(-2), { command: "play_sound", value });
+				each.update(id, "played", { heard_ms: 500, underruns: 0 });
+			}
+			const { counts, devices: parts, name } = await ended(id);
+			assert.deepEqual([name, counts.played, parts.length], ["Dinner", 2, 2]);
+			assert.deepEqual([parts[0].heardMs, parts[0].lateMs], [500, null]);
+			for (;;) {
+				const frame = await watcher.next();
+				checkFrame(frame);
+				if (frame.type === "announcement_update" && Object(frame).isOver) break;
+			}
+			assert.deepEqual(devices[2]?.commands, []);
+		},
+	);
 
 	test("says of each device why it does not play", async (t) => {
 		const { upload, device, announce, ended } = await run(t);

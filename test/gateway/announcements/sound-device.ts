@@ -1,7 +1,11 @@
 /** A device that plays sounds as the firmware does, without a speaker: it says what it was told to do. */
 
+import { existsSync } from "node:fs";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
+
+/** Options of a test that needs the rooms or the list of devices, which fleet/ has. */
+export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
 export interface SoundDeviceOptions extends ScriptedDeviceOptions {
 	/** Default: it plays. */
