@@ -30,7 +30,7 @@ export type Speak = (text: string) => Promise<string>;
 
 export interface AnnouncementsOptions {
 	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
-	readonly sounds: Pick<Sounds, "find" | "remove">;
+	readonly sounds: Pick<Sounds, "find" | "release">;
 	readonly speak: Speak;
 }
 
@@ -116,7 +116,7 @@ export class Announcements {
 		clearInterval(this.#timer);
 		this.#timer = undefined;
 		this.#unfollow?.();
-		for (const sound of this.#temporary.values()) await this.#options.sounds.remove(sound);
+		for (const sound of this.#temporary.values()) await this.#options.sounds.release(sound);
 		this.#temporary.clear();
 	}
 
@@ -234,7 +234,7 @@ export class Announcements {
 			isRunning ||= announcement.endedAt === null;
 			if (announcement.endedAt === null) continue;
 			const spoken = this.#temporary.get(announcement.id);
-			if (spoken !== undefined && this.#temporary.delete(announcement.id)) void sounds.remove(spoken);
+			if (spoken !== undefined && this.#temporary.delete(announcement.id)) void sounds.release(spoken);
 		}
 		if (!isRunning) this.#rest();
 	}

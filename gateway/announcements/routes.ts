@@ -88,7 +88,7 @@ export function announcementRoutes({
 			const content = await sounds.content(file.replace(/\.wav$/, ""));
 			if (!content) throw new HttpProblem(404, `There is no sound ${file}; it may have been deleted.`);
 			// The name is the content's digest.
-			const { createdAt: lastModified } = content;
+			const { lastModified } = content;
 			sendFile(request, response, {
 				content,
 				type: "audio/wav",

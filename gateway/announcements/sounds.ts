@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
 import { longestName, type Sound } from "../api/announcement.js";
+import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
@@ -27,6 +28,7 @@ type SoundRecord = Infer<typeof record>;
 export const soundsAtMost = 100;
 /** Of 4 MB each at most. */
 const inMemory = 4;
+const abandonedMs = 60 * 60_000;
 /** The samples, and room for other chunks. */
 const mostBytes = longestSeconds * 32_000 + 256 * 1024;
 
@@ -47,6 +49,8 @@ export class Sounds {
 	/** By id, the one that was asked for last at the end. */
 	readonly #recent = new Map<string, Promise<Buffer | undefined>>();
 	readonly #sounds = new Map<string, SoundRecord>();
+	/** Of temporary sounds, by id: equal texts give the same one. */
+	readonly #uses = new Map<string, number>();
 
 	constructor(core: Core) {
 		this.#core = core;
@@ -65,7 +69,10 @@ export class Sounds {
 	/** @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
 		for (const [sha256, kept] of await this.#records.load()) this.#sounds.set(sha256, kept);
-		for (const [sha256, { isTemporary }] of this.#sounds) if (isTemporary) await this.remove(sha256);
+		const { peers, now } = this.#core;
+		// Another gateway may still play what it has spoken.
+		for (const [sha256, { isTemporary, createdAt }] of this.#sounds)
+			if (isTemporary && (!peers || createdAt < now() - abandonedMs)) await this.remove(sha256);
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
 	}
 
@@ -86,13 +93,17 @@ export class Sounds {
 		return kept && describe(id, kept);
 	}
 
-	/** As `sendFile` takes it. @returns undefined if there is none @throws {NodeJS.ErrnoException} @throws {BusError} */
+	/** As `sendFile` takes it. @returns undefined if there is none @throws {NodeJS.ErrnoException} @throws {HttpProblem} */
 	async content(id: string) {
 		const kept = this.#sounds.get(id);
-		const bytes = kept && (await this.#read(id));
+		const bytes =
+			kept &&
+			(await this.#read(id).catch((error: unknown) => {
+				throw error instanceof BusError ? this.#notReached("read from") : error;
+			}));
 		if (!bytes) return undefined;
-		const createdAt = new Date(kept.createdAt).toUTCString();
-		return { bytes, sha256: id, digestOf: () => undefined, createdAt };
+		const lastModified = new Date(kept.createdAt).toUTCString();
+		return { bytes, sha256: id, digestOf: () => undefined, lastModified };
 	}
 
 	/** Many devices play the same sound at once: the latest few are in memory. */
@@ -143,16 +154,34 @@ export class Sounds {
 			await draft.keep();
 			this.#sounds.set(sha256, kept);
 			if (!(await this.#records.save(sha256, kept))) {
-				await this.remove(sha256);
-				const { place, status } = this.#core.storage;
-				throw new HttpProblem(status, `The sound could not be written to ${place}; the log says why.`);
+				if (!known) await this.remove(sha256);
+				else {
+					this.#sounds.set(sha256, known);
+					void this.#records.save(sha256, known);
+				}
+				throw this.#notReached("written to");
 			}
+			if (isTemporary) this.#uses.set(sha256, (this.#uses.get(sha256) ?? 0) + 1);
 			return describe(sha256, kept);
 		} catch (error) {
 			await draft.discard();
 			if (error instanceof WavError) throw new HttpProblem(422, error.message);
+			if (error instanceof BusError) throw this.#notReached("written to");
 			throw error;
 		}
+	}
+
+	/** A temporary sound is not needed any more by one of those that have added it. */
+	async release(id: string): Promise<void> {
+		const uses = (this.#uses.get(id) ?? 1) - 1;
+		if (uses > 0) return void this.#uses.set(id, uses);
+		this.#uses.delete(id);
+		if (this.#sounds.get(id)?.isTemporary) await this.remove(id);
+	}
+
+	#notReached(how: string): HttpProblem {
+		const { place, status } = this.#core.storage;
+		return new HttpProblem(status, `The sound could not be ${how} ${place}; the log says why.`);
 	}
 
 	/** @returns whether it is gone */

@@ -68,7 +68,10 @@ function run(
 			reject(new Error(why));
 		};
 		const timer = setTimeout(() => give(`it took longer than ${longestMs / 1000} s`), longestMs);
-		child.once("error", ({ message }) => reject(new Error(`it cannot be started (${message})`)));
+		child.once("error", ({ message }) => {
+			clearTimeout(timer);
+			reject(new Error(`it cannot be started (${message})`));
+		});
 		// It may end without having read all.
 		child.stdin.on("error", () => {});
 		child.stdin.end(text);

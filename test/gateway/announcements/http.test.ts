@@ -162,6 +162,8 @@ describe("a sound", () => {
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
 		assert.equal((await upload()).status, 201);
 		isFull = true;
+		assert.equal((await upload("Lunch")).status, 507);
+		assert.equal((await call("GET", "/api/sounds")).body.sounds[0]?.name, "Dinner", "it stays as it was");
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 507);
 		assert.equal((await call("GET", "/api/sounds")).body.sounds.length, 1);
 	});

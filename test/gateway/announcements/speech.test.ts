@@ -45,7 +45,14 @@ describe("a text", () => {
 		const wav = Buffer.from(await served.arrayBuffer());
 		assert.deepEqual([wav.readUInt32LE(24), wav.length], [16_000, 44 + 2 * 16_000]);
 		assert.deepEqual((await call("/api/sounds")).body.sounds, []);
+		const again = await say("0123456789");
+		while (device.urls.length < 2) await setTimeout(5);
 		device.update(body.id, "played", { heard_ms: 1000 });
+		while ((await call(`/api/announcements/${body.id}`)).body.endedAt === null) await setTimeout(20);
+		// Its file is removed with the next tick.
+		await setTimeout(600);
+		assert.equal((await fetch(device.urls[1] ?? "", { headers: bearer(deviceToken) })).status, 200);
+		device.update(again.body.id, "played", { heard_ms: 1000 });
 		while ((await readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
 	});
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { isRecord } from "../../../device/protocol/schema.js";
+import { playStates } from "../../../gateway/api/announcement.js";
 import { otaStatuses } from "../../../gateway/api/statuses.js";
 import { pathOf, writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
@@ -60,6 +61,11 @@ test("each example body in openapi.yaml matches its schema, which describes all 
 
 test("openapi.yaml lists each status of an update", () => {
 	assert.deepEqual(openApi.at("components", "schemas", "otaStatus").enum, [...otaStatuses]);
+});
+
+test("openapi.yaml lists each state of a device in an announcement", () => {
+	const { enum: states } = openApi.at("components", "schemas", "play", "properties", "state");
+	assert.deepEqual(states, [...playStates]);
 });
 
 test("openapi.yaml has each route of the running gateway, and no other", async (t) => {

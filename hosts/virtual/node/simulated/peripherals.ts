@@ -103,7 +103,7 @@ export class AudioOutput extends BoardPart implements ChannelHandler {
 		this.board.play(undefined);
 	}
 
-	/** @returns so many bytes of what is queued, then of silence */
+	/** @returns the next bytes of what is queued, followed by silence where it is shorter */
 	#take(byteCount: number): Uint8Array {
 		const taken = Buffer.alloc(byteCount);
 		const queued = Buffer.concat(this.#queued);
