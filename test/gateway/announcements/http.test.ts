@@ -151,6 +151,21 @@ describe("a sound", () => {
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
 	});
 
+	test("stays as it was if its new name cannot be written", async (t) => {
+		let isRefused = false;
+		const refuse = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
+		const open: Disk["open"] = (path, ...words) =>
+			isRefused && String(path).includes(".json") ? refuse() : fs.open(path, ...words);
+		const { call, upload, url } = await run(t, { disk: { ...fs, open } });
+		assert.equal((await upload("Dinner")).status, 201);
+		isRefused = true;
+		assert.equal((await upload("Lunch")).status, 507);
+		isRefused = false;
+		assert.equal((await call("GET", "/api/sounds")).body.sounds[0]?.name, "Dinner");
+		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
+		assert.equal(served.status, 200);
+	});
+
 	test("that the disk has no room for is answered 507, and leaves nothing", async (t) => {
 		let isFull = false;
 		const full = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
@@ -162,8 +177,6 @@ describe("a sound", () => {
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
 		assert.equal((await upload()).status, 201);
 		isFull = true;
-		assert.equal((await upload("Lunch")).status, 507);
-		assert.equal((await call("GET", "/api/sounds")).body.sounds[0]?.name, "Dinner", "it stays as it was");
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 507);
 		assert.equal((await call("GET", "/api/sounds")).body.sounds.length, 1);
 	});
