@@ -27,7 +27,7 @@ const testTimeoutMs = 20 * 60_000;
 /** Not committed. */
 const groupsFolder = join(".cache", "tests");
 /** Tests also wait: for a socket, a disk, another process. */
-const concurrency = availableParallelism() + 1;
+const concurrency = availableParallelism() + 2;
 
 await runCommand({ name: "test", usage, run });
 
