@@ -92,3 +92,11 @@ export interface Sound {
 	/** UTC. */
 	readonly createdAt: string;
 }
+
+/** `GET /api/sounds`. */
+export interface SoundList {
+	/** The newest first. */
+	readonly sounds: readonly Sound[];
+	/** Whether an announcement may be a text. */
+	readonly canSpeak: boolean;
+}
