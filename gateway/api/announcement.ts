@@ -14,6 +14,8 @@ import {
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
 export const longestName = 64;
+/** Of a kept sound. */
+export const longestSeconds = 120;
 /** Devices that an announcement may name. */
 export const targetsAtMost = 10_000;
 

@@ -25,9 +25,13 @@ function announce(page: Page, on: string): Promise<void> {
 	return page.getByRole("button", { name: `Announce on ${on}` }).click();
 }
 
-/** What devices say of an announcement, in the order of the page. */
-function answers(page: Page, name: string): Locator {
-	return page.getByRole("region", { name }).getByRole("listitem");
+/** Checks what devices say of an announcement, in the order of the page; on a slow computer they may also say that they began late. */
+async function answered(page: Page, name: string, expected: readonly string[]): Promise<void> {
+	const texts = await page.getByRole("region", { name }).getByRole("listitem").allTextContents();
+	assert.deepEqual(
+		texts.map((text) => text.replace(/, (began|waited).*/, "")),
+		expected,
+	);
 }
 
 async function chooseFile(page: Page, content: Parameters<Locator["setInputFiles"]>[0]): Promise<void> {
@@ -62,18 +66,18 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		const prepare = (context: { grantPermissions(names: string[]): Promise<void> }) =>
 			context.grantPermissions(["microphone"]);
 		const page = await open(t, url, { view, prepare });
-		await page.getByRole("button", { name: "Record", exact: true }).nth(1).click();
+		await page.getByRole("button", { name: "Record", exact: true }).click();
 		await page.getByText("0:02 of 2:00").waitFor();
 		assert.deepEqual(await violations(page), []);
 		await page.getByRole("button", { name: "Stop recording" }).click();
-		await page.getByText(/^Recording, .* 2\.\d s/).waitFor();
+		await page.getByText(/^Recording, .* [\d.]+ s/).waitFor();
 		const hear = page.getByRole("button", { name: "Hear it" });
 		await hear.click();
 		await page.getByRole("button", { name: "Stop", pressed: true }).waitFor();
 		await hear.waitFor();
 		await announce(page, "2 devices");
 		await page.getByText("2 played").waitFor();
-		assert.deepEqual(await answers(page, "Recording,").allTextContents(), [`${dev}played`, "Ovenplayed"]);
+		await answered(page, "Recording,", [`${dev}played`, "Ovenplayed"]);
 		for (const captured of captures) {
 			const samples = captured();
 			assert.ok(samples.length > 2 * bytesPerSecond, `${samples.length} bytes`);
@@ -93,7 +97,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		await page.getByLabel("Name").fill("Dinner");
 		await announce(page, "Oven");
 		await page.getByText("1 played").waitFor();
-		assert.deepEqual(await answers(page, "Dinner").allTextContents(), ["Ovenplayed"]);
+		await answered(page, "Dinner", ["Ovenplayed"]);
 		assert.deepEqual(
 			(await kept()).map(({ name }) => name),
 			["Dinner"],
@@ -112,7 +116,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		await page.getByLabel("Volume of this sound").fill("30");
 		await announce(page, "3 devices");
 		await page.getByText("1 cannot play it, 2 played").waitFor();
-		assert.deepEqual(await answers(page, "Dinner").allTextContents(), [
+		await answered(page, "Dinner", [
 			`${plain}cannot play it: The device's firmware plays no sounds; update it.`,
 			`${dev}played`,
 			"Ovenplayed",
@@ -137,7 +141,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 
 	await t.test("what is wrong is said, with what to change", async (t) => {
 		const page = await open(t, url, { view, expected: /422/ });
-		await page.getByRole("button", { name: "Record", exact: true }).nth(1).click();
+		await page.getByRole("button", { name: "Record", exact: true }).click();
 		const says = (text: RegExp) => page.getByRole("alert").filter({ hasText: text }).waitFor();
 		await says(/^This page may not use the microphone: allow it/);
 		for (const [content, problem] of [

@@ -1,6 +1,12 @@
 /** The announcements that this page makes, and the sounds that the gateway keeps. */
 
-import type { Announcement, AskedAnnouncement, Sound, SoundList } from "../../../api/announcement.js";
+import {
+	type Announcement,
+	type AskedAnnouncement,
+	longestName,
+	type Sound,
+	type SoundList,
+} from "../../../api/announcement.js";
 import { ask, Refusal } from "../../../api/client/request.js";
 import type { Plays } from "../model/plays.js";
 import { type Draft, decode } from "./sound.js";
@@ -23,7 +29,6 @@ export interface AnnouncerOptions {
 
 const soundsPath = "api/sounds";
 const announcementsPath = "api/announcements";
-const longestName = 64;
 
 export class Announcer {
 	readonly #options: AnnouncerOptions;
@@ -75,19 +80,26 @@ export class Announcer {
 			this.#options.onRead(await ask<Announcement>(`${announcementsPath}/${id}`));
 		} catch (error) {
 			// The gateway has it in memory only.
-			if (error instanceof Refusal && error.status === 404 && this.#latest?.id === id)
-				this.#latest = undefined;
+			if (!(error instanceof Refusal && error.status === 404)) return;
+			if (this.#latest?.id === id) this.#latest = undefined;
+			await this.#drop(id);
 		}
 		this.#options.onChanged();
 	}
 
 	/** To be called when an announcement has changed: sounds that were not to be kept are deleted. */
 	async tidy(): Promise<void> {
-		for (const [id, sound] of this.#temporary)
-			if (this.#options.plays.get(id)?.isOver && this.#temporary.delete(id))
-				await this.remove(sound).catch(() => {
-					// It stays in the list, where a person can delete it.
-				});
+		for (const id of this.#temporary.keys()) if (this.#options.plays.get(id)?.isOver) await this.#drop(id);
+	}
+
+	/** Deletes the sound of an announcement, unless it is kept. */
+	async #drop(id: string): Promise<void> {
+		const sound = this.#temporary.get(id);
+		this.#temporary.delete(id);
+		if (sound === undefined) return;
+		await this.remove(sound).catch(() => {
+			// It stays in the list, where a person can delete it.
+		});
 	}
 
 	/** @throws Error that says what to change */

@@ -1,8 +1,8 @@
 /** Records: a button, the level while it runs, and the time. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { longestSeconds } from "../../../api/announcement.js";
 import { Microphone } from "./microphone.js";
-import { longestSeconds } from "./wav.js";
 
 interface RecordingProps {
 	/** Whether something was recorded before. */

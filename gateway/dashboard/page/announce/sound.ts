@@ -1,8 +1,9 @@
 /** Brings what the browser can decode to what devices play, and plays it here. */
 
+import { longestSeconds } from "../../../api/announcement.js";
 import { duration, timeLeft } from "../../../api/client/words.js";
 import { level, loudnessOf } from "./loudness.js";
-import { longestSeconds, sampleRate } from "./wav.js";
+import { sampleRate } from "./wav.js";
 
 type Samples = Float32Array<ArrayBuffer>;
 

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Sound } from "../../../api/announcement.js";
+import { longestName, type Sound } from "../../../api/announcement.js";
 import { duration } from "../../../api/client/words.js";
 import { Confirm } from "../parts/confirm.js";
 import type { Announcer, Source } from "./announcer.js";
@@ -16,7 +16,7 @@ interface SourcePanelProps {
 
 type Kind = "recording" | "file" | "sound" | "text";
 const kinds: readonly (readonly [Kind, string])[] = [
-	["recording", "Record"],
+	["recording", "Microphone"],
 	["file", "File"],
 	["sound", "Kept sound"],
 	["text", "Text"],
@@ -173,7 +173,7 @@ function DraftLine({ draft, keptAs, onKeptAs, onProblem }: DraftLineProps) {
 					type="checkbox"
 					checked={keptAs !== undefined}
 					onChange={({ currentTarget }) =>
-						onKeptAs(currentTarget.checked ? draft.name.slice(0, 64) : undefined)
+						onKeptAs(currentTarget.checked ? draft.name.slice(0, longestName) : undefined)
 					}
 				/>
 				<span>Keep it for later</span>
@@ -183,7 +183,7 @@ function DraftLine({ draft, keptAs, onKeptAs, onProblem }: DraftLineProps) {
 					<span>Name</span>
 					<input
 						type="text"
-						maxLength={64}
+						maxLength={longestName}
 						value={keptAs}
 						onInput={({ currentTarget }) => onKeptAs(currentTarget.value)}
 					/>

@@ -2,7 +2,6 @@
 
 /** Hz; as device/sound/wav-header.ts has it, which the page does not need otherwise. */
 export const sampleRate = 16_000;
-export const longestSeconds = 120;
 
 const headBytes = 44;
 
