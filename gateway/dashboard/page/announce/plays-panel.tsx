@@ -2,7 +2,7 @@
 
 import { useId, useState } from "preact/hooks";
 import type { Play } from "../../../api/announcement.js";
-import { useApp, useIsLive } from "../app/hooks.js";
+import { useApp, useIsLive, useMedia } from "../app/hooks.js";
 import { countText, playText } from "../model/plays.js";
 import { Grid } from "../parts/grid.js";
 import { DeviceLink } from "../views/device-link.js";
@@ -17,6 +17,7 @@ interface PlaysPanelProps {
 export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
 	const { announcements } = useApp();
 	const isLive = useIsLive();
+	const isNarrow = useMedia("(max-width: 44rem)");
 	const headingId = useId();
 	const [problem, setProblem] = useState("");
 	const plays = announcements.get(id);
@@ -40,8 +41,8 @@ export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
 			<p class="problem" role="alert">
 				{problem}
 			</p>
-			{/* Rows of one height, of which the longest reason takes three lines on a phone. */}
-			<Grid label="Devices" keys={all.map(({ deviceId }) => deviceId)} height={64} gap={0}>
+			{/* Rows of one height: the longest reason takes three lines on a phone. */}
+			<Grid label="Devices" keys={all.map(({ deviceId }) => deviceId)} height={isNarrow ? 60 : 40} gap={0}>
 				{(key) => <Row play={byKey.get(key)} />}
 			</Grid>
 		</section>

@@ -18,7 +18,7 @@ type Kind = "recording" | "file" | "sound" | "text";
 const kinds: readonly (readonly [Kind, string])[] = [
 	["recording", "Microphone"],
 	["file", "File"],
-	["sound", "Kept sound"],
+	["sound", "Kept"],
 	["text", "Text"],
 ];
 const longestText = 1000;
@@ -66,7 +66,13 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 				{kinds
 					.filter(([one]) => one !== "text" || announcer.canSpeak)
 					.map(([one, label]) => (
-						<button key={one} type="button" aria-pressed={one === kind} onClick={() => choose(one)}>
+						<button
+							key={one}
+							type="button"
+							class="small"
+							aria-pressed={one === kind}
+							onClick={() => choose(one)}
+						>
 							{label}
 						</button>
 					))}
