@@ -94,7 +94,10 @@ function Where({ announcer, search, source }: WhereProps) {
 	const [volume, setVolume] = useState<number>();
 	const [isSending, setSending] = useState(false);
 	const [problem, setProblem] = useState("");
-	useEffect(() => setProblem(""), [source, target]);
+	useEffect(() => {
+		// Not where there is none any more: that may be the problem.
+		if (source) setProblem("");
+	}, [source, target]);
 	const meant = (value: string) =>
 		entries.filter(
 			({ key, session }) =>
