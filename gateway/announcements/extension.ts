@@ -14,7 +14,13 @@ export function createAnnouncements(core: Core): Extension {
 	const announcements = new Announcements({ core, sounds, speak });
 	const shared = core.peers && new SharedAnnouncements(core.peers, core, announcements);
 	return {
-		routes: announcementRoutes({ core, sounds, announcements, shown: shared ?? announcements }),
+		routes: announcementRoutes({
+			core,
+			sounds,
+			announcements,
+			shown: shared ?? announcements,
+			canSpeak: core.settings.speechCommand !== undefined,
+		}),
 		uploadPaths: [soundsPath],
 		sessions: [announcements.sessions],
 		channels: { announcements: () => announcements.frames() },

@@ -8,6 +8,7 @@ import {
 	longestName,
 	type Play,
 	playStates,
+	type SoundList,
 	targetsAtMost,
 } from "../api/announcement.js";
 import type { Core } from "../extension.js";
@@ -30,6 +31,8 @@ export interface AnnouncementRoutesOptions {
 	readonly announcements: Pick<Announcements, "begin">;
 	/** Of this gateway, or of all that act as one. */
 	readonly shown: Shown;
+	/** Whether texts can be spoken. */
+	readonly canSpeak: boolean;
 }
 
 export interface Shown {
@@ -46,6 +49,7 @@ export function announcementRoutes({
 	sounds,
 	announcements,
 	shown,
+	canSpeak,
 }: AnnouncementRoutesOptions): Router {
 	const { access, requireMonitor, storage } = core;
 	const router = Router({ caseSensitive: true, strict: true });
@@ -54,7 +58,10 @@ export function announcementRoutes({
 
 	router
 		.route(soundsPath)
-		.get(requireMonitor, (_request, response) => void send(response, { sounds: sounds.list() }))
+		.get(requireMonitor, (_request, response) => {
+			const list: SoundList = { sounds: sounds.list(), canSpeak };
+			send(response, list);
+		})
 		.post(requireMonitor, async (request, response) => {
 			const name = request.query.name;
 			if (!matches(soundName, name) || name.trim() === "")

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
-import { longestName, type Sound } from "../api/announcement.js";
+import { longestName, longestSeconds, type Sound } from "../api/announcement.js";
 import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
@@ -12,7 +12,7 @@ import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
-import { longestSeconds, WavCheck, WavError } from "./wav.js";
+import { WavCheck, WavError } from "./wav.js";
 
 const record = object({
 	name: string(longestName),

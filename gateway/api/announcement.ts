@@ -14,6 +14,8 @@ import {
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
 export const longestName = 64;
+/** Of a kept sound. */
+export const longestSeconds = 120;
 /** Devices that an announcement may name. */
 export const targetsAtMost = 10_000;
 
@@ -91,4 +93,12 @@ export interface Sound {
 	readonly sha256: string;
 	/** UTC. */
 	readonly createdAt: string;
+}
+
+/** `GET /api/sounds`. */
+export interface SoundList {
+	/** The newest first. */
+	readonly sounds: readonly Sound[];
+	/** Whether an announcement may be a text. */
+	readonly canSpeak: boolean;
 }

@@ -95,7 +95,10 @@ describe("a sound", () => {
 		await first.gateway.close();
 
 		const { call, url } = await run(t, { dataDir });
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [{ ...rest, createdAt }] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, {
+			sounds: [{ ...rest, createdAt }],
+			canSpeak: false,
+		});
 		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
 		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav));
 		const part = await fetch(`${url}/sounds/${sha256}.wav`, {
@@ -106,7 +109,7 @@ describe("a sound", () => {
 		assert.equal((await fetch(`${url}/sounds/${sha256}.wav`)).status, 401);
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 404);
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
 	});
 
@@ -134,7 +137,7 @@ describe("a sound", () => {
 		);
 		assert.equal((await call("POST", "/api/sounds?name=", wav)).status, 422);
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
 
 	test("whose upload breaks off is not kept", async (t) => {
@@ -148,7 +151,7 @@ describe("a sound", () => {
 		while ((await fs.readdir(join(dataDir, "sound-files"))).length === 0) await setTimeout(5);
 		socket.destroy();
 		while ((await fs.readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(5);
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
 
 	test("stays as it was if its new name cannot be written", async (t) => {
@@ -174,7 +177,7 @@ describe("a sound", () => {
 		isFull = true;
 		assert.equal((await upload()).status, 507);
 		isFull = false;
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 		assert.equal((await upload()).status, 201);
 		isFull = true;
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 507);
