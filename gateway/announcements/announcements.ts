@@ -11,6 +11,7 @@ import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { Announcement, type Moment } from "./announcement.js";
 import type { Sounds } from "./sounds.js";
+import type { Speak } from "./speech.js";
 
 const keptAtMost = 100;
 const runningAtMost = 20;
@@ -25,12 +26,9 @@ interface Source {
 	readonly lengthMs: number | undefined;
 }
 
-/** Speaks a text. @returns the id of a temporary sound @throws {HttpProblem} */
-export type Speak = (text: string) => Promise<string>;
-
 export interface AnnouncementsOptions {
 	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
-	readonly sounds: Pick<Sounds, "find" | "release">;
+	readonly sounds: Pick<Sounds, "add" | "find" | "release">;
 	readonly speak: Speak;
 }
 
@@ -154,12 +152,18 @@ export class Announcements {
 		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
 			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
 		if (url !== undefined) return { url, name: null, lengthMs: undefined };
-		const spoken = text === undefined ? undefined : await this.#options.speak(text);
+		const spoken = text === undefined ? undefined : await this.#speak(text);
 		if (spoken !== undefined) this.#temporary.set(id, spoken);
 		const kept = this.#options.sounds.find(spoken ?? sound ?? "");
 		if (!kept) throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
 		const name = spoken === undefined ? kept.name : null;
 		return { url: `/sounds/${kept.id}.wav`, name, lengthMs: kept.seconds * 1000 };
+	}
+
+	/** @returns the id of a temporary sound @throws {HttpProblem} */
+	async #speak(text: string): Promise<string> {
+		const file = await this.#options.speak(text);
+		return (await this.#options.sounds.add("", [file], true)).id;
 	}
 
 	async #play(announcement: Announcement, device: Device | string, payload: object): Promise<void> {

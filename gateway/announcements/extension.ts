@@ -10,7 +10,7 @@ import { createSpeech } from "./speech.js";
 
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
-	const { speak, close: endSpeech } = createSpeech(core, sounds);
+	const { speak, close: endSpeech } = createSpeech(core);
 	const announcements = new Announcements({ core, sounds, speak });
 	const shared = core.peers && new SharedAnnouncements(core.peers, core, announcements);
 	return {
@@ -18,6 +18,7 @@ export function createAnnouncements(core: Core): Extension {
 			core,
 			sounds,
 			announcements,
+			speak,
 			shown: shared ?? announcements,
 			canSpeak: core.settings.speechCommand !== undefined,
 		}),

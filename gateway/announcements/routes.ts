@@ -5,6 +5,7 @@ import { matches, string } from "../../device/protocol/schema.js";
 import {
 	type Announcement,
 	askedAnnouncement,
+	askedSpeech,
 	longestName,
 	type Play,
 	playStates,
@@ -17,6 +18,7 @@ import { readJson } from "../http/request-body.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { Announcements } from "./announcements.js";
 import { bodyOf, type Sounds } from "./sounds.js";
+import type { Speak } from "./speech.js";
 
 const soundName = string(longestName);
 /** An announcement may name many devices. */
@@ -29,6 +31,7 @@ export interface AnnouncementRoutesOptions {
 	readonly core: Pick<Core, "access" | "requireMonitor" | "storage">;
 	readonly sounds: Sounds;
 	readonly announcements: Pick<Announcements, "begin">;
+	readonly speak: Speak;
 	/** Of this gateway, or of all that act as one. */
 	readonly shown: Shown;
 	/** Whether texts can be spoken. */
@@ -48,6 +51,7 @@ export function announcementRoutes({
 	core,
 	sounds,
 	announcements,
+	speak,
 	shown,
 	canSpeak,
 }: AnnouncementRoutesOptions): Router {
@@ -105,6 +109,17 @@ export function announcementRoutes({
 			});
 		})
 		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/api/speech")
+		.post(requireMonitor, async (request, response) => {
+			const { text } = await readJson(request, askedSpeech, '{"text":"Dinner is ready"}');
+			response
+				.type("audio/wav")
+				.set("Cache-Control", "no-store")
+				.send(await speak(text));
+		})
+		.all(refuseMethod("POST"));
 
 	router
 		.route("/api/announcements")

@@ -27,6 +27,10 @@ export const targets = object({
 });
 export type Targets = Infer<typeof targets>;
 
+/** A text that is to be spoken. */
+const spokenText = string(1000);
+export const askedSpeech = object({ text: spokenText });
+
 /** Of `sound`, `url` and `text` one. */
 export const askedAnnouncement = object({
 	/** Id of a kept sound. */
@@ -34,7 +38,7 @@ export const askedAnnouncement = object({
 	/** Of a WAV file elsewhere, which the devices fetch themselves. */
 	url: optional(pattern(512, "^https?://[\\x21-\\x7e]+$", "an address with http:// or https://")),
 	/** Is spoken. */
-	text: optional(string(1000)),
+	text: optional(spokenText),
 	targets,
 	/** Of this sound alone; default: as it is set on each device. */
 	volume: optional(integer(0, 100)),

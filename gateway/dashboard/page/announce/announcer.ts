@@ -7,7 +7,7 @@ import {
 	type Sound,
 	type SoundList,
 } from "../../../api/announcement.js";
-import { ask, Refusal } from "../../../api/client/request.js";
+import { ask, askFile, Refusal } from "../../../api/client/request.js";
 import type { Plays } from "../model/plays.js";
 import { type Draft, decode } from "./sound.js";
 import { writeWav } from "./wav.js";
@@ -119,10 +119,16 @@ export class Announcer {
 
 	/** @returns the samples of a kept sound @throws Error that says what to change */
 	async load(sound: Sound): Promise<Float32Array<ArrayBuffer>> {
-		const response = await fetch(`sounds/${sound.id}.wav`).catch(() => undefined);
-		if (response?.ok) return (await decode(await response.arrayBuffer(), sound.name)).getChannelData(0);
-		const why = response ? `The gateway refused it (${response.status}).` : "The gateway cannot be reached.";
-		return this.#explain(new Refusal(response?.status ?? 0, why), sound);
+		try {
+			return await samplesOf(await askFile(`sounds/${sound.id}.wav`), sound.name);
+		} catch (error) {
+			return this.#explain(error, sound);
+		}
+	}
+
+	/** @returns the samples of a text as devices would play it @throws Error that says what to change */
+	async speak(text: string): Promise<Float32Array<ArrayBuffer>> {
+		return samplesOf(await askFile("api/speech", { method: "POST", body: { text } }), "the text");
 	}
 
 	/** @throws Refusal */
@@ -160,6 +166,10 @@ export class Announcer {
 		}
 		throw error;
 	}
+}
+
+async function samplesOf(content: ArrayBuffer, name: string): Promise<Float32Array<ArrayBuffer>> {
+	return (await decode(content, name)).getChannelData(0);
 }
 
 interface Prepared {

@@ -1,4 +1,4 @@
-/** What is played: a recording, a file, a kept sound or a text; each but the text can be heard first. */
+/** What is played: a recording, a file, a kept sound or a text; each can be heard first. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -100,6 +100,11 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 						onInput={({ currentTarget }) => setText(currentTarget.value)}
 					/>
 				</label>
+			)}
+			{kind === "text" && text.trim() !== "" && (
+				<SoundLine load={() => announcer.speak(text.trim())} onProblem={setProblem}>
+					<span class="hint">As the gateway speaks it</span>
+				</SoundLine>
 			)}
 			<p class="hint" role="status">
 				{isReading && "Reading it…"}
