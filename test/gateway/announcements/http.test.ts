@@ -284,6 +284,32 @@ describe("an announcement", () => {
 		assert.deepEqual([devices[0].state, devices[0].reason, devices[0].heardMs], ["stopped", "command", 40]);
 	});
 
+	test("plays a sound to its end that is deleted meanwhile, which then goes, unless it was kept again", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const { url, upload, device, announce, call } = await run(t, { dataDir });
+		const one = await device("1");
+		const targets = { devices: [one.deviceId] };
+		const listed = async () => (await call("GET", "/api/sounds")).body.sounds.length;
+		const served = async () =>
+			(await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) })).status;
+		for (const isKeptAgain of [true, false]) {
+			await upload();
+			const first = await announce({ sound: sha256, targets });
+			const second = await announce({ sound: sha256, targets });
+			one.update(first, "played");
+			while ((await call("GET", `/api/announcements/${first}`)).body.endedAt === null) await setTimeout(10);
+			assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
+			assert.deepEqual([await listed(), await served()], [0, 200]);
+			if (isKeptAgain) await upload();
+			one.update(second, "played");
+			if (isKeptAgain) {
+				await setTimeout(600);
+				assert.deepEqual([await listed(), await served()], [1, 200], "after the next tick");
+			} else while ((await fs.readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
+		}
+		assert.equal(await served(), 404);
+	});
+
 	test("of an address goes to the device as it is", async (t) => {
 		const { device, announce } = await run(t);
 		const one = await device("1");
