@@ -134,7 +134,12 @@ describe("a sound", () => {
 		});
 		await once(secure, "secureConnect");
 		const handshakeBytes = Buffer.concat(encrypted).length;
-		const ask = (start: string, token: string, fields: readonly string[], body = Buffer.alloc(0)) => {
+		const ask = (
+			start: string,
+			token: string,
+			fields: readonly string[],
+			body: Uint8Array = new Uint8Array(),
+		) => {
 			const lines = [`${start} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, ...fields];
 			secure.write(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
 		};
