@@ -90,7 +90,7 @@ export class SoundStream {
 			lookup: createLookup(),
 			url,
 			stallMs,
-			isReading: () => ring.free > 0,
+			isReading: () => ring.free > 0 && this.#unread === 0,
 			onHeaders: (status, headers) => this.#onHeaders(status, headers),
 			onReadable: (byteCount) => {
 				this.#unread = byteCount;
