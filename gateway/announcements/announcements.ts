@@ -28,7 +28,7 @@ interface Source {
 
 export interface AnnouncementsOptions {
 	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
-	readonly sounds: Pick<Sounds, "add" | "find" | "release">;
+	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
 }
 
@@ -43,8 +43,8 @@ export class Announcements {
 	/** Ids of the devices whose uplinks are needed. */
 	readonly #followed = new Set<string>();
 	#unfollow: (() => void) | undefined;
-	/** Spoken sounds, by the id of the announcement that needs them. */
-	readonly #temporary = new Map<string, string>();
+	/** Kept or spoken sounds, by the id of the announcement that plays them. */
+	readonly #held = new Map<string, string>();
 	#timer: NodeJS.Timeout | undefined;
 
 	readonly sessions: SessionListener = {
@@ -114,8 +114,8 @@ export class Announcements {
 		clearInterval(this.#timer);
 		this.#timer = undefined;
 		this.#unfollow?.();
-		for (const sound of this.#temporary.values()) await this.#options.sounds.release(sound);
-		this.#temporary.clear();
+		for (const sound of this.#held.values()) await this.#options.sounds.release(sound);
+		this.#held.clear();
 	}
 
 	/** @throws {HttpProblem} 404 */
@@ -153,9 +153,11 @@ export class Announcements {
 			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
 		if (url !== undefined) return { url, name: null, lengthMs: undefined };
 		const spoken = text === undefined ? undefined : await this.#speak(text);
-		if (spoken !== undefined) this.#temporary.set(id, spoken);
 		const kept = this.#options.sounds.find(spoken ?? sound ?? "");
 		if (!kept) throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
+		// A spoken one is held already.
+		if (spoken === undefined) this.#options.sounds.hold(kept.id);
+		this.#held.set(id, kept.id);
 		const name = spoken === undefined ? kept.name : null;
 		return { url: `/sounds/${kept.id}.wav`, name, lengthMs: kept.seconds * 1000 };
 	}
@@ -237,8 +239,8 @@ export class Announcements {
 			if (changes.length > 0) this.#announce(frameOf(announcement, changes));
 			isRunning ||= announcement.endedAt === null;
 			if (announcement.endedAt === null) continue;
-			const spoken = this.#temporary.get(announcement.id);
-			if (spoken !== undefined && this.#temporary.delete(announcement.id)) void sounds.release(spoken);
+			const held = this.#held.get(announcement.id);
+			if (held !== undefined && this.#held.delete(announcement.id)) void sounds.release(held);
 		}
 		if (!isRunning) this.#rest();
 	}
@@ -273,7 +275,7 @@ export class Announcements {
 	#makeRoom(): void {
 		for (const { id, endedAt } of this.#announcements.values()) {
 			if (this.#announcements.size <= keptAtMost) return;
-			if (endedAt !== null) this.#announcements.delete(id);
+			if (endedAt !== null && !this.#held.has(id)) this.#announcements.delete(id);
 		}
 	}
 
