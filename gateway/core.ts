@@ -60,7 +60,7 @@ export function createCore(options: GatewayOptions) {
 		options.records ??
 		(({ name, ...kind }) => fileRecords({ ...kind, directory: join(dataDir, name), disk }));
 	const blobs: CreateBlobs =
-		options.blobs ?? (({ name, suffix }) => new Blobs({ directory: join(dataDir, name), suffix, disk }));
+		options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, directory: join(dataDir, name), disk }));
 	/** Filled below, as extensions are handed the core. */
 	const list: Extension[] = [];
 	const listening = { port: settings.port };
@@ -111,6 +111,7 @@ export function createCore(options: GatewayOptions) {
 		answerError,
 		disk,
 		records,
+		blobs,
 		findDevice: (deviceId) => sessions.devices.get(deviceId),
 	});
 

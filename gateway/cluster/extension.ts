@@ -6,7 +6,6 @@ import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster } from "./cluster.js";
 import { MirrorLink } from "./mirrors.js";
 import { SharedLogins } from "./shared-logins.js";
-import { SharedUpload } from "./shared-upload.js";
 
 export function createCluster(core: Core, peers: Peers): Extension {
 	const { endedLogins, firmware, sessions, log } = core;
@@ -31,7 +30,6 @@ export function createCluster(core: Core, peers: Peers): Extension {
 		},
 	});
 	const logins = new SharedLogins({ bus, endedLogins, onProblem: onProblemOf("logins") });
-	const upload = new SharedUpload({ bus, uploads: firmware.uploads, onProblem: onProblemOf("firmware") });
 	return {
 		sessions: [cluster.sessions],
 		channels: { cluster: () => [cluster.frame()] },
@@ -41,13 +39,11 @@ export function createCluster(core: Core, peers: Peers): Extension {
 		onMonitorsChanged: () => cluster.onInterest(),
 		open: async () => {
 			await logins.open();
-			await upload.open();
 			await cluster.start();
 		},
 		close: async () => {
 			cluster.leave();
 			logins.close();
-			await upload.close();
 		},
 	};
 }

@@ -22,7 +22,6 @@ import {
 	type UpdateJob,
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
-import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceRecord, labelRecord } from "../../gateway/sessions/device-store.js";
@@ -30,6 +29,7 @@ import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runs } from "../support/property-runs.js";
+import { uploadsIn } from "../support/serving.js";
 
 const maxTimeMs = 8.64e15;
 const time = fc.integer({ min: 0, max: 2 ** 42 });
@@ -265,12 +265,7 @@ async function openUploads(t: TestContext) {
 	const directory = await temporaryDirectory(t);
 	const problems: string[] = [];
 	const open = async () => {
-		const store = new UploadStore({
-			directory,
-			disk: fs,
-			now: () => 0,
-			onProblem: (sentence) => problems.push(sentence),
-		});
+		const store = uploadsIn(directory, { onProblem: (sentence) => problems.push(sentence) });
 		await store.open();
 		return store;
 	};
