@@ -7,7 +7,6 @@ import type { RequestHandler, Router } from "express";
 import type { Logger } from "pino";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access } from "./access/access.js";
-import type { EndedLogins } from "./access/ended-logins.js";
 import type { Tokens } from "./access/tokens.js";
 import type { Bus } from "./bus.js";
 import type { FirmwareService } from "./firmware/service.js";
@@ -44,7 +43,6 @@ export interface Core {
 	readonly storage: Storage;
 	readonly access: Access;
 	readonly tokens: Tokens;
-	readonly endedLogins: EndedLogins;
 	/** Express middleware: passes requests with the monitor token or a login. */
 	readonly requireMonitor: RequestHandler;
 	readonly sessions: Sessions;

@@ -54,16 +54,17 @@ export class Sounds {
 
 	constructor(core: Core) {
 		this.#core = core;
+		const onProblem = (problem: string) => core.log.warn({ problem }, "sounds");
 		this.#records = core.records<SoundRecord>({
 			name: "sounds",
 			...soundsFile,
-			onProblem: (problem) => core.log.warn({ problem }, "sounds"),
+			onProblem,
 			onRecord: (sha256, kept) => {
 				if (kept) this.#sounds.set(sha256, kept);
 				else this.#sounds.delete(sha256);
 			},
 		});
-		this.#blobs = core.blobs({ name: "sound-files", suffix: ".wav" });
+		this.#blobs = core.blobs({ name: "sound-files", suffix: ".wav", onProblem });
 	}
 
 	/** @throws {NodeJS.ErrnoException} */
@@ -108,9 +109,7 @@ export class Sounds {
 
 	/** Many devices play the same sound at once: the latest few are in memory. */
 	#read(id: string): Promise<Buffer | undefined> {
-		const reading =
-			this.#recent.get(id) ??
-			this.#blobs.path(id).then((path) => (path === undefined ? undefined : this.#core.disk.readFile(path)));
+		const reading = this.#recent.get(id) ?? this.#blobs.read(id);
 		this.#recent.delete(id);
 		this.#recent.set(id, reading);
 		reading.catch(() => this.#recent.delete(id));
