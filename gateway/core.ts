@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
-import type { Core, CreateExtension, Extension, Peers, Storage } from "./extension.js";
+import type { Core, CreateExtension, Extension, Peers } from "./extension.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
 import { createAnswerError } from "./problem.js";
 import { DeviceStore } from "./sessions/device-store.js";
@@ -20,7 +20,7 @@ import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { type Disk, readsRegularFiles } from "./storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "./storage/blobs.js";
 import { fileRecords } from "./storage/file-records.js";
-import type { CreateRecords } from "./storage/records.js";
+import type { CreateRecords, Storage } from "./storage/records.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 

@@ -20,7 +20,7 @@ import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 import type { Disk } from "./storage/atomic-file.js";
 import type { CreateBlobs } from "./storage/blobs.js";
-import type { CreateRecords } from "./storage/records.js";
+import type { CreateRecords, Storage } from "./storage/records.js";
 import type { Metrics } from "./telemetry/metrics.js";
 
 /** What the core hands to each extension. */
@@ -55,14 +55,6 @@ export interface Core {
 	readonly peers: Peers | undefined;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
-}
-
-/** For answers where something could not be stored. */
-export interface Storage {
-	/** Such as "the data folder". */
-	readonly place: string;
-	/** 507: it is full or broken; 503: it cannot be reached. */
-	readonly status: 503 | 507;
 }
 
 /** The gateways with which this one acts as one. */

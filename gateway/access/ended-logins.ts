@@ -6,11 +6,10 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
-import type { Storage } from "../extension.js";
 import { parseJson } from "../json.js";
 import { errorCode, HttpProblem } from "../problem.js";
 import { type Disk, ifThere } from "../storage/atomic-file.js";
-import type { CreateRecords, Records } from "../storage/records.js";
+import type { CreateRecords, Records, Storage } from "../storage/records.js";
 import { time } from "../storage/time.js";
 
 const endedAtMost = 1000;

@@ -1,12 +1,20 @@
 /**
- * Records: one JSON text for each device, or of another kind of key, in an engine: files (file-records.ts), or what a cluster has in their place. Waiting
- * changes of a record are written together; a failed write is repeated every second.
+ * Records: one JSON text for each device, or of another kind of key, in an engine: files (file-records.ts), or what a cluster
+ * has in their place. Waiting changes of a record are written together; a failed write is repeated every second.
  */
 
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
 import { errorCode } from "../problem.js";
 import { Queues } from "./queue.js";
+
+/** For answers where something could not be stored. */
+export interface Storage {
+	/** Such as "the data folder". */
+	readonly place: string;
+	/** 507: it is full or broken; 503: it cannot be reached. */
+	readonly status: 503 | 507;
+}
 
 /** Where records are kept. */
 export interface RecordEngine {
