@@ -89,7 +89,7 @@ export class Blobs {
 				return sha256();
 			},
 			keep: async () => {
-				const path = this.#pathOf(sha256());
+				const path = this.placeOf(sha256());
 				await draft.moveTo(path);
 				if (files) await (await files()).put(sha256(), createReadStream(path));
 			},
@@ -102,7 +102,7 @@ export class Blobs {
 	 * @throws {NodeJS.ErrnoException} @throws {BusError}
 	 */
 	path(sha256: string): Promise<string | undefined> {
-		const path = this.#pathOf(sha256);
+		const path = this.placeOf(sha256);
 		const { disk, files } = this.#options;
 		return this.#fetches.add(sha256, async () => {
 			if (await ifThere(disk.stat(path))) return path;
@@ -140,11 +140,12 @@ export class Blobs {
 	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {BusError} */
 	async remove(sha256: string): Promise<void> {
 		const { disk, files } = this.#options;
-		await disk.rm(this.#pathOf(sha256), { force: true });
+		await disk.rm(this.placeOf(sha256), { force: true });
 		await (await files?.())?.remove(sha256);
 	}
 
-	#pathOf(sha256: string): string {
+	/** Where it is in the folder, if it is there. */
+	placeOf(sha256: string): string {
 		return join(this.#options.directory, `${sha256}${this.#options.suffix}`);
 	}
 }
