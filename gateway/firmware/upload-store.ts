@@ -144,7 +144,7 @@ export class UploadStore {
 
 	async #replace(draft: BlobDraft, upload: Upload): Promise<Upload> {
 		try {
-			await draft.keep();
+			await draft.keep(upload.sha256);
 			const previous = await this.#write(upload);
 			if (previous && previous.sha256 !== upload.sha256)
 				await this.#blobs.remove(previous.sha256).catch((error: Error) => this.#report(error));
