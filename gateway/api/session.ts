@@ -2,6 +2,7 @@
 
 import { features, uplinks } from "../../device/protocol/messages.js";
 import { integer, models, oneOf, optional } from "../../device/protocol/schema.js";
+import { attention } from "./attention.js";
 import { label } from "./label.js";
 import {
 	array,
@@ -64,6 +65,7 @@ export const deviceSummary = closed({
 	chip: nullable(text),
 	firstSeenAt: dateTime,
 	...vitals,
+	attention: described(optional(array(attention)), "what people should look at; absent: nothing"),
 });
 export type DeviceSummary = InferShape<typeof deviceSummary>;
 export type Vitals = Pick<DeviceSummary, keyof typeof vitals>;

@@ -12,18 +12,21 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import type { Attentions } from "./attention.js";
 import { subscribe } from "./messages.js";
-import { Summary } from "./summary.js";
+import { Summary, summaryText } from "./summary.js";
 
 export class Subscriptions {
 	readonly #core: Core;
+	readonly #attentions: Pick<Attentions, "of">;
 	/** Undefined while no monitor subscribes to it: then it costs nothing. */
 	#summary: Summary | undefined;
 	/** Bounds how often each monitor may ask for the whole summary. */
 	readonly #summaries = new WeakMap<Monitor, TokenBucket>();
 
-	constructor(core: Core) {
+	constructor(core: Core, attentions: Pick<Attentions, "of">) {
 		this.#core = core;
+		this.#attentions = attentions;
 	}
 
 	/** Executes the message `subscribe`. */
@@ -90,6 +93,7 @@ export class Subscriptions {
 		const { sessions, monitors, now, limits } = this.#core;
 		this.#summary ??= new Summary({
 			devices: sessions.devices,
+			textOf: (device) => summaryText(device, this.#attentions),
 			now,
 			pauseMs: limits.summaryPauseMs,
 			onFrame: (frame) => {

@@ -5,13 +5,22 @@
 
 import type { FrameOf } from "../api/frames.js";
 import type { Device } from "../sessions/device.js";
-import { frameCharacters, isoTime, summaryText, textWith } from "../sessions/view.js";
+import { deviceHead, frameCharacters, isoTime, textWith } from "../sessions/view.js";
+import type { Attentions } from "./attention.js";
 
 type Head = Omit<FrameOf<"summary">, "devices">;
+
+/** As in `GET /api/devices`, without what changes with each report. */
+export function summaryText(device: Device, attentions: Pick<Attentions, "of">): string {
+	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
+	return JSON.stringify({ ...deviceHead(device), lastSeenAt, ...attentions.of(device) });
+}
 
 export interface SummaryOptions {
 	/** By device id. */
 	readonly devices: ReadonlyMap<string, Device>;
+	/** As JSON. */
+	readonly textOf: (device: Device) => string;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Between two frames of changes. */
@@ -90,7 +99,7 @@ export class Summary {
 	#refresh(): void {
 		for (const id of this.#touched) {
 			const device = this.#options.devices.get(id);
-			const text = device && summaryText(device);
+			const text = device && this.#options.textOf(device);
 			if (text === this.#texts.get(id)) continue;
 			if (text === undefined) this.#texts.delete(id);
 			else this.#texts.set(id, text);
@@ -102,7 +111,7 @@ export class Summary {
 	/** Made when it is first asked for: all at once would keep reports waiting. */
 	#textOf(id: string): string | undefined {
 		const device = this.#options.devices.get(id);
-		const text = this.#texts.get(id) ?? (device && summaryText(device));
+		const text = this.#texts.get(id) ?? (device && this.#options.textOf(device));
 		if (text !== undefined) this.#texts.set(id, text);
 		return text;
 	}

@@ -53,6 +53,7 @@ export const monitorFrames: Frames = {
 					rssi: -61,
 					ssid: "workshop",
 					volume: 40,
+					attention: [{ kind: "crashed", since: timestamp, seen: false, count: 1, reason: "exception" }],
 				},
 			],
 			removed: ["dev-1-a1b2c4"],

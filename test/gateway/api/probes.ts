@@ -26,6 +26,7 @@ const labelling = (deviceId: string, body: string): Asked => ({
 	headers: monitor,
 	body,
 });
+const seeing = (body: string): Asked => ({ path: "/api/attention/seen", headers: monitor, body });
 const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, startsAt: "2100-01-01T00:00:00Z" };
 const rolloutPath = "/api/rollouts/autumn";
 const rollout = (path: string, body: object | string = plan): Asked => ({
@@ -95,6 +96,10 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /readyz 503": { testedIn: "test/gateway/limits.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
+	"POST /api/attention/seen 204": seeing('{"items":[{"kind":"away","id":"dev-1-a1b2c3"}]}'),
+	"POST /api/attention/seen 400": seeing("no JSON"),
+	"POST /api/attention/seen 422": seeing('{"items":[{"kind":"lost","id":"dev-1-a1b2c3"}]}'),
+	"POST /api/attention/seen 507": { testedIn: "test/gateway/fleet/attention.test.ts" },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
 	"DELETE /api/devices 200": { path: "/api/devices?awayDays=1", headers: monitor },
 	"DELETE /api/devices 422": { path: "/api/devices?awayDays=0", headers: monitor },
