@@ -31,6 +31,7 @@ export const extensionParts = {
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
 		"test/gateway/commands/cluster.test.ts",
+		"test/gateway/fleet/attention-cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/support/gateway-cluster.ts",

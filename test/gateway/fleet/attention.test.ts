@@ -12,8 +12,6 @@ import { altered, type Json, sampleReport } from "../../../scripts/api/sample-re
 import { Picture } from "../../support/picture.js";
 import { bearer, monitorToken, type Running, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
-import { runGateways } from "../cluster/gateways.js";
-import { memoryBuses } from "../cluster/memory-buses.js";
 
 const deviceId = "dev-1-a1b2c3";
 const minute = 60_000;
@@ -226,21 +224,4 @@ test("what is marked while the disk is full is said to be kept later", async (t)
 	isFull = true;
 	assert.equal((await post(gateway, [{ kind: "away", id: deviceId, since }])).status, 507);
 	isFull = false;
-});
-
-test("what is seen at one gateway is seen at all", async (t) => {
-	const [a, b] = await runGateways(t, await memoryBuses(), 2);
-	assert.ok(a && b);
-	const monitors = [await a.watch(), await b.watch()];
-	const device = await a.join(deviceId);
-	device.close();
-	for (const { client } of monitors) await client.change("disconnected");
-	const attention = async (each: typeof a) => {
-		const { body } = await each.api("GET", `/api/devices/${deviceId}`);
-		return Object(body.attention)[0];
-	};
-	const { since, seen } = await attention(b);
-	assert.equal(seen, false);
-	assert.equal((await post(b, [{ kind: "away", id: deviceId, since }])).status, 204);
-	while (!(await attention(a)).seen) await new Promise(setImmediate);
 });
