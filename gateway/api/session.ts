@@ -57,13 +57,18 @@ export const session = closed({
 });
 export type SessionRecord = InferShape<typeof session>;
 
+const inShort = "absent in the short summary";
+
 /** A device without its state. */
 export const deviceSummary = closed({
 	...head,
+	sessionId: described(optional(uuid), inShort),
+	connectedAt: described(optional(dateTime), inShort),
+	metadata: described(optional(otaMetadata), `absent in the short summary before the first update`),
 	deviceId: text,
 	lastSeenAt: described(optional(dateTime), "absent while it is connected"),
 	chip: nullable(text),
-	firstSeenAt: dateTime,
+	firstSeenAt: described(optional(dateTime), inShort),
 	...vitals,
 	attention: described(optional(array(attention)), "what people should look at; absent: nothing"),
 });

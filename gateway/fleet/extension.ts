@@ -50,6 +50,7 @@ export function createFleet(core: Core): Extension {
 			{ onRefused: (refusal) => refusals.add(refusal) },
 		],
 		messages: { subscribe: subscriptions.execute },
+		pictures: { summary: (monitor) => subscriptions.sendShort(monitor) },
 		onMonitorsChanged: () => subscriptions.onMonitorsChanged(),
 		get readinessProblem() {
 			return crashes.readinessProblem;

@@ -10,7 +10,7 @@ import type { ChangeReason, FrameOf } from "../frames.js";
 import { labelFields } from "../label.js";
 import type { DeviceSummary, SessionRecord } from "../session.js";
 import { otaStatuses } from "../statuses.js";
-import type { OtaMetadata } from "../update.js";
+import { noUpdate, type OtaMetadata } from "../update.js";
 import { isUpdating, signalBars } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
@@ -148,10 +148,13 @@ export class Fleet {
 	}
 
 	#takeSummary(device: DeviceSummary, timestamp: string, now: number): void {
-		const { deviceId: key, chip, firstSeenAt: _, rssi, ssid, volume, safeMode, attention, ...head } = device;
+		const { deviceId: key, chip, firstSeenAt: _, rssi, ssid, volume, safeMode, attention, ...rest } = device;
 		// Before its first report it may have had no name.
-		this.#remove(head.sessionId);
+		if (rest.sessionId !== undefined) this.#remove(rest.sessionId);
 		const known = this.#entries.get(key);
+		// What the short summary leaves out comes with the record of a device that is followed.
+		const { sessionId = "", connectedAt = "" } = known?.session ?? {};
+		const head = { sessionId, connectedAt, ...rest, metadata: rest.metadata ?? noUpdate };
 		const metadata = known ? neverBackward(known.session.metadata, head.metadata) : head.metadata;
 		const lastSeenAt = head.lastSeenAt ?? timestamp;
 		const isFollowed = known?.isFollowed ?? false;
