@@ -59,7 +59,7 @@ function entry(key: string, like: Like = {}): Entry {
 	};
 	const vitals = { rssi, ssid: "home", volume: 50 };
 	const { chip = null } = like;
-	return { key, session, chip, state: reportWith(rssi), vitals, isFollowed: true, heardAt };
+	return { key, session, chip, state: reportWith(rssi), vitals, attention: [], isFollowed: true, heardAt };
 }
 
 const fleet = [

@@ -1,9 +1,9 @@
 /** The view that announces: what is played, where, how loud, and what each device says of it. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Targets } from "../../../api/announcement.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
+import type { Targets } from "../../../api/targets.js";
 import { topics } from "../app/app.js";
 import { listedDevices, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, roomsOf } from "../model/filter.js";

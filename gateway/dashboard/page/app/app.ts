@@ -181,7 +181,7 @@ export class App {
 
 	/** Connects, unless it is already connecting. */
 	connect(): void {
-		void this.#link.retryNow();
+		this.#link.retryNow();
 	}
 
 	/** Requests a token for a device, which the device then tries. */

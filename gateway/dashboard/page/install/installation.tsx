@@ -24,7 +24,13 @@ function WithSerial({ serial }: { serial: Serial }) {
 	app.installer ??= new Installer({
 		serial,
 		sessionOf: (deviceId) => app.fleet.get(deviceId)?.session,
-		onDevice: (deviceId, listener) => app.painter.listen(topics.device(deviceId), listener),
+		onDevice: (deviceId, listener) => {
+			// The summary of all devices does not name their sessions.
+			const ends = [app.follow(deviceId), app.painter.listen(topics.device(deviceId), listener)];
+			return () => {
+				for (const end of ends) end();
+			};
+		},
 		onChanged: () => app.painter.mark(topics.install),
 	});
 	const { installer } = app;

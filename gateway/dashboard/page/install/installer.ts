@@ -3,6 +3,7 @@
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
+import { ask } from "../../../api/client/request.js";
 import type { SessionRecord } from "../../../api/session.js";
 import type { Catalog, Release } from "../model/responses.js";
 import { Board, type FlashFile } from "./board.js";
@@ -94,7 +95,7 @@ export class Installer {
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);
-		const before = this.#options.sessionOf(deviceId)?.sessionId;
+		const before = await readSessionId(deviceId);
 		this.#set({ name: "writing", deviceId, percent: 0 });
 		await board.write(files, (part) =>
 			this.#set({ name: "writing", deviceId, percent: Math.floor(100 * part) }),
@@ -108,7 +109,7 @@ export class Installer {
 		this.#set({ name: "waiting", deviceId, isStuck });
 		const check = () => {
 			const session = this.#options.sessionOf(deviceId);
-			if (!session?.connected || session.sessionId === before) return;
+			if (!session?.connected || !session.sessionId || session.sessionId === before) return;
 			this.#stopWaiting();
 			this.#set({ name: "done", deviceId });
 		};
@@ -147,6 +148,13 @@ async function requireSamePartitions(board: Board, table: Uint8Array): Promise<v
 }
 
 /** The token of this device alone, made now. @throws InstallError */
+/** Undefined if the gateway does not know the device. */
+async function readSessionId(deviceId: string): Promise<string | undefined> {
+	const path = `api/devices/${encodeURIComponent(deviceId)}`;
+	const known = await ask<{ readonly sessionId: string }>(path).catch(() => undefined);
+	return known?.sessionId;
+}
+
 async function readToken(deviceId: string): Promise<string> {
 	const headers = { "Content-Type": "application/json" };
 	const body = JSON.stringify({ deviceId });

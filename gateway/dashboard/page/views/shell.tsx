@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
+import { type App, topics } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
 import { AddDeviceView } from "./add-device.js";
 import { AnnounceView } from "./announce.js";
@@ -97,12 +97,18 @@ function LinkState() {
 	const { linkState, cluster } = useApp();
 	const { name } = linkState;
 	const count = cluster && cluster.gateways > 1 ? ` · ${cluster.gateways} gateways` : "";
-	const words = { live: `Live${count}`, connecting: "Connecting…", lost: "Reconnecting…" };
+	const words = { live: `Live${count}`, connecting: loadingText(linkState), lost: "Reconnecting…" };
 	return (
 		<p class={`link ${name}`} role="status" title={cluster && `Gateway ${cluster.gateway}`}>
 			{words[name]}
 		</p>
 	);
+}
+
+function loadingText(state: App["linkState"]): string {
+	if (state.name !== "connecting" || state.total === undefined) return "Connecting…";
+	const { loaded = 0, total } = state;
+	return `${loaded.toLocaleString("en")} of ${total.toLocaleString("en")} loaded`;
 }
 
 /** A banner of full width while nothing is received: a person must know that the page shows an old state. */
