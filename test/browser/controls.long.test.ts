@@ -43,9 +43,9 @@ for (const model of models)
 			const ring = page.getByRole("group", { name: "LED ring" });
 			for (const [name, state, look] of [
 				["Off", "idle", "off"],
-				["Failed", "failed", "red, no Wi-Fi, 80 %"],
-				["Connecting", "connecting", "flashing orange, connecting, 80 %"],
-				["Updating", "updating", "pulsing blue, updating, 80 %"],
+				["Failed", "failed", "red, 80 %"],
+				["Connecting", "connecting", "flashing orange, 80 %"],
+				["Updating", "updating", "pulsing blue, 80 %"],
 				["Rainbow", "rainbow", "rainbow, 80 %"],
 			] as const) {
 				await ring.getByLabel(name).check();

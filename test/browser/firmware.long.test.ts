@@ -131,12 +131,12 @@ describe("an update", { skip }, () => {
 		const panel = page.getByRole("region", { name: "Firmware" });
 		await panel.getByRole("button", { name: "Update" }).click();
 		await panel.getByText("Rolled back", { exact: true }).waitFor();
-		await panel.getByText("the new firmware ended with PANIC_RESET").first().waitFor();
+		await panel.getByText("the new firmware ended: crashed").first().waitFor();
 		await page.goto(page.url().replace(/#.*/, "#/firmware"));
 		await page.reload();
 		const history = page.getByRole("region", { name: "History" });
 		await history.getByText("1.2.3 → 1.4.0 rolled back").waitFor();
-		await history.getByText("the new firmware ended with PANIC_RESET").waitFor();
+		await history.getByText("the new firmware ended: crashed").waitFor();
 	});
 
 	test("that the gateway refuses shows the reason", async (t) => {

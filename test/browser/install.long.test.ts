@@ -82,7 +82,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await joined(page);
 		await page.getByRole("link", { name: `Open ${deviceId}` }).click();
 		await page.getByRole("heading", { name: deviceId }).waitFor();
-		await page.getByText("1.0.0-demo").first().waitFor();
+		await page.getByText("1.0.1").first().waitFor();
 	});
 
 	test("gives the device its settings and a token that is for it alone", async (t) => {

@@ -263,7 +263,7 @@ describe("a roll-out", { skip }, () => {
 		await active(page).getByText("Too many updates failed").waitFor();
 		const reasons = active(page).getByRole("list", { name: "What went wrong" });
 		await reasons
-			.getByText("dev-1-000002 rolled back: The device went back to 1.2.3; the new firmware ended")
+			.getByText("dev-1-000002 rolled back: The device went back to 1.2.3; the new firmware ended: crashed")
 			.waitFor();
 		assert.equal(await reasons.getByRole("listitem").count(), 2);
 		await nameDevice(url, "dev-1-000002");

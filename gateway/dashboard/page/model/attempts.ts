@@ -19,6 +19,7 @@ export type Ask =
 			| "set_led"
 			| "set_haptics"
 			| "play_audio"
+			| "stop_sound"
 			| "identify"
 			| "restart"
 			| "query_state"
@@ -198,6 +199,8 @@ export function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, pa
 			return haptic_intensity === ask.value;
 		case "play_audio":
 			return audio.player_state === "playing" && audio.current_track.endsWith(`/${ask.value}`);
+		case "stop_sound":
+			return audio.player_state !== "playing";
 		case "identify":
 			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
 		case "restart":

@@ -68,6 +68,8 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 	const picked = entries.filter((one) => selected.has(one.key) && !obstacle(one, firmware, allowDowngrade));
 	const devices = picked.map(({ key }) => key);
 	const plan = makePlan(firmware.selector, model ? { model } : { devices }, options);
+	const hasTarget = model !== undefined || devices.length > 0;
+	const shown = usePreview(plan, hasTarget);
 	const reset = () => {
 		setSelected(new Set());
 		setOptions(defaultOptions);
@@ -111,12 +113,13 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 					options={options}
 					onChange={(change) => setOptions((before) => ({ ...before, ...change }))}
 					isOfModel={model !== undefined}
+					plan={shown.preview?.plan}
 				/>
 			</details>
-			{model === undefined && devices.length === 0 ? (
-				<p class="hint">No device is chosen.</p>
+			{hasTarget ? (
+				<Start firmware={firmware} plan={plan} shown={shown} onStarted={reset} />
 			) : (
-				<Start firmware={firmware} plan={plan} onStarted={reset} />
+				<p class="hint">No device is chosen.</p>
 			)}
 		</>
 	);
@@ -125,11 +128,12 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 interface StartProps {
 	readonly firmware: Firmware;
 	readonly plan: AskedPlan;
+	readonly shown: PlanPreview;
 	readonly onStarted: () => void;
 }
 
 /** The preview of the plan, and the button that starts it. */
-function Start({ firmware, plan, onStarted }: StartProps) {
+function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStarted }: StartProps) {
 	const { rollouts } = useApp();
 	const isLive = useIsLive();
 	const [refusal, setRefusal] = useState("");
@@ -137,7 +141,6 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
 	const text = JSON.stringify(plan);
-	const { preview, problem, isCurrent } = usePreview(plan, text);
 	useEffect(() => setRefusal(""), [text]);
 	const start = async () => {
 		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
@@ -152,8 +155,11 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 	const count = preview ? beginsOf(preview) : 0;
 	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
 	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || joinsLater);
-	const words = preview && previewWords(preview);
+	const words = preview ? previewWords(preview) : problem === "" && "Counting the devices…";
 	const planned = preview && planWords(preview.plan, Date.now());
+	const what = plural(count, "device");
+	const none = joinsLater ? "Update those that join" : "Nothing to update";
+	const label = count > 0 ? `Update ${what}` : preview ? none : "Update";
 	return (
 		<div class="start-rollout">
 			<p role="status">
@@ -161,8 +167,8 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 			</p>
 			<div class="actions">
 				<Confirm
-					label={`Update ${plural(count, "device")}`}
-					title={`Update ${plural(count, "device")} to ${firmwareText(firmware)}?`}
+					label={label}
+					title={`Update ${what} to ${firmwareText(firmware)}?`}
 					isPrimary
 					asks={count > fewDevices}
 					disabled={!isLive || isSending || !isReady}
@@ -194,8 +200,9 @@ interface PlanPreview {
 }
 
 /** The gateway's preview: read again when the plan or a roll-out changes, and every few seconds. */
-function usePreview(plan: AskedPlan, text: string): PlanPreview {
+function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
 	const { rollouts } = useApp();
+	const text = JSON.stringify(plan);
 	useTopic(topics.rollouts);
 	const isLive = useIsLive();
 	const tick = useNow(ageMs);
@@ -203,7 +210,7 @@ function usePreview(plan: AskedPlan, text: string): PlanPreview {
 	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem: string }>();
 	const isCurrent = answer?.text === text;
 	useEffect(() => {
-		if (!isLive) return;
+		if (!isLive || !isWanted) return;
 		let isMeant = true;
 		const read = async () => {
 			try {
@@ -218,6 +225,6 @@ function usePreview(plan: AskedPlan, text: string): PlanPreview {
 			isMeant = false;
 			clearTimeout(timer);
 		};
-	}, [rollouts, text, isLive, tick, active]);
+	}, [rollouts, text, isLive, isWanted, tick, active]);
 	return { problem: "", ...answer, isCurrent };
 }
