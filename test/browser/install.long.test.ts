@@ -34,7 +34,7 @@ async function openView(t: TestContext, board: UsbBoard | undefined, expected?: 
 	await fleet.release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
 	let chosen = board;
 	const prepare = withSerialPort(() => chosen);
-	const page = await open(t, fleet.url, { view: "#/add", prepare, ...(expected && { expected }) });
+	const page = await open(t, fleet.url, { view: "#/add?virtual", prepare, ...(expected && { expected }) });
 	const choose = (other: UsbBoard) => {
 		chosen = other;
 	};
@@ -75,7 +75,7 @@ describe("installing from the dashboard", { skip }, () => {
 		const board = plugIn(t);
 		const page = await open(t, url, { prepare: withSerialPort(() => board) });
 		await page.getByText("2 devices, 2 connected").waitFor();
-		await page.getByRole("link", { name: "Add device" }).click();
+		await page.goto(`${url}/#/add?virtual`);
 		await fillIn(page);
 		await page.getByText("A board cannot reach this address").waitFor();
 		await install(page);
@@ -116,7 +116,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await addRelease(releasesDir, { version: "1.1.0", date: "2026-01-02", notes: "", images });
 		const board = plugIn(t);
 		const prepare = withSerialPort(() => board);
-		const page = await open(t, url, { view: "#/add", prepare, ignoreHTTPSErrors: true });
+		const page = await open(t, url, { view: "#/add?virtual", prepare, ignoreHTTPSErrors: true });
 		await fillIn(page);
 		await install(page);
 		await joined(page);
@@ -233,7 +233,10 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await fillIn(page);
 		await install(page);
 		const said = await failure(page);
-		assert.match(said, /chip is ESP32-C6, but the firmware for DEV-1 is for virtual; nothing was written\./);
+		assert.match(
+			said,
+			/chip is ESP32-C6, but the firmware for DEV-1 is for virtual devices; nothing was written\./,
+		);
 		assert.ok(board.isFlashEmpty);
 	});
 
@@ -250,10 +253,9 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 	test("a real board never gets the firmware of a virtual device", async (t) => {
 		const board = plugIn(t, { vendor: "f0f5bd" });
 		const { page } = await openView(t, board);
-		await page.getByText("Firmware 1.1.0 is for virtual devices alone.").waitFor();
 		await fillIn(page);
 		await install(page);
-		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual/);
+		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual devices/);
 		assert.ok(board.isFlashEmpty);
 	});
 
@@ -311,7 +313,7 @@ describe("without Web Serial the view says why, and shows the command line:", { 
 		const { url, release } = await runFleet(t);
 		await release("1.1.0", makeVirtualImage(Buffer.from("a program"), "DEV-1", "1.1.0"));
 		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
-		await page.getByText("No release for DEV-1 can be installed yet.").waitFor();
+		await page.getByText("This gateway has no release for DEV-1 boards yet.").waitFor();
 		assert.equal(await page.getByRole("button", { name: "Install" }).isDisabled(), true);
 	});
 });

@@ -31,8 +31,8 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 	if (settings.isPending(key))
 		return (
 			<Notice tone="busy" link={<To entry={entry} tab="settings" />}>
-				<b role="status">Trying new settings</b> It restarts with them, and may be away for a moment.{" "}
-				{change?.endsAt !== undefined && <TrialTime change={change} />}
+				<strong role="status">Trying new settings</strong> It restarts with them, and may be away for a
+				moment. {change?.endsAt !== undefined && <TrialTime change={change} />}
 			</Notice>
 		);
 	if (isUpdating(metadata) && (connected || metadata.otaStatus === "rebooting"))
@@ -54,9 +54,9 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 					</>
 				}
 			>
-				<b>
+				<strong>
 					{crashWords[crash.kind]}, {when(crash.at)}
-				</b>{" "}
+				</strong>{" "}
 				{crash.message}
 			</Notice>
 		);
@@ -71,7 +71,7 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 					</button>
 				}
 			>
-				<b>New settings were not kept.</b> {change.reason}
+				<strong>New settings were not kept.</strong> {change.reason}
 			</Notice>
 		);
 	if (hasFailed(metadata) && (metadata.otaStatus === "failed" || unseen("rolled_back")))
@@ -94,8 +94,8 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 		return (
 			<Notice tone="warn" link={<To entry={entry} tab="firmware" />}>
 				<span class="safe-mode">
-					<b>Safe mode.</b> Its last three starts failed, so it runs without sound, motor and sensors. Update
-					it, or restart it to try again.
+					<strong>Safe mode.</strong> Its last three starts failed, so it runs without sound, motor and
+					sensors. Update it, or restart it to try again.
 				</span>
 			</Notice>
 		);
