@@ -156,7 +156,8 @@ test("the page of a device", { skip }, async (t) => {
 			{
 				prepare: async (context) => {
 					await context.route("**/history", async (route) => {
-						const response = await route.fetch();
+						const response = await fetched(route);
+						if (!response) return;
 						const past: { marks: object[] } = await response.json();
 						const at = new Date(Date.now() - 200_000).toISOString();
 						past.marks.unshift({ at, kind: "restart", reason: "SW_RESET", version: null });
@@ -191,7 +192,8 @@ test("the page of a device", { skip }, async (t) => {
 						await route.fulfill({ status: 204 });
 					});
 					await context.route(/api\/devices\/[\w-]+$/, async (route) => {
-						const response = await route.fetch();
+						const response = await fetched(route);
+						if (!response) return;
 						const attention = [{ kind: "crashed", since: "2026-11-23T10:00:00.000Z", seen: isSeen }];
 						await route.fulfill({ response, json: { ...(await response.json()), attention } });
 					});

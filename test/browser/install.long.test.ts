@@ -123,6 +123,19 @@ describe("installing from the dashboard", { skip }, () => {
 		assert.equal(readSettings(board.flash).get("ca"), authority.base64);
 	});
 
+	test("names the device and its room at the end", async (t) => {
+		const { page, monitorClient } = await openView(t, plugIn(t));
+		await fillIn(page);
+		await install(page);
+		await joined(page);
+		await page.getByLabel("Name", { exact: true }).fill("Lobby speaker");
+		await page.getByLabel("Room", { exact: true }).fill("Lobby");
+		await page.getByRole("button", { name: "Save" }).click();
+		const { name, room } = await monitorClient.change("labelled");
+		assert.deepEqual([name, room], ["Lobby speaker", "Lobby"]);
+		await page.getByRole("link", { name: "Open Lobby speaker" }).waitFor();
+	});
+
 	test("again leaves the settings where a person keeps them, and erases them where not", async (t) => {
 		const board = plugIn(t);
 		const { page, release, monitorClient } = await openView(t, board);
@@ -162,6 +175,13 @@ describe("installing from the dashboard", { skip }, () => {
 		await page.getByLabel("Address of the gateway").fill("http://192.168.1.10");
 		await page.getByLabel("Wi-Fi password").fill("short");
 		await install(page);
+		const ssid = page.getByLabel("Wi-Fi name");
+		await ssid.and(page.locator(":focus")).waitFor();
+		assert.equal(await ssid.getAttribute("aria-invalid"), "true");
+		const password = page.getByLabel("Wi-Fi password");
+		assert.equal(await password.getAttribute("type"), "password");
+		await page.getByRole("button", { name: "Show" }).click();
+		assert.equal(await password.getAttribute("type"), "text");
 		await page.getByText("The name of the Wi-Fi network is missing.").waitFor();
 		await page.getByText("The password must have 8 to 63 characters").waitFor();
 		await page.getByText(/^gateway must be ws:/).waitFor();
@@ -213,6 +233,22 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await page.getByText("Its ring stays dark:").waitFor();
 		await board.pressReset();
 		await joined(page);
+	});
+
+	test("the password is wrong, so that it does not connect, and is corrected in the settings that were given", async (t) => {
+		const board = plugIn(t);
+		const { page } = await openView(t, board);
+		await fillIn(page, { ...network, password: "wrong horse" });
+		await install(page);
+		await page.getByText("Waiting for it to connect…").waitFor();
+		await page.clock.install();
+		await page.clock.fastForward(61_000);
+		await page
+			.getByRole("alert")
+			.getByText("It has not connected for 1 min. Most often the Wi-Fi password")
+			.waitFor();
+		await page.getByRole("button", { name: "Back to the settings" }).click();
+		assert.equal(await page.getByLabel("Wi-Fi name").inputValue(), "home");
 	});
 
 	test("an ESP32-S3 that its BOOT button brought into download mode does not restart by itself", async (t) => {
@@ -308,6 +344,15 @@ describe("without Web Serial the view says why, and shows the command line:", { 
 				.getByText(`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${gateway}`)
 				.waitFor();
 		});
+
+	test("a release for virtual devices alone is not offered for a board", async (t) => {
+		const { url, release } = await runFleet(t);
+		await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
+		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
+		await page.getByText("This gateway has no release for DEV-1 boards yet.").waitFor();
+		assert.equal(await page.getByRole("button", { name: "Install" }).isDisabled(), true);
+		assert.equal(await page.getByText("1.1.0").count(), 0);
+	});
 
 	test("nor is there an installation without a release that has all parts, which it says how to make", async (t) => {
 		const { url, release } = await runFleet(t);

@@ -35,13 +35,21 @@ export function Field(props: FieldProps) {
 		...(value === undefined ? { defaultValue: initial } : { value }),
 		...(placeholder !== undefined && { placeholder }),
 		...(maxLength !== undefined && { maxLength }),
-		...(known && { list: `${id}-known` }),
 		...(described && { "aria-describedby": described }),
 		...(problem && { "aria-invalid": true }),
 		spellcheck: false,
 		autocapitalize: "off",
 		onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput?.(currentTarget.value),
 	} as const;
+	// Written out: the types of elements know each type of input alone.
+	const input = () => {
+		if (type === "time") return <input {...attributes} type="time" />;
+		if (type === "datetime-local") return <input {...attributes} type="datetime-local" />;
+		if (type === "password" && !isShown)
+			return <input {...attributes} type="password" autocomplete="new-password" data-secret={true} />;
+		if (known) return <input {...attributes} type="text" list={`${id}-known`} autocomplete="off" />;
+		return <input {...attributes} type="text" autocomplete="off" data-secret={type === "password"} />;
+	};
 	return (
 		<div class={`field ${type === "lines" ? "long" : ""}`}>
 			<label for={id}>{label}</label>
@@ -49,12 +57,7 @@ export function Field(props: FieldProps) {
 				<textarea {...attributes} rows={rows} />
 			) : type === "password" ? (
 				<div class="secret">
-					<input
-						{...attributes}
-						type={isShown ? "text" : "password"}
-						autocomplete="new-password"
-						data-secret
-					/>
+					{input()}
 					<button
 						type="button"
 						class="quiet small"
@@ -66,7 +69,7 @@ export function Field(props: FieldProps) {
 					</button>
 				</div>
 			) : (
-				<input {...attributes} type={type} autocomplete="off" />
+				input()
 			)}
 			{known && (
 				<datalist id={`${id}-known`}>

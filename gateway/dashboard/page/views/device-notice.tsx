@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
-import { duration, hasFailed, isUpdating, when } from "../../../api/client/words.js";
+import { duration, isUpdating, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.js";
 import { crashWords } from "../model/health-words.js";
@@ -21,23 +21,31 @@ interface NoticeProps {
 export function DeviceNotice({ entry, details }: NoticeProps) {
 	const { settings } = useApp();
 	const isLive = useIsLive();
-	const { key, session, state, vitals } = entry;
+	const { key, session, state, vitals, heardAt } = entry;
 	const { metadata, connected } = session;
 	const change = settings.get(key);
-	const unseen = (kind: "crashed" | "rolled_back") =>
+	const unseen = (kind: SeenProps["kind"]) =>
 		details?.attention?.find((one) => one.kind === kind && !one.seen);
-	const crash = unseen("crashed") && details?.crashes.at(-1);
-	if (!isLive) return <AsOf entry={entry} why="The gateway cannot be reached" />;
+	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
+	const crash = crashed && details?.crashes.at(-1);
+	const to = (tab: DeviceTab, text: string) => <a href={deviceAddress(key, tab)}>{text}</a>;
+	if (!isLive || (!connected && !settings.isPending(key) && !crash && metadata.otaStatus !== "rebooting"))
+		return (
+			<Notice tone="warn as-of">
+				{isLive ? "The device is away" : "The gateway cannot be reached"}: all values are from{" "}
+				<time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
+			</Notice>
+		);
 	if (settings.isPending(key))
 		return (
-			<Notice tone="busy" link={<To entry={entry} tab="settings" />}>
+			<Notice tone="busy" link={to("settings", "Settings")}>
 				<strong role="status">Trying new settings</strong> It restarts with them, and may be away for a
 				moment. {change?.endsAt !== undefined && <TrialTime change={change} />}
 			</Notice>
 		);
-	if (isUpdating(metadata) && (connected || metadata.otaStatus === "rebooting"))
+	if (isUpdating(metadata))
 		return (
-			<Notice tone="busy" link={<To entry={entry} tab="firmware" />}>
+			<Notice tone="busy" link={to("firmware", "Firmware")}>
 				<UpdateState metadata={metadata} />
 			</Notice>
 		);
@@ -45,14 +53,8 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 		return (
 			<Notice
 				tone="bad"
-				link={
-					<>
-						<To entry={entry} tab="history">
-							What happened
-						</To>
-						<Seen entry={entry} kind="crashed" since={unseen("crashed")?.since} />
-					</>
-				}
+				link={to("history", "What happened")}
+				seen={{ id: key, kind: "crashed", since: crashed.since }}
 			>
 				<strong>
 					{crashWords[crash.kind]}, {when(crash.at)}
@@ -60,13 +62,12 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 				{crash.message}
 			</Notice>
 		);
-	if (!connected) return <AsOf entry={entry} why="The device is away" />;
 	if (change?.status === "failed" || change?.status === "unknown")
 		return (
 			<Notice
 				tone="warn"
 				link={
-					<button type="button" class="quiet small" onClick={() => settings.dismiss(key)}>
+					<button type="button" class="small" onClick={() => settings.dismiss(key)}>
 						Dismiss
 					</button>
 				}
@@ -74,94 +75,73 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 				<strong>New settings were not kept.</strong> {change.reason}
 			</Notice>
 		);
-	if (hasFailed(metadata) && (metadata.otaStatus === "failed" || unseen("rolled_back")))
+	if (metadata.otaStatus === "failed" || rolledBack)
 		return (
 			<Notice
 				tone="bad"
-				link={
-					<>
-						<To entry={entry} tab="firmware" />
-						{unseen("rolled_back") && (
-							<Seen entry={entry} kind="rolled_back" since={unseen("rolled_back")?.since} />
-						)}
-					</>
-				}
+				link={to("firmware", "Firmware")}
+				{...(rolledBack && { seen: { id: key, kind: "rolled_back", since: rolledBack.since } })}
 			>
 				<UpdateState metadata={metadata} withReason />
 			</Notice>
 		);
 	if (vitals.safeMode)
 		return (
-			<Notice tone="warn" link={<To entry={entry} tab="firmware" />}>
-				<span class="safe-mode">
-					<strong>Safe mode.</strong> Its last three starts failed, so it runs without sound, motor and
-					sensors. Update it, or restart it to try again.
-				</span>
+			<Notice tone="warn safe-mode" link={to("firmware", "Firmware")}>
+				<strong>Safe mode.</strong> Its last three starts failed, so it runs without sound, motor and sensors.
+				Update it, or restart it to try again.
 			</Notice>
 		);
-	if (!state) return <Notice tone="quiet">It has not reported yet.</Notice>;
 	return (
 		<Notice tone="quiet">
-			Running for {duration(state.health.uptime_seconds)}; last start: {resetText(state.health.reset_reason)}.
+			{state
+				? `Running for ${duration(state.health.uptime_seconds)}; last start: ${resetText(state.health.reset_reason)}.`
+				: "It has not reported yet."}
 		</Notice>
 	);
 }
 
 interface NoticeLookProps {
-	readonly tone: "quiet" | "busy" | "warn" | "bad";
-	/** What to do about it, at its end. */
+	/** Classes: quiet, busy, warn or bad, and what it is. */
+	readonly tone: string;
+	/** What to do about it. */
 	readonly link?: ComponentChildren;
+	/** It stays until a person says that it was seen. */
+	readonly seen?: SeenProps;
 	readonly children: ComponentChildren;
 }
 
-function Notice({ tone, link, children }: NoticeLookProps) {
+function Notice({ tone, link, seen, children }: NoticeLookProps) {
 	return (
 		<div class={`device-notice ${tone}`}>
 			<div class="notice-text">{children}</div>
-			{link && <div class="actions">{link}</div>}
+			{link && (
+				<div class="actions">
+					{link}
+					{seen && <Seen {...seen} />}
+				</div>
+			)}
 		</div>
 	);
 }
 
-/** The time of the shown values, which may be outdated. */
-function AsOf({ entry: { heardAt }, why }: { entry: Entry; why: string }) {
-	return (
-		<Notice tone="warn">
-			<span class="as-of">
-				{why}: all values are from <time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
-			</span>
-		</Notice>
-	);
-}
-
-const tabWords = { history: "History", firmware: "Firmware", settings: "Settings" };
-
-interface ToProps {
-	readonly entry: Entry;
-	readonly tab: DeviceTab & keyof typeof tabWords;
-	readonly children?: string;
-}
-
-function To({ entry, tab, children = tabWords[tab] }: ToProps) {
-	return <a href={deviceAddress(entry.key, tab)}>{children}</a>;
-}
-
 interface SeenProps {
-	readonly entry: Entry;
+	/** Of the device. */
+	readonly id: string;
 	readonly kind: "crashed" | "rolled_back";
 	/** ISO 8601, as it was shown: what comes later stays unseen. */
-	readonly since: string | null | undefined;
+	readonly since: string | null;
 }
 
 /** For all people; the next such event shows it again. */
-function Seen({ entry: { key }, kind, since }: SeenProps) {
+function Seen({ id, kind, since }: SeenProps) {
 	const { details } = useApp();
 	const [problem, setProblem] = useState("");
 	const mark = async () => {
 		try {
-			const items = [{ kind, id: key, ...(since && { since }) }];
+			const items = [{ kind, id, ...(since && { since }) }];
 			await ask("api/attention/seen", { method: "POST", body: { items } });
-			await details.read(key);
+			await details.read(id);
 		} catch (error) {
 			setProblem(error instanceof Error ? error.message : String(error));
 		}

@@ -60,7 +60,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 		if (!(form instanceof HTMLFormElement)) return;
 		const value = changedIn(new FormData(form));
 		// Secrets do not stay on the page; other values stay until they are kept, to be corrected.
-		for (const secret of form.querySelectorAll<HTMLInputElement>("[data-secret]")) secret.value = "";
+		for (const secret of form.querySelectorAll<HTMLInputElement>("[data-secret=true]")) secret.value = "";
 		if (Object.keys(value).length === 0) return;
 		const { status } = await app.settings.change(key, async () => value);
 		if (status === "kept") form.reset();
