@@ -1,6 +1,6 @@
 /** A new roll-out: its firmware and devices, a preview, and a confirmation if it is for many. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
 import { beginsOf, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
@@ -199,13 +199,14 @@ interface PlanPreview {
 	readonly isCurrent: boolean;
 }
 
-/** The gateway's preview: read again when the plan or a roll-out changes, and every few seconds. */
+/** The gateway's preview: read again when the plan, a roll-out or the list of devices changes, that at most every few seconds. */
 function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
-	const { rollouts } = useApp();
+	const { rollouts, fleet } = useApp();
 	const text = JSON.stringify(plan);
 	useTopic(topics.rollouts);
 	const isLive = useIsLive();
 	const tick = useNow(ageMs);
+	const list = useMemo(() => fleet.listVersion, [fleet, tick]);
 	const active = rollouts.all.filter((head) => !isOver(head)).length;
 	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem: string }>();
 	const isCurrent = answer?.text === text;
@@ -225,6 +226,6 @@ function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
 			isMeant = false;
 			clearTimeout(timer);
 		};
-	}, [rollouts, text, isLive, isWanted, tick, active]);
+	}, [rollouts, text, isLive, isWanted, list, active]);
 	return { problem: "", ...answer, isCurrent };
 }
