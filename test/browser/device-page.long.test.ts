@@ -70,6 +70,18 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await tabsAt(page), before);
 	});
 
+	await t.test("does not move on a phone either", async () => {
+		const { device, page } = await look("", {}, { viewport: { width: 390, height: 844 } });
+		await page
+			.getByText(/^Running for/)
+			.first()
+			.waitFor();
+		const before = await tabsAt(page);
+		device.close();
+		await page.getByText("The device is away: all values are from").waitFor();
+		assert.equal(await tabsAt(page), before);
+	});
+
 	await t.test("does not call a change what reads the same", async () => {
 		const { device, page } = await look("/log", { report: { "health.free_heap_bytes": 112 * 1024 } });
 		device.report({ "health.free_heap_bytes": 112 * 1024 + 100 });

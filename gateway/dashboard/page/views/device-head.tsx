@@ -15,9 +15,11 @@ interface DeviceHeadProps {
 	readonly entry: Entry;
 	/** Undefined: not read yet. */
 	readonly details: DeviceDetails | undefined;
+	/** False where the part below has what is wanted most. */
+	readonly hasPrimary: boolean;
 }
 
-export function DeviceHead({ entry, details }: DeviceHeadProps) {
+export function DeviceHead({ entry, details, hasPrimary }: DeviceHeadProps) {
 	const { key, session, state } = entry;
 	const isLive = useIsLive();
 	const audio = state?.peripherals.audio;
@@ -39,7 +41,12 @@ export function DeviceHead({ entry, details }: DeviceHeadProps) {
 			<div class="hero-actions">
 				<div class="actions">
 					{session.features.includes("identify") && (
-						<Action deviceKey={key} name="identify" isPrimary toAsk={() => ({ command: "identify" })}>
+						<Action
+							deviceKey={key}
+							name="identify"
+							isPrimary={hasPrimary}
+							toAsk={() => ({ command: "identify" })}
+						>
 							Identify
 						</Action>
 					)}

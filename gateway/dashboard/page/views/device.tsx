@@ -33,7 +33,11 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>
-			<DeviceHead entry={entry} details={known?.details} />
+			<DeviceHead
+				entry={entry}
+				details={known?.details}
+				hasPrimary={tab !== "firmware" && tab !== "settings"}
+			/>
 			{entry.state && <SoundControls entry={entry} state={entry.state} />}
 			<nav class="tabs" aria-label="Parts of this page">
 				{deviceTabs.map((one) => (

@@ -69,7 +69,9 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 	const devices = picked.map(({ key }) => key);
 	const plan = makePlan(firmware.selector, model ? { model } : { devices }, options);
 	const hasTarget = model !== undefined || devices.length > 0;
-	const shown = usePreview(plan, hasTarget);
+	// Without a chosen device the options show what the gateway would do with all of a model.
+	const shownPlan = hasTarget || !largest ? plan : makePlan(firmware.selector, { model: largest }, options);
+	const shown = usePreview(shownPlan, hasTarget || largest !== undefined);
 	const reset = () => {
 		setSelected(new Set());
 		setOptions(defaultOptions);
