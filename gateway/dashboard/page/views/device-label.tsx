@@ -67,7 +67,11 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 				</p>
 			))}
 			{deviceId !== null && (
-				<dialog ref={dialog} aria-label={`The ${titles} of ${deviceId}`} onClose={() => setIsOpen(false)}>
+				<dialog
+					ref={dialog}
+					aria-label={`The ${titles} of ${heading ?? deviceId}`}
+					onClose={() => setIsOpen(false)}
+				>
 					{isOpen && <LabelForm deviceId={deviceId} given={session} onEnd={close} />}
 				</dialog>
 			)}
