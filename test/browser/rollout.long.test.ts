@@ -177,7 +177,7 @@ describe("a new roll-out", { skip }, () => {
 			await route.continue().catch(() => {});
 		});
 		await page.reload();
-		await form(page).getByText("Counting the devices…").waitFor();
+		await preview(page, "Counting the devices…").waitFor();
 		await form(page).getByRole("button", { name: "Update", exact: true, disabled: true }).waitFor();
 		goOn();
 		await form(page).getByRole("button", { name: "Update 1 device" }).waitFor();
