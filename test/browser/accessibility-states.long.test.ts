@@ -123,7 +123,9 @@ describe("axe finds nothing at", { skip }, () => {
 			await fleet[0]?.finish("updates");
 			await page.getByText("Group 2 begins once it is approved.").waitFor();
 			await page.getByText("Scheduled").waitFor();
-			const running = page.getByRole("article", { name: /^Roll-out of 1.4.0/ });
+			const running = page
+				.getByRole("article", { name: /^Roll-out of 1\.4\.0, begun/ })
+				.filter({ has: page.getByRole("button", { name: "2 downloading" }) });
 			await running.getByRole("button", { name: "2 downloading" }).click();
 			await running.getByRole("list", { name: "Downloading devices" }).waitFor();
 			await isClean(page);

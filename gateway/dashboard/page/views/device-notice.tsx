@@ -96,7 +96,7 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 		<Notice tone="quiet">
 			{state
 				? `Running for ${duration(state.health.uptime_seconds)}; last start: ${resetText(state.health.reset_reason)}.`
-				: "It has not reported yet."}
+				: "Nothing is known of it yet."}
 		</Notice>
 	);
 }
