@@ -31,7 +31,7 @@ describe("axe finds nothing at", { skip }, () => {
 		}
 
 		test(`a device that is updated, that has gone, and whose update has failed, ${colorScheme}`, async (t) => {
-			const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/device/dev-1-000000");
+			const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/devices/dev-1-000000/firmware");
 			await page.getByRole("button", { name: "Update" }).click();
 			fleet[0]?.progress(40);
 			await page.getByText("Downloading 40 %").first().waitFor();
@@ -47,6 +47,7 @@ describe("axe finds nothing at", { skip }, () => {
 
 		test(`a device that restarts, that refused, and that has not reported, ${colorScheme}`, async (t) => {
 			const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
+			await page.getByText("More", { exact: true }).click();
 			await page.getByRole("button", { name: "Restart" }).click();
 			await page.getByText("restarting").waitFor();
 			await isClean(page);
@@ -66,17 +67,17 @@ describe("axe finds nothing at", { skip }, () => {
 			const { page, url, fleet } = await setUp(
 				t,
 				[{ executesCommands: false }, problem],
-				"#/device/dev-1-000000",
+				"#/devices/dev-1-000000/settings",
 			);
 			const panel = page.getByRole("region", { name: "Settings", exact: true });
 			await panel.getByLabel("Time server").fill("time.example");
 			await panel.getByRole("button", { name: "Try these settings" }).click();
-			await panel.getByText("trying, up to 120 s").waitFor();
+			await panel.getByText("Trying new settings").waitFor();
 			await isClean(page);
 			fleet[0]?.endTrial();
 			await panel.getByText("The device keeps the new settings.").waitFor();
 			await isClean(page);
-			await page.goto(`${url}/#/device/dev-1-000001`);
+			await page.goto(`${url}/#/devices/dev-1-000001/settings`);
 			await panel.getByLabel("Token").fill("wrong-token");
 			await panel.getByRole("button", { name: "Try these settings" }).click();
 			await panel.getByText("The device has its previous settings.").waitFor();
@@ -122,7 +123,9 @@ describe("axe finds nothing at", { skip }, () => {
 			await fleet[0]?.finish("updates");
 			await page.getByText("Group 2 begins once it is approved.").waitFor();
 			await page.getByText("Scheduled").waitFor();
-			const running = page.getByRole("article", { name: "Roll-out runs" });
+			const running = page
+				.getByRole("article", { name: /^Roll-out of 1\.4\.0, begun/ })
+				.filter({ has: page.getByRole("button", { name: "2 downloading" }) });
 			await running.getByRole("button", { name: "2 downloading" }).click();
 			await running.getByRole("list", { name: "Downloading devices" }).waitFor();
 			await isClean(page);
@@ -173,14 +176,14 @@ describe("axe finds nothing at", { skip }, () => {
 		});
 
 		test(`a log that is paused, and a login with a wrong token, ${colorScheme}`, async (t) => {
-			const { page, fleet, url } = await setUp(t, [{}], "#/device/dev-1-000000");
-			const log = page.getByRole("region", { name: "What it said" });
+			const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
+			const log = page.getByRole("region", { name: "Log" });
 			await log.getByText("Nothing yet").waitFor();
 			fleet[0]?.report({ "network.wifi_rssi": -63 });
-			await log.getByText("1 message").waitFor();
+			await log.getByText("1 line").waitFor();
 			await log.getByRole("button", { name: "Pause" }).click();
 			fleet[0]?.report({ "network.wifi_rssi": -64 });
-			await log.getByText("Paused, 1 message since").waitFor();
+			await log.getByText("Paused, 1 line since").waitFor();
 			await isClean(page);
 			await page.context().clearCookies();
 			await page.goto(`${url}/login`);

@@ -13,7 +13,7 @@ async function setUp(t: TestContext, options: Partial<ScriptedDeviceOptions> = {
 	const { url } = await runGateway(t);
 	const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3", ...options }).connect();
 	t.after(() => device.close());
-	const page = await open(t, url, { view: "#/device/dev-1-a1b2c3" });
+	const page = await open(t, url, { view: "#/devices/dev-1-a1b2c3/settings" });
 	const panel = page.getByRole("region", { name: "Settings", exact: true });
 	return { url, device, page, panel };
 }
@@ -25,7 +25,8 @@ describe("the settings of a device", { skip }, () => {
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await field(panel, "Its default one").check();
 		await panel.getByRole("button", { name: "Try these settings" }).click();
-		await panel.getByRole("status").getByText("trying, up to 120 s").waitFor();
+		await panel.getByRole("status").getByText("Trying new settings").waitFor();
+		await panel.getByText(/^(2 min|1 min \d+ s) left to reach a gateway$/).waitFor();
 		await device.receives({
 			command: "set_settings",
 			value: { ssid: "workshop", password: "correct horse", sntp: "" },
@@ -77,14 +78,14 @@ describe("the settings of a device", { skip }, () => {
 		await page.clock.install();
 		await field(panel, "Time server").fill("time.example");
 		await panel.getByRole("button", { name: "Try these settings" }).click();
-		await panel.getByText("trying, up to 120 s").waitFor();
+		await panel.getByText("Trying new settings").waitFor();
 		await page.clock.fastForward(6 * 60_000);
 		await panel.getByRole("alert").getByText("It has not said how it ended.").waitFor();
 	});
 
 	test("are not offered where the firmware does not know them", async (t) => {
 		const { page, panel } = await setUp(t, { features: ["identify"] });
-		await page.getByRole("region", { name: "Firmware" }).waitFor();
+		await page.getByText("Its firmware takes no new settings").waitFor();
 		assert.equal(await panel.count(), 0);
 	});
 

@@ -138,7 +138,7 @@ function Range({ label, unit = "", least, most, value, isOff = false, onChange }
 	return (
 		<div class="control">
 			<label for={id}>{label}</label>
-			<output for={id}>{`${shown}${unit}`.replace("-", "−")}</output>
+			<span class="value">{`${shown}${unit}`.replace("-", "−")}</span>
 			<input
 				id={id}
 				type="range"

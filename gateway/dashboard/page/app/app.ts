@@ -95,6 +95,7 @@ export class App {
 			});
 		},
 		later,
+		now: () => Date.now(),
 		onChanged: (deviceId) => this.#onAsked(deviceId),
 	});
 	readonly fleetChange = new FleetChange({ onChanged: () => this.painter.mark(topics.fleetChange) });

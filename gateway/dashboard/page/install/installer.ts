@@ -24,8 +24,11 @@ export type InstallState =
 	| { readonly name: "idle" }
 	| { readonly name: "connecting" }
 	| { readonly name: "writing"; readonly deviceId: string; readonly percent: number }
-	/** @param isStuck it starts only once its reset button is pressed */
-	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean }
+	/**
+	 * @param isStuck it starts only once its reset button is pressed
+	 * @param since milliseconds of this page's clock
+	 */
+	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean; readonly since: number }
 	| { readonly name: "done"; readonly deviceId: string }
 	| { readonly name: "failed"; readonly problem: Problem };
 
@@ -106,7 +109,7 @@ export class Installer {
 
 	/** @param before its session before it was written, if it had one */
 	#waitFor(deviceId: string, before: string | undefined, isStuck: boolean): void {
-		this.#set({ name: "waiting", deviceId, isStuck });
+		this.#set({ name: "waiting", deviceId, isStuck, since: Date.now() });
 		const check = () => {
 			const session = this.#options.sessionOf(deviceId);
 			if (!session?.connected || !session.sessionId || session.sessionId === before) return;

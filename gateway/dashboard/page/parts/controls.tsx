@@ -75,7 +75,7 @@ export function Slider({ deviceKey, name, label, value, scale }: SliderProps) {
 	return (
 		<div class="control">
 			<label for={id}>{label}</label>
-			<output for={id}>{shown}</output>
+			<span class="value">{shown}</span>
 			<input
 				id={id}
 				type="range"
@@ -138,17 +138,26 @@ export function Choices<T extends string>({
 interface ActionProps {
 	readonly deviceKey: string;
 	readonly name: AskName;
+	readonly toAsk: () => Ask;
+	readonly isPrimary?: boolean;
+	/** It would change nothing. */
+	readonly isNeedless?: boolean;
+	readonly onAsk?: () => void;
 	readonly children: ComponentChildren;
 }
 
 /** Something to be done once. */
-export function Action({ deviceKey, name, children, toAsk }: ActionProps & { readonly toAsk: () => Ask }) {
+export function Action({ deviceKey, name, isPrimary, isNeedless, toAsk, onAsk, children }: ActionProps) {
 	const { isSending, isOff, ask } = useControl(deviceKey, name);
 	return (
 		<button
 			type="button"
-			disabled={isOff || (isSending && (name === "boot_device" || name === "restart"))}
-			onClick={() => ask(toAsk())}
+			class={isPrimary ? "primary" : ""}
+			disabled={isOff || isNeedless || (isSending && (name === "boot_device" || name === "restart"))}
+			onClick={() => {
+				ask(toAsk());
+				onAsk?.();
+			}}
 		>
 			{children}
 		</button>

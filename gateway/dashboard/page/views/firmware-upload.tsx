@@ -59,41 +59,31 @@ function describeSigning({ signature_required }: UploadStatus): string {
 }
 
 function Sending({ upload }: { upload: Upload }) {
-	switch (upload.name) {
-		case "none":
-			return null;
-		case "waiting":
-			return (
-				<p class="hint" role="status">
-					{upload.filename} is sent once the gateway can be reached.
-				</p>
-			);
-		case "sending":
-			return (
-				<div class="sending-file" role="status">
-					<span>Sending {upload.filename}</span>
-					<Progress percent={upload.percent} label={`Sending ${upload.filename}`} />
-				</div>
-			);
-		case "checking":
-			return (
-				<p class="hint" role="status">
-					Checking {upload.filename}…
-				</p>
-			);
-		case "taken":
-			return (
-				<p class="good" role="status">
-					{upload.filename} is in place.
-				</p>
-			);
-		case "refused":
-			return (
-				<p class="problem" role="alert">
-					{upload.filename} was refused: {upload.reason}
-				</p>
-			);
-	}
+	if (upload.name === "none") return null;
+	const { filename } = upload;
+	if (upload.name === "sending")
+		return (
+			<div class="sending-file" role="status">
+				<span>Sending {filename}</span>
+				<Progress percent={upload.percent} label={`Sending ${filename}`} />
+			</div>
+		);
+	if (upload.name === "refused")
+		return (
+			<p class="problem" role="alert">
+				{filename} was refused: {upload.reason}
+			</p>
+		);
+	const words = {
+		waiting: `${filename} is sent once the gateway can be reached.`,
+		checking: `Checking ${filename}…`,
+		taken: `${filename} is in place.`,
+	};
+	return (
+		<p class={upload.name === "taken" ? "good" : "hint"} role="status">
+			{words[upload.name]}
+		</p>
+	);
 }
 
 function Uploaded({ status }: { status: UploadStatus }) {

@@ -35,7 +35,10 @@ export function RolloutCard({ head }: { head: RolloutHead }) {
 	const rollout = rollouts.get(head.id);
 	useEffect(() => void rollouts.read(head.id), [rollouts, head.id]);
 	return (
-		<article class={`rollout ${toneOf(head)}`} aria-label={`Roll-out ${head.id}`}>
+		<article
+			class={`rollout ${toneOf(head)}`}
+			aria-label={`Roll-out of ${head.version}, begun ${when(head.createdAt)}`}
+		>
 			<div class="rollout-head">
 				<h3>
 					{head.version} {rollout && <span>to {targetWords(rollout.plan)}</span>}
@@ -91,7 +94,7 @@ function Actions({ head }: { head: RolloutHead }) {
 			{isOver(head) ? (
 				<Confirm
 					label="Delete"
-					title={`Delete the record of ${head.id}?`}
+					title={`Delete the record of ${head.version}, begun ${when(head.createdAt)}?`}
 					disabled={isOff}
 					onConfirm={() => run(rollouts.remove(head))}
 				>

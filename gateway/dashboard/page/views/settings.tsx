@@ -8,9 +8,9 @@ import { topics } from "../app/app.js";
 import { useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
 import { Choice } from "../parts/choice.js";
+import { Field } from "../parts/field.js";
 import { Grid } from "../parts/grid.js";
 import { DeviceLink } from "./device-link.js";
-import { Field } from "./device-settings.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
 

@@ -71,7 +71,7 @@ function View({ route }: { route: Route }) {
 		case "fleet":
 			return <FleetView search={route.search} />;
 		case "device":
-			return <DeviceView key={route.key} deviceKey={route.key} />;
+			return <DeviceView key={route.key} deviceKey={route.key} tab={route.tab} />;
 		case "firmware":
 			return <FirmwareView devices={route.devices} />;
 		case "announce":
@@ -79,7 +79,7 @@ function View({ route }: { route: Route }) {
 		case "settings":
 			return <SettingsView />;
 		case "add":
-			return <AddDeviceView />;
+			return <AddDeviceView withVirtual={route.withVirtual} />;
 	}
 }
 
