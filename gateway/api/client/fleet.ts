@@ -10,7 +10,7 @@ import { labelFields } from "../label.js";
 import type { DeviceSummary, SessionRecord } from "../session.js";
 import { otaStatuses } from "../statuses.js";
 import type { OtaMetadata } from "../update.js";
-import { isUpdating, signalBars } from "./words.js";
+import { isUpdating } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
 export type Vitals = Pick<DeviceSummary, "rssi" | "ssid" | "volume" | "safeMode">;
@@ -24,6 +24,7 @@ export interface Entry {
 	/** Its latest report that came here, which may be old where `isFollowed` is false. */
 	readonly state: StateReport | null;
 	readonly vitals: Vitals;
+	readonly attention: readonly import('../attention.js').Attention[];
 	/** Whether each of its reports comes here. */
 	readonly isFollowed: boolean;
 	/** When the device was last heard, in milliseconds of this client's clock; may be old where it is connected and not followed. */
@@ -138,6 +139,7 @@ export class Fleet {
 			chip: known?.chip ?? null,
 			state,
 			vitals: state ? vitalsOf(state) : (known?.vitals ?? noVitals),
+			attention: known?.attention ?? [],
 			isFollowed: this.#isFollowed(key),
 			heardAt: Math.max(heardAt, known?.heardAt ?? 0),
 		});
@@ -155,6 +157,7 @@ export class Fleet {
 			key,
 			session: { ...head, deviceId: key, metadata, lastSeenAt, state: null },
 			chip,
+			attention: [],
 			state: known?.state ?? null,
 			// Each report comes here, and is newer and finer than the summary.
 			vitals:
@@ -189,10 +192,11 @@ export class Fleet {
 /** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
 function listedBy({ session, vitals }: Entry): string {
 	const { model, connected, firmwareVersion, metadata, crashCount, remoteAddress } = session;
-	const bars = vitals.rssi === null ? 0 : signalBars(vitals.rssi);
+	// As finely as the summary has it; by every dBm, lists would be sorted with each report.
+	const signal = vitals.rssi === null ? 0 : Math.round(vitals.rssi / 4);
 	const { ssid, volume, safeMode } = vitals;
 	const label = labelFields.map((field) => session[field]).join("\n");
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}`;
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${signal} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}`;
 }
 
 const noVitals: Vitals = { rssi: null, ssid: null, volume: null };

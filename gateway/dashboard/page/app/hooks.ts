@@ -96,6 +96,9 @@ export function useLeaveWarning(isOn: boolean): void {
 export type Route =
 	/** @param search as in an address: "?state=away", or empty */
 	| { readonly view: "fleet"; readonly search: string }
+	/** @param room empty: the devices without one */
+	| { readonly view: "room"; readonly room: string; readonly search: string }
+	| { readonly view: "attention" }
 	| { readonly view: "device"; readonly key: string }
 	/** @param devices to be updated: ids, `selected`, or none */
 	| { readonly view: "firmware"; readonly devices: string }
@@ -117,8 +120,10 @@ export function useRoute(): Route {
 export function routeOf(hash: string): Route {
 	const [path = "", ...rest] = hash.split("?");
 	const search = rest.length > 0 ? `?${rest.join("?")}` : "";
-	const [, view, key] = /^#\/(device|firmware|settings|add)(?:\/(.+))?$/.exec(path) ?? [];
-	if (view === "settings" || view === "add") return { view };
+	const [, room] = /^#\/rooms\/(.*)$/.exec(path) ?? [];
+	if (room !== undefined) return { view: "room", room: decode(room), search };
+	const [, view, key] = /^#\/(device|firmware|attention|settings|add)(?:\/(.+))?$/.exec(path) ?? [];
+	if (view === "attention" || view === "settings" || view === "add") return { view };
 	if (view === "firmware") return { view, devices: new URLSearchParams(search).get("devices") ?? "" };
 	return view === "device" && key ? { view, key: decode(key) } : { view: "fleet", search };
 }
@@ -127,10 +132,30 @@ export function deviceAddress(key: string): string {
 	return `#/device/${encodeURIComponent(key)}`;
 }
 
+/** @param room undefined: of the devices without one */
+export function roomAddress(room: string | undefined): string {
+	return `#/rooms/${encodeURIComponent(room ?? "")}`;
+}
+
 /** Of the view that updates these devices; many are not named in it. */
 export function updateAddress(keys: ReadonlySet<string>): string {
-	const devices = keys.size > 40 ? "selected" : [...keys].join(",");
-	return `#/firmware?${new URLSearchParams({ devices })}`;
+	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;
+}
+
+/** Of the view that announces: in a room, on these devices, or on all. */
+export function announceAddress({
+	room,
+	keys,
+}: {
+	readonly room?: string;
+	readonly keys?: ReadonlySet<string>;
+} = {}): string {
+	if (room === undefined && keys === undefined) return "#/announce";
+	return `#/announce?${new URLSearchParams(room === undefined ? { devices: deviceList(keys ?? new Set()) } : { room })}`;
+}
+
+function deviceList(keys: ReadonlySet<string>): string {
+	return keys.size > 40 ? "selected" : [...keys].join(",");
 }
 
 function decode(text: string): string {

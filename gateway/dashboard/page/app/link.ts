@@ -90,7 +90,7 @@ export class Link {
 	}
 
 	#connect(): void {
-		const address = new URL("monitor?rollouts&cluster", document.baseURI);
+		const address = new URL("monitor?rollouts&cluster&commands", document.baseURI);
 		address.protocol = address.protocol.replace("http", "ws");
 		address.hash = "";
 		const socket = new WebSocket(address);
