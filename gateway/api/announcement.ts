@@ -4,7 +4,6 @@ import {
 	boolean,
 	type Infer,
 	integer,
-	list,
 	object,
 	oneOf,
 	optional,
@@ -12,19 +11,9 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
+import { targets } from "./targets.js";
 
 export const longestName = 64;
-/** Devices that an announcement may name. */
-export const targetsAtMost = 10_000;
-
-/** One of them: all devices, those of a room, or the named ones. */
-export const targets = object({
-	all: optional(boolean()),
-	room: optional(string(64)),
-	devices: optional(list(string(64), targetsAtMost)),
-});
-export type Targets = Infer<typeof targets>;
-
 /** Of `sound`, `url` and `text` one. */
 export const askedAnnouncement = object({
 	/** Id of a kept sound. */

@@ -60,6 +60,18 @@ export const deviceWords: Readonly<Record<DeviceStatus, string>> = {
 	cancelled: "not begun",
 };
 
+/** Of a device in a command to many, in the order in which people read them: what needs attention first. */
+export const commandStates = [
+	"failed",
+	"unsupported",
+	"away",
+	"cancelled",
+	"asked",
+	"waiting",
+	"done",
+] as const;
+export type CommandState = (typeof commandStates)[number];
+
 export function isOneOf<T extends string>(list: readonly T[], value: string): value is T {
 	return list.some((each) => each === value);
 }

@@ -34,6 +34,7 @@ export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
 /** A part of this gateway that needs uplinks of devices, whichever process they are connected to. */
 interface Follower extends MonitorNeeds {
 	readonly devices: ReadonlySet<string>;
+	readonly hearsReports: boolean;
 	readonly onUplink: (session: Session, text: string) => void;
 }
 
@@ -145,9 +146,13 @@ export class MonitorSockets {
 		return [...this.#monitors.keys(), ...this.#followers];
 	}
 
-	/** @param onUplink called with all uplinks of these devices but state reports, as text @returns a function that ends it */
-	follow(devices: ReadonlySet<string>, onUplink: Follower["onUplink"]): () => void {
-		const follower: Follower = { devices, summary: undefined, isGathering: false, onUplink };
+	/**
+	 * @param onUplink called with the uplinks of these devices, as text
+	 * @param hearsReports whether with their state reports too
+	 * @returns a function that ends it
+	 */
+	follow(devices: ReadonlySet<string>, onUplink: Follower["onUplink"], hearsReports = false): () => void {
+		const follower = { devices, hearsReports, summary: undefined, isGathering: false, onUplink };
 		this.#followers.add(follower);
 		this.changed();
 		return () => {
@@ -194,8 +199,8 @@ export class MonitorSockets {
 
 	relay(session: Session, text: string, isStateReport: boolean): void {
 		const { deviceId = "" } = session.device ?? {};
-		if (!isStateReport)
-			for (const { devices, onUplink } of this.#followers) if (devices.has(deviceId)) onUplink(session, text);
+		for (const { devices, hearsReports, onUplink } of this.#followers)
+			if ((hearsReports || !isStateReport) && devices.has(deviceId)) onUplink(session, text);
 		this.#sendAbout(
 			session,
 			() => deviceMessageText(session, text),

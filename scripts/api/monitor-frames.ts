@@ -101,6 +101,19 @@ export const monitorFrames: Frames = {
 			],
 		},
 	},
+	command_update: {
+		description:
+			"How a command to many devices goes, at most 4 a second, for a monitor whose address has the query parameter `commands`. It gets the commands that run first, with all their devices that do not wait.",
+		example: {
+			type: "command_update",
+			id: "9f3c0a51b2d4e687",
+			payload: { command: "set_volume", value: 40 },
+			createdAt: timestamp,
+			isOver: false,
+			counts: { failed: 0, unsupported: 0, away: 1, cancelled: 0, asked: 20, waiting: 278, done: 1 },
+			devices: [{ deviceId, state: "done", reason: null, at: timestamp }],
+		},
+	},
 	cluster_update: {
 		description:
 			"How many gateways act as one, this one included; only where there are several, to a monitor that connects to /monitor?cluster: once after its snapshot, then at each change.",

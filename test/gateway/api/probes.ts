@@ -68,6 +68,8 @@ const announcement = (body: object | string): Asked => ({
 	body: typeof body === "string" ? body : JSON.stringify(body),
 });
 
+const manyCommand = (body: object | string): Asked => ({ ...announcement(body), path: "/api/commands" });
+
 const upload = (body: Buffer): Asked => ({
 	path: "/ota/upload",
 	headers: { ...monitor, ...formHeaders },
@@ -142,6 +144,15 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
 	"DELETE /api/announcements/{id} 204": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"DELETE /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
+	"GET /api/commands 200": { path: "/api/commands", headers: monitor },
+	"POST /api/commands 202": manyCommand({ targets: { all: true }, payload: { command: "identify" } }),
+	"POST /api/commands 400": manyCommand("no JSON"),
+	"POST /api/commands 409": { testedIn: "test/gateway/commands/http.test.ts" },
+	"POST /api/commands 422": manyCommand({ targets: { all: true }, payload: { command: "start_ota" } }),
+	"GET /api/commands/{id} 200": { testedIn: "test/gateway/commands/http.test.ts" },
+	"GET /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
+	"DELETE /api/commands/{id} 204": { testedIn: "test/gateway/commands/http.test.ts" },
+	"DELETE /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
 	"DELETE /api/sounds/{id} 507": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"DELETE /api/sounds/{id} 204": { path: `/api/sounds/${wavId}`, headers: monitor },
 	"DELETE /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },
