@@ -11,7 +11,7 @@ import { labelFields } from "../label.js";
 import type { DeviceSummary, SessionRecord } from "../session.js";
 import { otaStatuses } from "../statuses.js";
 import { noUpdate, type OtaMetadata } from "../update.js";
-import { isUpdating, signalBars } from "./words.js";
+import { isUpdating } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
 export type Vitals = Pick<DeviceSummary, "rssi" | "ssid" | "volume" | "safeMode">;
@@ -197,11 +197,12 @@ export class Fleet {
 /** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
 function listedBy({ session, vitals, attention }: Entry): string {
 	const { model, connected, firmwareVersion, metadata, crashCount, remoteAddress } = session;
-	const bars = vitals.rssi === null ? 0 : signalBars(vitals.rssi);
+	// As finely as the summary has it; by every dBm, lists would be sorted with each report.
+	const signal = vitals.rssi === null ? 0 : Math.round(vitals.rssi / 4);
 	const { ssid, volume, safeMode } = vitals;
 	const attentionText = attention.length === 0 ? "" : JSON.stringify(attention);
 	const label = labelFields.map((field) => session[field]).join("\n");
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}${attentionText}`;
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${signal} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}${attentionText}`;
 }
 
 const nothing: readonly never[] = [];

@@ -96,6 +96,9 @@ export function useLeaveWarning(isOn: boolean): void {
 export type Route =
 	/** @param search as in an address: "?state=away", or empty */
 	| { readonly view: "fleet"; readonly search: string }
+	/** @param room empty: the devices without one */
+	| { readonly view: "room"; readonly room: string; readonly search: string }
+	| { readonly view: "attention" }
 	| { readonly view: "device"; readonly key: string; readonly tab: DeviceTab }
 	/** @param devices to be updated: ids, `selected`, or none */
 	| { readonly view: "firmware"; readonly devices: string }
@@ -123,9 +126,11 @@ export function useRoute(): Route {
 export function routeOf(hash: string): Route {
 	const [path = "", ...rest] = hash.split("?");
 	const search = rest.length > 0 ? `?${rest.join("?")}` : "";
+	const [, room] = /^#\/rooms\/(.*)$/.exec(path) ?? [];
+	if (room !== undefined) return { view: "room", room: decode(room), search };
 	const [, view, key, part] =
-		/^#\/(devices?|firmware|announce|settings|add)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
-	if (view === "settings") return { view };
+		/^#\/(devices?|firmware|announce|attention|settings|add)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
+	if (view === "attention" || view === "settings") return { view };
 	if (view === "announce") return { view, search };
 	if (view === "add") return { view, withVirtual: search === "?virtual" };
 	if (view === "firmware") return { view, devices: new URLSearchParams(search).get("devices") ?? "" };
@@ -135,6 +140,11 @@ export function routeOf(hash: string): Route {
 
 export function deviceAddress(key: string, tab: DeviceTab = "overview"): string {
 	return `#/devices/${encodeURIComponent(key)}${tab === "overview" ? "" : `/${tab}`}`;
+}
+
+/** @param room undefined: of the devices without one */
+export function roomAddress(room: string | undefined): string {
+	return `#/rooms/${encodeURIComponent(room ?? "")}`;
 }
 
 /** Of the view that updates these devices; many are not named in it. */
