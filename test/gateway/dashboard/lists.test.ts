@@ -108,7 +108,7 @@ describe("a list of devices", () => {
 		assert.equal(keys({ sort: "state" }), "dabc", "a download needs no person");
 		assert.equal(keys({ sort: "version" }), "dabc");
 		assert.equal(keys({ sort: "version", isDescending: true }), "cbad");
-		assert.equal(keys({ sort: "signal" }), "acbd");
+		assert.equal(keys({ sort: "signal" }), "cbda", "one without a signal comes last");
 		assert.equal(keys({ sort: "room" }), "dabc");
 		assert.equal(keys({ sort: "heard" }), "abcd", "the one that is away comes first");
 		assert.equal(keys({ sort: "model", isDescending: true }), "abcd", "by name among equals");
