@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
-import type { Core, CreateExtension, Extension, Peers, Storage } from "./extension.js";
+import type { Core, CreateExtension, Extension, Peers } from "./extension.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
 import { createAnswerError } from "./problem.js";
 import { DeviceStore } from "./sessions/device-store.js";
@@ -20,7 +20,7 @@ import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { type Disk, readsRegularFiles } from "./storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "./storage/blobs.js";
 import { fileRecords } from "./storage/file-records.js";
-import type { CreateRecords } from "./storage/records.js";
+import type { CreateRecords, Storage } from "./storage/records.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
 
@@ -60,7 +60,8 @@ export function createCore(options: GatewayOptions) {
 		options.records ??
 		(({ name, ...kind }) => fileRecords({ ...kind, directory: join(dataDir, name), disk }));
 	const blobs: CreateBlobs =
-		options.blobs ?? (({ name, suffix }) => new Blobs({ directory: join(dataDir, name), suffix, disk }));
+		options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, directory: join(dataDir, name), disk }));
+	const storage = options.storage ?? { place: "the gateway's disk", status: 507 };
 	/** Filled below, as extensions are handed the core. */
 	const list: Extension[] = [];
 	const listening = { port: settings.port };
@@ -78,6 +79,8 @@ export function createCore(options: GatewayOptions) {
 	const endedLogins = new EndedLogins({
 		dataDir,
 		disk,
+		records,
+		storage,
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
 	});
@@ -111,6 +114,7 @@ export function createCore(options: GatewayOptions) {
 		answerError,
 		disk,
 		records,
+		blobs,
 		findDevice: (deviceId) => sessions.devices.get(deviceId),
 	});
 
@@ -135,10 +139,9 @@ export function createCore(options: GatewayOptions) {
 		yieldToLoop,
 		records,
 		blobs,
-		storage: options.storage ?? { place: "the gateway's disk", status: 507 },
+		storage,
 		access,
 		tokens,
-		endedLogins,
 		requireMonitor: access.require("monitor"),
 		sessions,
 		deviceStore,
@@ -160,7 +163,7 @@ export function createCore(options: GatewayOptions) {
 		"Devices that are known, connected or not",
 		() => sessions.devices.size,
 	);
-	return { ...core, listening, extensions: list, answerError, socketsOptions };
+	return { ...core, endedLogins, listening, extensions: list, answerError, socketsOptions };
 }
 
 function logOf(log: Logger): SessionListener {

@@ -7,7 +7,6 @@ import type { RequestHandler, Router } from "express";
 import type { Logger } from "pino";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access } from "./access/access.js";
-import type { EndedLogins } from "./access/ended-logins.js";
 import type { Tokens } from "./access/tokens.js";
 import type { Bus } from "./bus.js";
 import type { FirmwareService } from "./firmware/service.js";
@@ -21,7 +20,7 @@ import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 import type { Disk } from "./storage/atomic-file.js";
 import type { CreateBlobs } from "./storage/blobs.js";
-import type { CreateRecords } from "./storage/records.js";
+import type { CreateRecords, Storage } from "./storage/records.js";
 import type { Metrics } from "./telemetry/metrics.js";
 
 /** What the core hands to each extension. */
@@ -44,7 +43,6 @@ export interface Core {
 	readonly storage: Storage;
 	readonly access: Access;
 	readonly tokens: Tokens;
-	readonly endedLogins: EndedLogins;
 	/** Express middleware: passes requests with the monitor token or a login. */
 	readonly requireMonitor: RequestHandler;
 	readonly sessions: Sessions;
@@ -57,14 +55,6 @@ export interface Core {
 	readonly peers: Peers | undefined;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
-}
-
-/** For answers where something could not be stored. */
-export interface Storage {
-	/** Such as "the data folder". */
-	readonly place: string;
-	/** 507: it is full or broken; 503: it cannot be reached. */
-	readonly status: 503 | 507;
 }
 
 /** The gateways with which this one acts as one. */

@@ -110,6 +110,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		for (const extension of extensions.toReversed()) await extension.close?.();
 		await firmware.close();
 		await deviceStore.close();
+		await endedLogins.close();
 		await core.peers?.close();
 		await lock.release();
 	};

@@ -9,6 +9,7 @@ import { run as runTests } from "node:test";
 import { spec } from "node:test/reporters";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand, UsageError } from "./command-line/command.js";
+import { groupTests } from "./test/grouping.js";
 import { selectTests } from "./test/selection.js";
 import { Slowest } from "./test/slowest.js";
 
@@ -23,8 +24,10 @@ and tries properties as often as they are meant to be.`;
 
 /** The first test of a clone compiles XS; the simulator's compile the firmware too. */
 const testTimeoutMs = 20 * 60_000;
+/** Not committed. */
+const groupsFolder = join(".cache", "tests");
 /** Tests also wait: for a socket, a disk, another process. */
-const concurrency = availableParallelism() + 1;
+const concurrency = availableParallelism() + 2;
 
 await runCommand({ name: "test", usage, run });
 
@@ -41,7 +44,7 @@ async function run(given: readonly string[]): Promise<void> {
 	if (process.exitCode !== 0) return;
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	const slowest = new Slowest();
-	const tests = runTests({ files: [...files], concurrency, timeout: testTimeoutMs });
+	const tests = runTests({ files: groupTests(files, groupsFolder), concurrency, timeout: testTimeoutMs });
 	const note = ({ file, nesting, details }: Ended) => {
 		if (file !== undefined && nesting === 0) slowest.add(relative("", file), details.duration_ms);
 	};

@@ -22,6 +22,8 @@ const rampMs = 40;
 const fadeBytes = 20 * bytesPerMs;
 /** With less in the output, samples that did not come in time are replaced by silence. A block is played in 128 ms. */
 const lowBytes = 2 * blockBytes;
+/** After everything that was written: a turn lasts less, by the watchdog. */
+const silentOutputBytes = 10_000 * bytesPerMs;
 
 /** Who stopped or replaced a track. */
 export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command";
@@ -68,7 +70,9 @@ export interface AudioOptions {
 }
 
 export class Audio {
-	readonly #output: AudioOutput;
+	readonly #openOutput: () => AudioOutput;
+	/** Undefined: it could not be opened, which is tried again for each track. */
+	#output: AudioOutput | undefined;
 	readonly #codec: Codec;
 	readonly #now: () => number;
 	readonly #onChanged: () => void;
@@ -109,12 +113,18 @@ export class Audio {
 	constructor(options: AudioOptions) {
 		this.#codec = new options.codec({});
 		this.#codec.isMuted = true;
-		this.#output = new options.output({
-			sampleRate: chimeSampleRate,
-			channels: 1,
-			bitsPerSample: 16,
-			onWritable: () => this.#fill(),
-		});
+		this.#openOutput = () =>
+			new options.output({
+				sampleRate: chimeSampleRate,
+				channels: 1,
+				bitsPerSample: 16,
+				onWritable: () => this.#fill(),
+			});
+		try {
+			this.#output = this.#openOutput();
+		} catch (error) {
+			trace(`audio: ${error}\n`);
+		}
 		this.#now = options.now;
 		this.#onChanged = options.onChanged;
 		this.#volume = options.volume;
@@ -132,7 +142,7 @@ export class Audio {
 	}
 
 	get isReady(): boolean {
-		return this.#codec.isReady;
+		return this.#output !== undefined && this.#codec.isReady;
 	}
 
 	/** Whether a track plays or is paused. */
@@ -217,6 +227,13 @@ export class Audio {
 		if (this.#track === track) this.#stopAs("idle", by);
 	}
 
+	/** Ends a track of which the output asks for no more samples; to be called now and then. */
+	checkOutput(): void {
+		if (!this.#isStreaming || this.#outputBytes - this.#writtenBytes < silentOutputBytes) return;
+		trace("audio: the output takes no samples\n");
+		this.#stopAs("idle", "error");
+	}
+
 	toggle(): void {
 		if (this.#state === "playing") this.pause();
 		else if (this.#state === "paused") this.resume();
@@ -248,6 +265,7 @@ export class Audio {
 		this.#isStarved = this.#track?.isReady === false;
 		this.#startRun();
 		try {
+			this.#output ??= this.#openOutput();
 			this.#write(blocksBeforeStart * blockBytes);
 			this.#output.start();
 		} catch (error) {
@@ -341,7 +359,7 @@ export class Audio {
 	}
 
 	#put(samples: Uint8Array): void {
-		this.#output.write(samples);
+		this.#output?.write(samples);
 		this.#writtenBytes += samples.byteLength;
 	}
 
@@ -420,7 +438,7 @@ export class Audio {
 		this.#stopTimer = undefined;
 		this.#codec.isMuted = true;
 		this.#startedAtMs = undefined;
-		this.#output.stop();
+		this.#output?.stop();
 	}
 
 	#setState(state: PlayerState): void {

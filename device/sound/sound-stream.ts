@@ -17,8 +17,8 @@ const mostResumptions = 3;
 /** Before the first one; doubled for each further one: a cut of 4 s is bridged. */
 const resumeDelayMs = 1_000;
 const stallMs = 5_000;
-/** Bytes that are skipped per turn. */
-const skippedBytes = 16 * 1024;
+/** Bytes that are read per turn: the ring buffer may be empty, and all of a window of TCP have arrived. */
+const turnBytes = 8 * 1024;
 
 export interface SoundStreamOptions {
 	readonly connect: ConnectionOptions["connect"];
@@ -69,7 +69,7 @@ export class SoundStream {
 
 	/** Call it when there is room in the ring again. */
 	pull(): void {
-		if (this.#isClosed || this.isWhole) return;
+		if (this.#isClosed || this.isWhole || this.#pullTimer) return;
 		if (!this.#connection && !this.#retryTimer) return this.#connect();
 		try {
 			this.#read();
@@ -90,7 +90,7 @@ export class SoundStream {
 			lookup: createLookup(),
 			url,
 			stallMs,
-			isReading: () => ring.free > 0,
+			isReading: () => ring.free > 0 && this.#unread === 0,
 			onHeaders: (status, headers) => this.#onHeaders(status, headers),
 			onReadable: (byteCount) => {
 				this.#unread = byteCount;
@@ -145,26 +145,24 @@ export class SoundStream {
 	/** @throws Error whose message is the reason of a failure */
 	#read(): void {
 		const loaded = this.#loadedBytes;
-		let skipped = 0;
+		let left = turnBytes;
 		while (this.#unread > 0 && this.#connection && !this.isWhole) {
-			const isSkipping = this.#skip > 0;
-			if (isSkipping && skipped >= skippedBytes) {
-				this.#pullTimer ??= Timer.set(() => {
+			if (left === 0) {
+				this.#pullTimer = Timer.set(() => {
 					this.#pullTimer = undefined;
 					this.pull();
 				});
 				break;
 			}
-			const bytes = isSkipping
-				? this.#options.ring.space(Math.min(this.#unread, this.#skip))
-				: this.#target();
+			const isSkipping = this.#skip > 0;
+			const most = Math.min(this.#unread, left);
+			const bytes = isSkipping ? this.#options.ring.space(Math.min(most, this.#skip)) : this.#target(most);
 			if (bytes.byteLength === 0) break;
 			if (!this.#readInto(bytes)) break;
 			this.#unread -= bytes.byteLength;
-			if (isSkipping) {
-				this.#skip -= bytes.byteLength;
-				skipped += bytes.byteLength;
-			} else this.#take(bytes);
+			left -= bytes.byteLength;
+			if (isSkipping) this.#skip -= bytes.byteLength;
+			else this.#take(bytes);
 		}
 		// What follows the samples is not needed.
 		if (this.isWhole) this.#disconnect();
@@ -183,13 +181,10 @@ export class SoundStream {
 	}
 
 	/** Where the next bytes go; empty where there is no room. */
-	#target(): Uint8Array {
+	#target(most: number): Uint8Array {
 		if (this.#header.isWhole)
-			return this.#options.ring.space(Math.min(this.#unread, this.#header.dataBytes - this.#loadedBytes));
-		return this.#scratch.subarray(
-			0,
-			Math.min(this.#unread, this.#header.wantedBytes, this.#scratch.byteLength),
-		);
+			return this.#options.ring.space(Math.min(most, this.#header.dataBytes - this.#loadedBytes));
+		return this.#scratch.subarray(0, Math.min(most, this.#header.wantedBytes, this.#scratch.byteLength));
 	}
 
 	#take(bytes: Uint8Array): void {

@@ -26,7 +26,7 @@ export type SoundUpdate = Omit<UplinkOf<"sound_update">, "type" | "deviceId">;
 type SoundRequest = CommandOf<"play_sound">["value"];
 
 export interface SoundsOptions {
-	readonly audio: Pick<Audio, "playTrack" | "stopTrack" | "isActive">;
+	readonly audio: Pick<Audio, "playTrack" | "stopTrack" | "checkOutput">;
 	/** Of the ring buffer. */
 	readonly bufferBytes: number;
 	readonly connect: (url: Url, options: HttpClientOptions) => HttpClient;
@@ -257,6 +257,8 @@ class Sound implements Track {
 
 	/** Bounds all waits. */
 	#watch(): void {
+		if (this.#isPlaying) this.#options.audio.checkOutput();
+		if (this.#state === "over") return;
 		const now = this.#options.now();
 		if (this.#state === "playing" && this.taken !== this.#takenAtWatch) {
 			this.#takenAtWatch = this.taken;

@@ -1,24 +1,33 @@
-/** Login cookies that were ended by logging out, on disk until they expire: a copy still has a valid signature. */
+/**
+ * Logins that were ended by logging out, and login codes that were used, kept until they expire: a copy still has a valid
+ * signature. Each has a record.
+ */
 
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { matches, object, optional } from "../../device/protocol/schema.js";
-import { errorCode } from "../problem.js";
-import { type Disk, writeFileAtomic } from "../storage/atomic-file.js";
+import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
+import { parseJson } from "../json.js";
+import { errorCode, HttpProblem } from "../problem.js";
+import { type Disk, ifThere } from "../storage/atomic-file.js";
+import type { CreateRecords, Records, Storage } from "../storage/records.js";
 import { time } from "../storage/time.js";
 
 const endedAtMost = 1000;
-const content = object({ endedBefore: optional(time), ended: object({}) });
-
-export interface EndedLoginsFile {
-	/** Cookies that expire earlier have ended; milliseconds since 1970. */
-	readonly endedBefore: number;
-	/** Signature → expiry in milliseconds since 1970. */
-	readonly ended: Readonly<Record<string, number>>;
-}
+/** In place of a signature: all that expire earlier have ended. */
+const all = "all";
+const record = object({
+	/** Milliseconds since 1970. */
+	expires: time,
+	/** Of two processes that end a login at one time, one has written its own. */
+	id: string(36),
+});
+type Ended = Infer<typeof record>;
 
 export interface EndedLoginsOptions {
 	readonly dataDir: string;
 	readonly disk: Disk;
+	readonly records: CreateRecords;
+	readonly storage: Storage;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
@@ -26,86 +35,117 @@ export interface EndedLoginsOptions {
 
 export class EndedLogins {
 	readonly #options: EndedLoginsOptions;
-	/** Ends a login for other processes too. @returns whether none of them has ended it; never fails */
-	claim: ((signature: string, expires: number) => Promise<boolean>) | undefined;
-	readonly #path: string;
-	readonly #ended = new Map<string, number>();
-	#endedBefore = 0;
-	#writing: Promise<void> = Promise.resolve();
+	readonly #records: Records<Ended>;
+	/** By signature. */
+	readonly #ended = new Map<string, Ended>();
 
 	constructor(options: EndedLoginsOptions) {
 		this.#options = options;
-		this.#path = join(options.dataDir, "ended-logins.json");
+		this.#records = options.records<Ended>({
+			name: "ended-logins",
+			what: "time",
+			isKey: (key) => /^[\w-]+$/.test(key),
+			format: (ended) => JSON.stringify(ended),
+			parse: (text) => {
+				const value = parseJson(text);
+				return matches(record, value) ? value : undefined;
+			},
+			onProblem: options.onProblem,
+			onRecord: (signature, ended) => {
+				if (ended) this.#ended.set(signature, ended);
+				else this.#ended.delete(signature);
+			},
+		});
 	}
 
+	/** @throws {NodeJS.ErrnoException} if the folder cannot be used */
 	async open(): Promise<void> {
-		const { disk, onProblem } = this.#options;
-		try {
-			this.#add(parseEndedLogins(await disk.readFile(this.#path, "utf8")));
-		} catch (error) {
-			if (errorCode(error) === "ENOENT") return;
-			onProblem(
-				`${this.#path} cannot be read (${errorCode(error) ?? "damaged"}); logins that were ended count again.`,
-			);
-		}
+		await this.#records.each((signature, ended) => this.#ended.set(signature, ended));
+		await this.#takeOver();
+	}
+
+	/** Resolves once everything is stored. */
+	async close(): Promise<void> {
+		await this.#records.close();
 	}
 
 	has(signature: string, expires: number): boolean {
-		return expires < this.#endedBefore || this.#ended.has(signature);
+		return expires < (this.#ended.get(all)?.expires ?? 0) || this.#ended.has(signature);
 	}
 
-	/** Ends a login; beyond 1000, all logins. Resolves once stored. @throws {NodeJS.ErrnoException} */
+	/** Ends a login; beyond 1000, all logins. @throws {HttpProblem} it has ended, but is not stored yet */
 	async end(signature: string, expires: number): Promise<void> {
-		await this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } });
-		await this.claim?.(signature, expires);
+		if (await this.#keep(signature, { expires, id: randomUUID() })) return;
+		const { place, status } = this.#options.storage;
+		throw new HttpProblem(status, `Logging out could not be written to ${place}; the log says why.`);
 	}
 
 	/** Ends a login code. @returns false if it was used, here or elsewhere */
 	async use(signature: string, expires: number): Promise<boolean> {
 		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
-		// Begins at once, so that it does not count twice here. A full disk must not keep anyone out; it is used in memory.
-		const ended = this.take({ endedBefore: this.#endedBefore, ended: { [signature]: expires } }).catch(
-			() => {},
-		);
-		const isFirst = (await this.claim?.(signature, expires)) ?? true;
-		await ended;
-		return isFirst;
+		const ended = { expires, id: randomUUID() };
+		// A full disk must not keep anyone out.
+		await this.#keep(signature, ended);
+		return (this.#ended.get(signature) ?? ended) === ended;
 	}
 
-	get file(): EndedLoginsFile {
-		return { endedBefore: this.#endedBefore, ended: Object.fromEntries(this.#ended) };
+	/** @returns whether it is stored, by this process or another one */
+	async #keep(signature: string, ended: Ended): Promise<boolean> {
+		for (const [each, { expires }] of this.#ended) if (expires <= this.#options.now()) this.#remove(each);
+		this.#ended.set(signature, ended);
+		if (this.#ended.size <= endedAtMost) return this.#save(signature, ended);
+		const previous = [...this.#ended].filter(([each]) => each !== all);
+		const last = {
+			expires: Math.max(...[...this.#ended.values()].map(({ expires }) => expires)) + 1,
+			id: ended.id,
+		};
+		this.#ended.clear();
+		this.#ended.set(all, last);
+		const isKept = await this.#save(all, last);
+		if (isKept) for (const [each] of previous) this.#remove(each);
+		return isKept;
 	}
 
-	/** Adds those that another process ended. Resolves once stored. @throws {NodeJS.ErrnoException} */
-	async take(file: EndedLoginsFile): Promise<void> {
-		this.#add(file);
-		for (const [each, at] of this.#ended) if (at <= this.#options.now()) this.#ended.delete(each);
-		if (this.#ended.size > endedAtMost) {
-			this.#endedBefore = Math.max(...this.#ended.values()) + 1;
-			this.#ended.clear();
+	async #save(signature: string, ended: Ended): Promise<boolean> {
+		return (await this.#records.save(signature, ended)) || this.#ended.get(signature) !== ended;
+	}
+
+	#remove(signature: string): void {
+		this.#ended.delete(signature);
+		void this.#records.remove(signature);
+	}
+
+	/** Earlier releases had all in one file. */
+	async #takeOver(): Promise<void> {
+		const { dataDir, disk, onProblem } = this.#options;
+		const path = join(dataDir, "ended-logins.json");
+		try {
+			const text = await ifThere(disk.readFile(path, "utf8"));
+			if (text === undefined) return;
+			const found = parseFile(text).filter(([signature]) => !this.#ended.has(signature));
+			const entries = found.map(
+				([signature, expires]) => [signature, { expires, id: randomUUID() }] as const,
+			);
+			for (const [signature, ended] of entries) this.#ended.set(signature, ended);
+			const kept = await Promise.all(entries.map(([signature, ended]) => this.#save(signature, ended)));
+			if (kept.every(Boolean)) await disk.rm(path, { force: true });
+		} catch (error) {
+			onProblem(
+				`${path} cannot be read (${errorCode(error) ?? "damaged"}); logins that were ended count again.`,
+			);
 		}
-		const written = this.#writing.then(() => this.#write());
-		this.#writing = written.catch(() => {});
-		await written;
-	}
-
-	#add({ endedBefore, ended }: EndedLoginsFile): void {
-		this.#endedBefore = Math.max(this.#endedBefore, endedBefore);
-		for (const [signature, expires] of Object.entries(ended)) this.#ended.set(signature, expires);
-	}
-
-	#write(): Promise<void> {
-		return writeFileAtomic(this.#options.disk, this.#path, `${JSON.stringify(this.file, undefined, "\t")}\n`);
 	}
 }
 
+const file = object({ endedBefore: optional(time), ended: object({}) });
+
 /** @throws {SyntaxError} */
-export function parseEndedLogins(text: string): EndedLoginsFile {
+function parseFile(text: string): readonly (readonly [signature: string, expires: number])[] {
 	const value: unknown = JSON.parse(text);
-	if (!matches(content, value)) throw new SyntaxError("not a list of logins");
+	if (!matches(file, value)) throw new SyntaxError("not a list of logins");
 	const ended: [string, unknown][] = Object.entries(value.ended);
 	if (!ended.every(isLogin)) throw new SyntaxError("not a list of logins");
-	return { endedBefore: value.endedBefore ?? 0, ended: Object.fromEntries(ended) };
+	return value.endedBefore ? [...ended, [all, value.endedBefore]] : ended;
 }
 
 function isLogin(entry: [string, unknown]): entry is [signature: string, expires: number] {

@@ -12,6 +12,7 @@ import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { Announcement, type Moment } from "./announcement.js";
 import type { Sounds } from "./sounds.js";
+import type { Speak } from "./speech.js";
 
 /** After its end. */
 const followedMs = 5 * 60_000;
@@ -23,12 +24,9 @@ interface Source {
 	readonly lengthMs: number | undefined;
 }
 
-/** Speaks a text. @returns the id of a temporary sound @throws {HttpProblem} */
-export type Speak = (text: string) => Promise<string>;
-
 export interface AnnouncementsOptions {
 	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
-	readonly sounds: Pick<Sounds, "find" | "release">;
+	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
 }
 
@@ -38,8 +36,8 @@ export class Announcements {
 	/** Ids of the devices whose uplinks are needed. */
 	readonly #followed = new Set<string>();
 	#unfollow: (() => void) | undefined;
-	/** Spoken sounds, by the id of the announcement that needs them. */
-	readonly #temporary = new Map<string, string>();
+	/** Kept or spoken sounds, by the id of the announcement that plays them. */
+	readonly #held = new Map<string, string>();
 
 	readonly sessions: SessionListener = {
 		onChanged: ({ device }, reason) => {
@@ -94,8 +92,8 @@ export class Announcements {
 	async close(): Promise<void> {
 		this.jobs.close();
 		this.#unfollow?.();
-		for (const sound of this.#temporary.values()) await this.#options.sounds.release(sound);
-		this.#temporary.clear();
+		for (const sound of this.#held.values()) await this.#options.sounds.release(sound);
+		this.#held.clear();
 	}
 
 	/** @throws {HttpProblem} 422, 501 */
@@ -103,12 +101,20 @@ export class Announcements {
 		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
 			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
 		if (url !== undefined) return { url, name: null, lengthMs: undefined };
-		const spoken = text === undefined ? undefined : await this.#options.speak(text);
-		if (spoken !== undefined) this.#temporary.set(id, spoken);
+		const spoken = text === undefined ? undefined : await this.#speak(text);
 		const kept = this.#options.sounds.find(spoken ?? sound ?? "");
 		if (!kept) throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
+		// A spoken one is held already.
+		if (spoken === undefined) this.#options.sounds.hold(kept.id);
+		this.#held.set(id, kept.id);
 		const name = spoken === undefined ? kept.name : null;
 		return { url: `/sounds/${kept.id}.wav`, name, lengthMs: kept.seconds * 1000 };
+	}
+
+	/** @returns the id of a temporary sound @throws {HttpProblem} */
+	async #speak(text: string): Promise<string> {
+		const file = await this.#options.speak(text);
+		return (await this.#options.sounds.add("", [file], true)).id;
 	}
 
 	async #play(announcement: Announcement, deviceId: string, payload: object): Promise<void> {
@@ -176,9 +182,8 @@ export class Announcements {
 		this.#start(announcement);
 		announcement.expire(this.#moment());
 		if (announcement.endedAt === null) return;
-		const spoken = this.#temporary.get(announcement.id);
-		if (spoken !== undefined && this.#temporary.delete(announcement.id))
-			void this.#options.sounds.release(spoken);
+		const held = this.#held.get(announcement.id);
+		if (held !== undefined && this.#held.delete(announcement.id)) void this.#options.sounds.release(held);
 	}
 
 	#follow(ids: readonly string[]): void {

@@ -10,14 +10,21 @@ import { createSpeech } from "./speech.js";
 
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
-	const { speak, close: endSpeech } = createSpeech(core, sounds);
+	const { speak, close: endSpeech } = createSpeech(core);
 	const announcements = new Announcements({ core, sounds, speak });
 	const { jobs } = announcements;
 	const stop = (id: string) => announcements.stop(id);
 	const shared = core.peers && new SharedJobs({ peers: core.peers, core, jobs, stop });
 	const shown = shared ?? { list: () => jobs.list(), find: (id) => jobs.find(id), stop };
 	return {
-		routes: announcementRoutes({ core, sounds, announcements, shown }),
+		routes: announcementRoutes({
+			core,
+			sounds,
+			announcements,
+			speak,
+			shown,
+			canSpeak: core.settings.speechCommand !== undefined,
+		}),
 		uploadPaths: [soundsPath],
 		sessions: [announcements.sessions],
 		channels: { announcements: () => jobs.frames() },

@@ -1,9 +1,17 @@
 /** `/api/sounds`, `/api/announcements`, and `/sounds/<id>.wav`, from which devices play. */
 
 import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
 import { type Response, Router } from "express";
 import { matches, string } from "../../device/protocol/schema.js";
-import { type Announcement, askedAnnouncement, longestName, playStates } from "../api/announcement.js";
+import {
+	type Announcement,
+	askedAnnouncement,
+	askedSpeech,
+	longestName,
+	playStates,
+	type SoundList,
+} from "../api/announcement.js";
 import { maxTargetsBytes } from "../api/targets.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
@@ -13,8 +21,11 @@ import type { ShownJobs } from "../jobs/shared-jobs.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { Announcements } from "./announcements.js";
 import { bodyOf, type Sounds } from "./sounds.js";
+import type { Speak } from "./speech.js";
 
 const soundName = string(longestName);
+/** A device decrypts a TLS record in one turn: one of 16 KB takes 0.1 s, in which no button is answered. */
+const recordBytes = 2048;
 const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 
 export const soundsPath = "/api/sounds";
@@ -23,15 +34,20 @@ export interface AnnouncementRoutesOptions {
 	readonly core: Pick<Core, "access" | "requireMonitor" | "storage">;
 	readonly sounds: Sounds;
 	readonly announcements: Pick<Announcements, "begin">;
+	readonly speak: Speak;
 	/** Of this gateway, or of all that act as one. */
 	readonly shown: ShownJobs<Announcement>;
+	/** Whether texts can be spoken. */
+	readonly canSpeak: boolean;
 }
 
 export function announcementRoutes({
 	core,
 	sounds,
 	announcements,
+	speak,
 	shown,
+	canSpeak,
 }: AnnouncementRoutesOptions): Router {
 	const { access, requireMonitor, storage } = core;
 	const router = Router({ caseSensitive: true, strict: true });
@@ -40,7 +56,10 @@ export function announcementRoutes({
 
 	router
 		.route(soundsPath)
-		.get(requireMonitor, (_request, response) => void send(response, { sounds: sounds.list() }))
+		.get(requireMonitor, (_request, response) => {
+			const list: SoundList = { sounds: sounds.list(), canSpeak };
+			send(response, list);
+		})
 		.post(requireMonitor, async (request, response) => {
 			const name = request.query.name;
 			if (!matches(soundName, name) || name.trim() === "")
@@ -73,6 +92,7 @@ export function announcementRoutes({
 			const file = String(request.params.file);
 			const content = await sounds.content(file.replace(/\.wav$/, ""));
 			if (!content) throw new HttpProblem(404, `There is no sound ${file}; it may have been deleted.`);
+			if (request.socket instanceof TLSSocket) request.socket.setMaxSendFragment(recordBytes);
 			// The name is the content's digest.
 			const { lastModified } = content;
 			sendFile(request, response, {
@@ -84,6 +104,17 @@ export function announcementRoutes({
 			});
 		})
 		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/api/speech")
+		.post(requireMonitor, async (request, response) => {
+			const { text } = await readJson(request, askedSpeech, '{"text":"Dinner is ready"}');
+			response
+				.type("audio/wav")
+				.set("Cache-Control", "no-store")
+				.send(await speak(text));
+		})
+		.all(refuseMethod("POST"));
 
 	const begin = async (request: IncomingMessage) =>
 		announcements.begin(await readJson(request, askedAnnouncement, example, maxTargetsBytes));

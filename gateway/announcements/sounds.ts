@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
-import { longestName, type Sound } from "../api/announcement.js";
+import { longestName, longestSeconds, type Sound } from "../api/announcement.js";
 import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
@@ -12,7 +12,7 @@ import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
-import { longestSeconds, WavCheck, WavError } from "./wav.js";
+import { WavCheck, WavError } from "./wav.js";
 
 const record = object({
 	name: string(longestName),
@@ -20,7 +20,7 @@ const record = object({
 	lengthMs: integer(0, longestSeconds * 1000),
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	createdAt: time,
-	/** Spoken for one announcement: not listed, and removed with it. */
+	/** Not listed, and removed with the last announcement that plays it: spoken for that, or deleted meanwhile. */
 	isTemporary: optional(boolean()),
 });
 type SoundRecord = Infer<typeof record>;
@@ -49,21 +49,22 @@ export class Sounds {
 	/** By id, the one that was asked for last at the end. */
 	readonly #recent = new Map<string, Promise<Buffer | undefined>>();
 	readonly #sounds = new Map<string, SoundRecord>();
-	/** Of temporary sounds, by id: equal texts give the same one. */
+	/** How many announcements play a sound, by id: equal texts give the same one. */
 	readonly #uses = new Map<string, number>();
 
 	constructor(core: Core) {
 		this.#core = core;
+		const onProblem = (problem: string) => core.log.warn({ problem }, "sounds");
 		this.#records = core.records<SoundRecord>({
 			name: "sounds",
 			...soundsFile,
-			onProblem: (problem) => core.log.warn({ problem }, "sounds"),
+			onProblem,
 			onRecord: (sha256, kept) => {
 				if (kept) this.#sounds.set(sha256, kept);
 				else this.#sounds.delete(sha256);
 			},
 		});
-		this.#blobs = core.blobs({ name: "sound-files", suffix: ".wav" });
+		this.#blobs = core.blobs({ name: "sound-files", suffix: ".wav", onProblem });
 	}
 
 	/** @throws {NodeJS.ErrnoException} */
@@ -72,7 +73,7 @@ export class Sounds {
 		const { peers, now } = this.#core;
 		// Another gateway may still play what it has spoken.
 		for (const [sha256, { isTemporary, createdAt }] of this.#sounds)
-			if (isTemporary && (!peers || createdAt < now() - abandonedMs)) await this.remove(sha256);
+			if (isTemporary && (!peers || createdAt < now() - abandonedMs)) await this.#delete(sha256);
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
 	}
 
@@ -108,9 +109,7 @@ export class Sounds {
 
 	/** Many devices play the same sound at once: the latest few are in memory. */
 	#read(id: string): Promise<Buffer | undefined> {
-		const reading =
-			this.#recent.get(id) ??
-			this.#blobs.path(id).then((path) => (path === undefined ? undefined : this.#core.disk.readFile(path)));
+		const reading = this.#recent.get(id) ?? this.#blobs.read(id);
 		this.#recent.delete(id);
 		this.#recent.set(id, reading);
 		reading.catch(() => this.#recent.delete(id));
@@ -154,14 +153,14 @@ export class Sounds {
 			await draft.keep();
 			this.#sounds.set(sha256, kept);
 			if (!(await this.#records.save(sha256, kept))) {
-				if (!known) await this.remove(sha256);
+				if (!known) await this.#delete(sha256);
 				else {
 					this.#sounds.set(sha256, known);
 					void this.#records.save(sha256, known);
 				}
 				throw this.#notReached("written to");
 			}
-			if (isTemporary) this.#uses.set(sha256, (this.#uses.get(sha256) ?? 0) + 1);
+			if (isTemporary) this.hold(sha256);
 			return describe(sha256, kept);
 		} catch (error) {
 			await draft.discard();
@@ -171,12 +170,17 @@ export class Sounds {
 		}
 	}
 
-	/** A temporary sound is not needed any more by one of those that have added it. */
+	/** An announcement plays it, and calls release() at its end. */
+	hold(id: string): void {
+		this.#uses.set(id, (this.#uses.get(id) ?? 0) + 1);
+	}
+
+	/** Of hold(), or of a temporary sound that was added. */
 	async release(id: string): Promise<void> {
 		const uses = (this.#uses.get(id) ?? 1) - 1;
 		if (uses > 0) return void this.#uses.set(id, uses);
 		this.#uses.delete(id);
-		if (this.#sounds.get(id)?.isTemporary) await this.remove(id);
+		if (this.#sounds.get(id)?.isTemporary) await this.#delete(id);
 	}
 
 	#notReached(how: string): HttpProblem {
@@ -184,8 +188,19 @@ export class Sounds {
 		return new HttpProblem(status, `The sound could not be ${how} ${place}; the log says why.`);
 	}
 
-	/** @returns whether it is gone */
+	/** Deletes it, with the end of the announcements that play it. @returns whether that could be stored */
 	async remove(id: string): Promise<boolean> {
+		const kept = this.#sounds.get(id);
+		if (!kept || !this.#uses.has(id)) return this.#delete(id);
+		const deleted = { ...kept, isTemporary: true };
+		this.#sounds.set(id, deleted);
+		if (await this.#records.save(id, deleted)) return true;
+		if (this.#sounds.get(id) === deleted) this.#sounds.set(id, kept);
+		return false;
+	}
+
+	/** @returns whether it is gone */
+	async #delete(id: string): Promise<boolean> {
 		if (!(await this.#records.remove(id))) return false;
 		this.#sounds.delete(id);
 		this.#recent.delete(id);

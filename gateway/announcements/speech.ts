@@ -4,13 +4,14 @@ import { spawn } from "node:child_process";
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
 import { Queue } from "../storage/queue.js";
-import type { Speak } from "./announcements.js";
 import { readWav, resample, writeWav } from "./pcm.js";
-import type { Sounds } from "./sounds.js";
 
 const longestMs = 30_000;
 const longestBytes = 4 << 20;
 const waitingAtMost = 10;
+
+/** @returns a WAV file as devices play it @throws {HttpProblem} */
+export type Speak = (text: string) => Promise<Buffer>;
 
 export interface Speech {
 	readonly speak: Speak;
@@ -19,10 +20,7 @@ export interface Speech {
 }
 
 /** Nothing of a text is logged, or in a program's arguments, which other users of the computer can read. */
-export function createSpeech(
-	{ settings, log }: Pick<Core, "settings" | "log">,
-	sounds: Pick<Sounds, "add">,
-): Speech {
+export function createSpeech({ settings, log }: Pick<Core, "settings" | "log">): Speech {
 	const { speechCommand } = settings;
 	const queue = new Queue();
 	const ending = new AbortController();
@@ -38,11 +36,8 @@ export function createSpeech(
 		waiting += 1;
 		const spoken = queue.add(() => run(speechCommand, text, ending.signal));
 		try {
-			const file = writeWav(resample(readWav(await spoken)));
-			const { id } = await sounds.add("", [file], true);
-			return id;
+			return writeWav(resample(readWav(await spoken)));
 		} catch (error) {
-			if (error instanceof HttpProblem) throw error;
 			const why = error instanceof Error ? error.message : String(error);
 			log.warn({ program: speechCommand[0], problem: why }, "speech");
 			throw new HttpProblem(502, `The program of SPEECH_COMMAND gave no sound: ${why}.`);

@@ -1,10 +1,10 @@
 /** Checks a WAV file while it arrives, with the parser of the devices that will play it. */
 
 import { sampleRate, WavHeader } from "../../device/sound/wav-header.js";
+import { longestSeconds } from "../api/announcement.js";
 
 /** 16 bits, mono. */
 const bytesPerSample = 2;
-export const longestSeconds = 120;
 
 /** Its message is a sentence for a person. */
 export class WavError extends Error {}

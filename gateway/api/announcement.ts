@@ -14,6 +14,12 @@ import { closed, dateTime, described, type InferShape, nullable, text } from "./
 import { targets } from "./targets.js";
 
 export const longestName = 64;
+/** Of a kept sound. */
+export const longestSeconds = 120;
+/** A text that is to be spoken. */
+const spokenText = string(1000);
+export const askedSpeech = object({ text: spokenText });
+
 /** Of `sound`, `url` and `text` one. */
 export const askedAnnouncement = object({
 	/** Id of a kept sound. */
@@ -21,7 +27,7 @@ export const askedAnnouncement = object({
 	/** Of a WAV file elsewhere, which the devices fetch themselves. */
 	url: optional(pattern(512, "^https?://[\\x21-\\x7e]+$", "an address with http:// or https://")),
 	/** Is spoken. */
-	text: optional(string(1000)),
+	text: optional(spokenText),
 	targets,
 	/** Of this sound alone; default: as it is set on each device. */
 	volume: optional(integer(0, 100)),
@@ -80,4 +86,12 @@ export interface Sound {
 	readonly sha256: string;
 	/** UTC. */
 	readonly createdAt: string;
+}
+
+/** `GET /api/sounds`. */
+export interface SoundList {
+	/** The newest first. */
+	readonly sounds: readonly Sound[];
+	/** Whether an announcement may be a text. */
+	readonly canSpeak: boolean;
 }

@@ -61,7 +61,7 @@ export class BucketRecords implements RecordEngine {
 		if (!bucket) throw new BusError("away", `${this.#options.bucket} is not open.`);
 		for (;;) {
 			const revision = this.#revisions.get(key) ?? 0;
-			if (text === undefined && revision === 0) return;
+			if (text === undefined && revision === 0 && !this.#mine.has(key)) return;
 			/** Of a write of this gateway whose answer was lost. */
 			const unanswered = this.#mine.get(key);
 			this.#mine.set(key, text);

@@ -5,13 +5,9 @@ import type { Core, Extension, Peers } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster } from "./cluster.js";
 import { MirrorLink } from "./mirrors.js";
-import { SharedLogins } from "./shared-logins.js";
-import { SharedUpload } from "./shared-upload.js";
 
 export function createCluster(core: Core, peers: Peers): Extension {
-	const { endedLogins, firmware, sessions, log } = core;
-	const { bus } = peers;
-	const onProblemOf = (what: string) => (problem: string) => log.warn({ problem }, what);
+	const { firmware, sessions } = core;
 	const cluster = new Cluster({
 		...core,
 		...peers,
@@ -30,8 +26,6 @@ export function createCluster(core: Core, peers: Peers): Extension {
 			);
 		},
 	});
-	const logins = new SharedLogins({ bus, endedLogins, onProblem: onProblemOf("logins") });
-	const upload = new SharedUpload({ bus, uploads: firmware.uploads, onProblem: onProblemOf("firmware") });
 	return {
 		sessions: [cluster.sessions],
 		channels: { cluster: () => [cluster.frame()] },
@@ -39,15 +33,7 @@ export function createCluster(core: Core, peers: Peers): Extension {
 			link instanceof MirrorLink && link.member ? cluster.execute(link.member, message) : undefined,
 		gather: (deviceIds) => cluster.gather(deviceIds),
 		onMonitorsChanged: () => cluster.onInterest(),
-		open: async () => {
-			await logins.open();
-			await upload.open();
-			await cluster.start();
-		},
-		close: async () => {
-			cluster.leave();
-			logins.close();
-			await upload.close();
-		},
+		open: () => cluster.start(),
+		close: async () => cluster.leave(),
 	};
 }

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import fs from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { Bus } from "../bus.js";
+import type { Bucket, Bus } from "../bus.js";
 import type { CreateExtension, Joined, Peers } from "../extension.js";
 import type { Settings } from "../settings.js";
 import { Blobs, type CreateBlobs } from "../storage/blobs.js";
@@ -38,16 +38,20 @@ export async function joinOverNats(
 /** @param bus closed with the gateway */
 export function joinGateways(bus: Bus, dataDir: string, extensions: readonly CreateExtension[]): Joined {
 	const records: CreateRecords = (options) => {
-		const { name, onProblem } = options;
-		const takeOver = (bucket: Parameters<typeof takeOverRecords>[2]) =>
-			takeOverRecords({ dataDir, disk: fs, onProblem }, name, bucket);
+		const { name, isKey, onProblem } = options;
+		const takeOver = async (bucket: Bucket) =>
+			takeOverRecords(
+				{ dataDir, disk: fs, isKey, onProblem, files: () => bus.files(`gw-${name}`) },
+				name,
+				bucket,
+			);
 		return new Records({
 			...options,
 			engine: new BucketRecords({ bus, bucket: `gw-record-${name}`, takeOver }),
 		});
 	};
-	const blobs: CreateBlobs = ({ name, suffix }) =>
-		new Blobs({ directory: join(dataDir, name), suffix, disk: fs, files: () => bus.files(`gw-${name}`) });
+	const blobs: CreateBlobs = ({ name, ...kind }) =>
+		new Blobs({ ...kind, directory: join(dataDir, name), disk: fs, files: () => bus.files(`gw-${name}`) });
 	let tokens: SharedTokens | undefined;
 	const peers: Peers = {
 		id: randomUUID(),

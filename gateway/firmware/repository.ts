@@ -165,7 +165,10 @@ export class FirmwareRepository {
 		if (!upload) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
 		const { filename, upload_time, sha256 } = upload;
 		try {
-			const image = await this.#load(uploads.pathOf(upload));
+			const path = await uploads.path(upload);
+			if (path === undefined)
+				throw new HttpProblem(503, "The uploaded firmware is missing; upload it again.");
+			const image = await this.#load(path);
 			if (image.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
 			const lastModified = new Date(upload_time).toUTCString();
 			return { content: image, filename, lastModified, caching: "no-cache" };

@@ -1,7 +1,6 @@
 /** The firmware service: makes its parts and connects them, so that no other file depends on them. */
 
 import { X509Certificate } from "node:crypto";
-import { join } from "node:path";
 import type { Router } from "express";
 import type { Logger } from "pino";
 import { commands } from "../../device/protocol/messages.js";
@@ -14,6 +13,7 @@ import { AddressLimit } from "../rates.js";
 import type { Device } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
 import type { Disk } from "../storage/atomic-file.js";
+import type { CreateBlobs } from "../storage/blobs.js";
 import type { CreateRecords } from "../storage/records.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
@@ -41,6 +41,7 @@ export interface FirmwareServiceOptions {
 	readonly answerError: AnswerError;
 	readonly disk: Disk;
 	readonly records: CreateRecords;
+	readonly blobs: CreateBlobs;
 	/** Of one that is known. */
 	readonly findDevice: (deviceId: string) => Device | undefined;
 }
@@ -54,7 +55,6 @@ export interface FirmwareService {
 		Updates,
 		"sessions" | "trigger" | "onConnected" | "historyOf" | "forget" | "readinessProblem"
 	>;
-	readonly uploads: UploadStore;
 	readonly catalog: Pick<CatalogFile, "read">;
 	readonly selection: Pick<Selection, "pin">;
 	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
@@ -70,14 +70,9 @@ export type CreateFirmwareService = (options: FirmwareServiceOptions) => Firmwar
 export const createFirmwareService: CreateFirmwareService = (options) => {
 	const { settings, access, log, now, monotonic, setOta, onEnded, keepDevice, answerError, disk } = options;
 	const { findDevice } = options;
-	const { dataDir, releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
+	const { releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
-	const uploads = new UploadStore({
-		directory: join(dataDir, "firmware"),
-		disk,
-		now,
-		onProblem,
-	});
+	const uploads = new UploadStore({ records: options.records, blobs: options.blobs, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
 	const selection = new Selection({ catalog, uploads, repository });
@@ -112,7 +107,6 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		binaries: createBinaries(repository, access, answerError),
 		router,
 		updates,
-		uploads,
 		catalog,
 		selection,
 		open: async () => {
@@ -120,7 +114,10 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 			await updates.open();
 			await catalog.read();
 		},
-		close: () => updates.close(),
+		close: async () => {
+			await updates.close();
+			await uploads.close();
+		},
 	};
 };
 

@@ -1,15 +1,10 @@
 /**
- * The latest upload on disk. The binary is named by its SHA-256, and `upload.json`, replaced last, says which one
- * counts: after a power cut all fields and the bytes belong together.
+ * The latest upload: a binary, named by its SHA-256, and a record, replaced last, that says which one counts: after a power
+ * cut all fields and the bytes belong together.
  */
 
-import { createHash } from "node:crypto";
-import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { chips, signature } from "../../device/protocol/messages.js";
 import {
-	describeProblem,
-	findProblem,
 	type Infer,
 	integer,
 	matches,
@@ -20,19 +15,12 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
+import { BusError } from "../bus.js";
 import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
-import {
-	type Disk,
-	type Draft,
-	fillDraft,
-	ifThere,
-	isTemporary,
-	makeFolder,
-	openDraft,
-	writeFileAtomic,
-} from "../storage/atomic-file.js";
+import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
+import { type CreateRecords, type Records, Superseded } from "../storage/records.js";
 
 const record = object({
 	filename: string(255),
@@ -53,25 +41,47 @@ const record = object({
 export type Upload = Infer<typeof record>;
 
 export interface UploadStoreOptions {
-	/** Made if it is missing; used by this store alone. */
-	readonly directory: string;
-	readonly disk: Disk;
+	readonly records: CreateRecords;
+	readonly blobs: CreateBlobs;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Only one process may use its folder. */
+const name = "firmware";
+const key = "upload";
+const uploadFile = Object.freeze({
+	what: "details of the firmware",
+	advice: "upload it again",
+	isKey: (each: string) => each === key,
+	format: (upload: Upload) => `${JSON.stringify(upload, null, "\t")}\n`,
+	parse: (content: string): Upload | undefined => {
+		const value = parseJson(content);
+		return matches(record, value) ? value : undefined;
+	},
+});
+
 export class UploadStore {
 	readonly #options: UploadStoreOptions;
-	/** Called before an upload to this gateway becomes the current one, with its binary in its place. It may refuse. */
-	share: ((upload: Upload) => Promise<void>) | undefined;
-	#current: Upload | undefined;
+	readonly #records: Records<Upload>;
+	readonly #blobs: Blobs;
+	#kept: Upload | undefined;
+	/** The binary of this one cannot be read. */
+	#lost: Upload | undefined;
+	/** Being written. */
+	#next: Upload | undefined;
 	/** One upload is stored after the other. */
 	readonly #queue = new Queue();
 
 	constructor(options: UploadStoreOptions) {
+		const { records, blobs, onProblem } = options;
 		this.#options = options;
+		const onRecord = (_key: string, upload: Upload | undefined) => {
+			this.#kept = upload;
+			void this.#queue.add(() => this.#fetch());
+		};
+		this.#records = records<Upload>({ name, ...uploadFile, onProblem, onRecord });
+		this.#blobs = blobs({ name, suffix: ".bin", onProblem });
 	}
 
 	/**
@@ -79,33 +89,42 @@ export class UploadStore {
 	 * @throws {NodeJS.ErrnoException} if the folder cannot be read or written
 	 */
 	async open(): Promise<void> {
-		const { disk, directory } = this.#options;
-		await makeFolder(disk, directory);
+		const upload = (await this.#records.load()).get(key);
+		this.#kept ??= upload;
+		// Its record may only be unreadable now.
+		await this.#blobs.open((sha256) => !upload || sha256 === upload.sha256);
+		if (!upload) return;
 		try {
-			this.#current = await this.#readCurrent();
-			await this.#sweep((name) => isTemporary(name) || this.#isPrevious(name));
+			const binary = await this.#blobs.read(upload.sha256);
+			if (binary?.length !== upload.size) this.#lose(upload, "its binary is missing, or has been changed");
 		} catch (error) {
-			// Such as an unreadable sector: the gateway still starts, and no binary is removed.
-			const why = errorCode(error) ?? String(error);
-			this.#reportLoss(`${this.#path("upload.json")} or the binary that it names cannot be read: ${why}`);
-			await this.#sweep(isTemporary);
+			if (error instanceof BusError) return;
+			// Such as an unreadable sector: the gateway still starts, and the binary stays.
+			this.#lose(upload, `its binary cannot be read: ${errorCode(error) ?? error}`);
 		}
 	}
 
-	get current(): Upload | undefined {
-		return this.#current;
+	/** Resolves once everything is stored. */
+	async close(): Promise<void> {
+		await this.#queue.settle();
+		await this.#records.close();
 	}
 
-	pathOf(upload: Upload): string {
-		return this.#path(`${upload.sha256}.bin`);
+	get current(): Upload | undefined {
+		return this.#kept === this.#lost ? undefined : this.#kept;
+	}
+
+	/** @returns undefined if it is missing @throws {NodeJS.ErrnoException} @throws {BusError} */
+	path({ sha256 }: Upload): Promise<string | undefined> {
+		return this.#blobs.path(sha256);
 	}
 
 	/**
 	 * Starts an upload, which is not visible before `keep`.
-	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full
+	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full @throws {BusError} likewise
 	 */
 	async begin() {
-		const draft = await openDraft(this.#options.disk, this.#path("upload"));
+		const draft = await this.#blobs.begin();
 		let size = 0;
 		return {
 			write: (chunk: Uint8Array): Promise<void> => {
@@ -113,93 +132,64 @@ export class UploadStore {
 				return draft.write(chunk);
 			},
 			/** Makes it the current upload. */
-			keep: async (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> => {
-				const { now } = this.#options;
-				const describe = () => ({ ...description, size, upload_time: new Date(now()).toISOString() });
-				return this.#queue.add(() => this.#replace(draft, describe(), this.share));
-			},
+			keep: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> =>
+				this.#queue.add(() => {
+					const upload_time = new Date(this.#options.now()).toISOString();
+					return this.#replace(draft, { ...description, size, upload_time });
+				}),
 			/** Removes it; also after a failed `keep`. */
 			discard: draft.discard,
 		};
 	}
 
-	/**
-	 * Makes an upload to another gateway the current one.
-	 * @throws {NodeJS.ErrnoException} @throws {Error} if the content is another one, or what reading it throws
-	 */
-	async take(upload: Upload, content: AsyncIterable<Uint8Array>): Promise<void> {
-		const draft = await openDraft(this.#options.disk, this.#path("upload"));
+	async #replace(draft: BlobDraft, upload: Upload): Promise<Upload> {
 		try {
-			await fillDraft(draft, content, upload.sha256);
-			await this.#queue.add(() => this.#replace(draft, upload));
+			await draft.keep();
+			const previous = await this.#write(upload);
+			if (previous && previous.sha256 !== upload.sha256)
+				await this.#blobs.remove(previous.sha256).catch((error: Error) => this.#report(error));
+			return upload;
+		} finally {
+			await this.#sweep();
+		}
+	}
+
+	/** @returns the one that it replaces: of two that are stored at one time, the later counts */
+	async #write(upload: Upload): Promise<Upload | undefined> {
+		const previous = this.#kept;
+		this.#next = upload;
+		try {
+			await this.#records.saveOnce(key, upload);
 		} catch (error) {
-			await draft.discard();
+			if (error instanceof Superseded) return this.#write(upload);
+			// Until it is as it was, either may be found at the next start.
+			const isRestored = previous ? await this.#records.save(key, previous) : await this.#records.remove(key);
+			if (isRestored) this.#next = undefined;
 			throw error;
 		}
+		this.#kept = upload;
+		this.#next = undefined;
+		return previous;
 	}
 
-	async #replace(draft: Draft, upload: Upload, share?: UploadStore["share"]): Promise<Upload> {
-		const { disk } = this.#options;
-		try {
-			await draft.moveTo(this.pathOf(upload));
-			await share?.(upload);
-			await writeFileAtomic(disk, this.#path("upload.json"), `${JSON.stringify(upload, null, "\t")}\n`);
-			this.#current = upload;
-		} catch (error) {
-			// Whichever step failed, the disk decides. If it cannot be read, both binaries stay until the next
-			// start.
-			const current = await this.#readCurrent().catch(() => {
-				throw error;
-			});
-			this.#current = current;
-			if (!isDeepStrictEqual(current, upload)) {
-				await this.#sweep((name) => this.#isPrevious(name));
-				throw error;
-			}
-		}
-		await this.#sweep((name) => this.#isPrevious(name));
-		return upload;
+	/** Another process has stored one: updates that have begun are to go on here without it. */
+	async #fetch(): Promise<void> {
+		if (this.#kept) await this.path(this.#kept).catch((error: Error) => this.#report(error));
+		await this.#sweep();
 	}
 
-	/** @throws {NodeJS.ErrnoException} */
-	async #readCurrent(): Promise<Upload | undefined> {
-		const { disk } = this.#options;
-		const path = this.#path("upload.json");
-		const content = await ifThere(disk.readFile(path, "utf8"));
-		if (content === undefined) return undefined;
-		const upload = parseJson(content);
-		if (!isUpload(upload))
-			return this.#reportLoss(`${path}: ${describeProblem(findProblem(record, upload))}`);
-		const binary = await ifThere(disk.readFile(this.pathOf(upload)));
-		if (binary === undefined) return this.#reportLoss(`${this.pathOf(upload)} is missing`);
-		const sha256 = createHash("sha256").update(binary).digest("hex");
-		return sha256 === upload.sha256 && binary.length === upload.size
-			? upload
-			: this.#reportLoss(`${this.pathOf(upload)} has been changed`);
+	#sweep(): Promise<void> {
+		return this.#blobs.sweep((sha256) => [this.#kept?.sha256, this.#next?.sha256].includes(sha256));
 	}
 
-	#isPrevious(name: string): boolean {
-		return name.endsWith(".bin") && name !== `${this.#current?.sha256}.bin`;
-	}
-
-	/** A reader that has a file open can read it to its end. */
-	async #sweep(isLeftover: (name: string) => boolean): Promise<void> {
-		const { disk, directory, onProblem } = this.#options;
-		const report = (error: Error) =>
-			onProblem(`A file that is not needed any more stays on disk: ${error.message}`);
-		for (const name of (await disk.readdir(directory).catch(report)) ?? [])
-			if (isLeftover(name)) await disk.rm(this.#path(name), { force: true }).catch(report);
-	}
-
-	#reportLoss(why: string): undefined {
+	#lose(upload: Upload, why: string): void {
+		this.#lost = upload;
 		this.#options.onProblem(`The uploaded firmware is lost (${why}); upload it again.`);
 	}
 
-	#path(name: string): string {
-		return join(this.#options.directory, name);
+	#report({ message }: Error): void {
+		this.#options.onProblem(
+			`The uploaded firmware cannot be fetched, or the previous one removed: ${message}`,
+		);
 	}
-}
-
-export function isUpload(value: unknown): value is Upload {
-	return matches(record, value);
 }

@@ -97,8 +97,12 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 
 	add(job: J): void {
 		this.#jobs.set(job.id, job);
-		for (const { id, endedAt } of this.#jobs.values())
-			if (endedAt !== null && this.#jobs.size > keptAtMost) this.#jobs.delete(id);
+		for (const other of this.#jobs.values()) {
+			if (other.endedAt === null || this.#jobs.size <= keptAtMost) continue;
+			// It may have to end what belongs to this one.
+			this.options.onTick(other);
+			this.#jobs.delete(other.id);
+		}
 		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
 	}
 

@@ -16,12 +16,15 @@ export interface BlobsOptions {
 	/** Of the files' names, such as ".wav". */
 	readonly suffix: string;
 	readonly disk: Disk;
+	readonly onProblem: (sentence: string) => void;
 	/** Where they are kept; undefined: in the folder alone. */
 	readonly files?: (() => Promise<Files>) | undefined;
 }
 
 /** Makes the blobs of one kind. @param name of their folder, and of what is in its place */
-export type CreateBlobs = (options: { readonly name: string; readonly suffix: string }) => Blobs;
+export type CreateBlobs = (
+	options: Pick<BlobsOptions, "suffix" | "onProblem"> & { readonly name: string },
+) => Blobs;
 
 /** A blob that is being written. */
 export interface BlobDraft {
@@ -46,15 +49,28 @@ export class Blobs {
 		this.#options = options;
 	}
 
-	/** Removes what is no blob of these. @throws {NodeJS.ErrnoException} if the folder cannot be used */
+	/** Removes what is no blob of these, and what was not finished. @throws {NodeJS.ErrnoException} if the folder cannot be used */
 	async open(isKept: (sha256: string) => boolean): Promise<void> {
-		const { directory, disk, suffix } = this.#options;
-		await makeFolder(disk, directory);
-		for (const name of await disk.readdir(directory)) {
-			const isBlob = /^[0-9a-f]{64}$/.test(name.slice(0, -suffix.length)) && name.endsWith(suffix);
-			if (isTemporary(name) || (isBlob && !isKept(name.slice(0, -suffix.length))))
-				await disk.rm(join(directory, name), { force: true });
-		}
+		await makeFolder(this.#options.disk, this.#options.directory);
+		await this.#remove(isTemporary);
+		await this.sweep(isKept);
+	}
+
+	/** Removes blobs from the folder, not from where else they are kept. A reader that has one open can read it to its end. */
+	async sweep(isKept: (sha256: string) => boolean): Promise<void> {
+		const { suffix } = this.#options;
+		await this.#remove((name) => {
+			const sha256 = name.slice(0, -suffix.length);
+			return name.endsWith(suffix) && /^[0-9a-f]{64}$/.test(sha256) && !isKept(sha256);
+		});
+	}
+
+	async #remove(isLeftover: (name: string) => boolean): Promise<void> {
+		const { directory, disk, onProblem } = this.#options;
+		const report = (error: Error) =>
+			onProblem(`A file that is not needed any more stays on disk: ${error.message}`);
+		for (const name of (await disk.readdir(directory).catch(report)) ?? [])
+			if (isLeftover(name)) await disk.rm(join(directory, name), { force: true }).catch(report);
 	}
 
 	/** @throws {NodeJS.ErrnoException} */
@@ -103,6 +119,22 @@ export class Blobs {
 				throw error;
 			}
 		});
+	}
+
+	/**
+	 * A file that has been changed is removed, and fetched again if it is kept elsewhere.
+	 * @returns its content; undefined if there is none
+	 * @throws {NodeJS.ErrnoException} @throws {BusError}
+	 */
+	async read(sha256: string): Promise<Buffer | undefined> {
+		const { disk } = this.#options;
+		const path = await this.path(sha256);
+		if (path === undefined) return undefined;
+		const content = await disk.readFile(path);
+		if (createHash("sha256").update(content).digest("hex") === sha256) return content;
+		await disk.rm(path, { force: true });
+		const fetched = await this.path(sha256);
+		return fetched === undefined ? undefined : disk.readFile(fetched);
 	}
 
 	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {BusError} */

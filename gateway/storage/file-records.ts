@@ -41,8 +41,8 @@ export class FileEngine implements RecordEngine {
 			const [, key = ""] = /^(.+)\.json$/.exec(entry.name) ?? [];
 			// A person's files, such as a copy, are left alone.
 			const isRecord = isKey(key);
-			if (isRecord && entry.isDirectory())
-				onProblem(`${path} is a folder; remove it: the ${what} of this device cannot be kept.`);
+			if (isRecord && !entry.isFile())
+				onProblem(`${path} is not a regular file; remove it: the ${what} of ${key} cannot be kept.`);
 			if (!entry.isFile()) return;
 			try {
 				if (isTemporary(entry.name)) await disk.rm(path, { force: true });

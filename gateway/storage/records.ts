@@ -1,12 +1,20 @@
 /**
- * Records: one JSON text for each device, or of another kind of key, in an engine: files (file-records.ts), or what a cluster has in their place. Waiting
- * changes of a record are written together; a failed write is repeated every second.
+ * Records: one JSON text for each device, or of another kind of key, in an engine: files (file-records.ts), or what a cluster
+ * has in their place. Waiting changes of a record are written together; a failed write is repeated every second.
  */
 
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
 import { errorCode } from "../problem.js";
 import { Queues } from "./queue.js";
+
+/** For answers where something could not be stored. */
+export interface Storage {
+	/** Such as "the data folder". */
+	readonly place: string;
+	/** 507: it is full or broken; 503: it cannot be reached. */
+	readonly status: 503 | 507;
+}
 
 /** Where records are kept. */
 export interface RecordEngine {
@@ -32,6 +40,8 @@ export class Superseded extends Error {}
 export interface RecordKind<T> {
 	/** In the plural, for messages. */
 	readonly what: string;
+	/** What to do where one is damaged. */
+	readonly advice?: string;
 	readonly format: (record: T) => string;
 	/** Keys of other forms are left alone; default: those of devices' ids. */
 	readonly isKey?: (key: string) => boolean;
@@ -119,6 +129,16 @@ export class Records<T> {
 	/** @returns whether this record, or a later one, is kept; if not, it is tried again every second */
 	save(deviceId: string, record: T): Promise<boolean> {
 		return this.#set(deviceId, record);
+	}
+
+	/**
+	 * Unlike `save`, it is tried once.
+	 * @throws {Superseded} after `onRecord` was called
+	 * @throws {Error} of the engine; then it may be written or not: save, or remove, it as it was
+	 */
+	saveOnce(deviceId: string, record: T): Promise<void> {
+		const { engine, format } = this.#options;
+		return this.#writers.add(deviceId, () => engine.write(deviceId, format(record)));
 	}
 
 	/** @returns whether it is gone; if not, that is not tried again */
@@ -219,14 +239,16 @@ export class Records<T> {
 	}
 
 	#parse(content: string, deviceId: string): T | undefined {
-		const { parse, what, engine, onProblem } = this.#options;
+		const { parse, what, advice, engine, onProblem } = this.#options;
 		try {
 			const record = parse(content, deviceId);
 			if (record !== undefined) return record;
 		} catch {
 			// Reported below.
 		}
-		onProblem(`${engine.placeOf(deviceId)} is damaged; the ${what} of this device are lost.`);
+		onProblem(
+			`${engine.placeOf(deviceId)} is damaged; the ${what} in it are lost${advice ? `: ${advice}` : ""}.`,
+		);
 		return undefined;
 	}
 }

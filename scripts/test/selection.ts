@@ -5,6 +5,10 @@ import { basename } from "node:path";
 /** Run by `npm run test:all`. */
 const longEnding = ".long.test.ts";
 
+export function isLong(file: string): boolean {
+	return file.endsWith(longEnding);
+}
+
 export interface Selection {
 	/** Each path contains all. */
 	readonly words: readonly string[];
@@ -16,6 +20,6 @@ export function selectTests(files: readonly string[], { words, isAll }: Selectio
 	const isNamed = (file: string) => words.some((word) => basename(file, longEnding).includes(word));
 	return files
 		.filter((file) => file.endsWith(".test.ts") && words.every((word) => file.includes(word)))
-		.filter((file) => isAll || !file.endsWith(longEnding) || isNamed(file))
+		.filter((file) => isAll || !isLong(file) || isNamed(file))
 		.sort();
 }

@@ -7,9 +7,9 @@ import { setTimeout } from "node:timers/promises";
 import { writeWav } from "../../gateway/announcements/pcm.js";
 import type { Announcement } from "../../gateway/api/announcement.js";
 import { ask } from "../../gateway/api/client/request.js";
-import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { Child } from "./child.js";
 import type { Listeners } from "./load/listeners.js";
+import type { Players } from "./load/players.js";
 import { alternate, pick, roundCount } from "./rounds.js";
 import { compare, measure, percentile, type Row } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
@@ -19,6 +19,8 @@ import { startGateway } from "./servers/start-gateway.js";
 const benchmark = "sound";
 const rate = 16_000;
 const together = 20;
+/** In one process its event loop would let them begin one after the other. */
+const inProcess = 5;
 const listeners = 1000;
 const listenedSeconds = 60;
 /** Each round takes a minute for either side. */
@@ -54,40 +56,17 @@ async function upload(url: string, { monitor }: Tokens, file: Uint8Array<ArrayBu
 	return id;
 }
 
-/** A virtual device that notes when it plays the first sample of a sound. */
-async function listen(url: string, { device: token }: Tokens, serial: string) {
-	let firstAt: number | undefined;
-	const device = await VirtualDevice.start({
-		model: "DEV-1",
-		serial,
-		settings: { gateway: `${url.replace("http", "ws")}/device`, token },
-	});
-	device.board.listen({
-		onPlayed: (samples) => {
-			if (firstAt === undefined && samples.some((byte) => byte !== 0)) firstAt = performance.now();
-		},
-	});
-	return {
-		device,
-		/** Until it plays. */
-		next: async (): Promise<number> => {
-			while (firstAt === undefined) await setTimeout(1);
-			return firstAt;
-		},
-		forget: () => {
-			firstAt = undefined;
-		},
-	};
-}
-
 async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly Row[]> {
 	const headers = { Authorization: `Bearer ${tokens.monitor}` };
 	const id = await upload(url, tokens, sound(1));
-	const devices: Awaited<ReturnType<typeof listen>>[] = [];
-	const serials = Array.from({ length: together }, (_, index) => (0xa0_0000 + index).toString(16));
+	const all = Array.from({ length: together / inProcess }, () => new Child<Players>("load/players.ts"));
 	try {
-		for (const serial of serials) devices.push(await listen(url, tokens, serial));
-		const ids = devices.map(({ device }) => device.deviceId);
+		const ids: string[] = [];
+		for (const [index, child] of all.entries()) {
+			const first = 0xa0_0000 + index * inProcess;
+			const serials = Array.from({ length: inProcess }, (_, at) => (first + at).toString(16));
+			ids.push(...(await child.ask("start", { url, token: tokens.device, serials })));
+		}
 		const areKnown = async () => {
 			const { devices: known } = await ask<{ readonly devices: readonly { readonly connected: boolean }[] }>(
 				`${url}/api/devices`,
@@ -98,29 +77,27 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 		while (!(await areKnown())) await setTimeout(50);
 		// The startup chime must not be taken for the sound.
 		await setTimeout(3_000);
-		const play = async (playing: typeof devices) => {
-			for (const { forget } of playing) forget();
-			const began = performance.now();
-			const targets = { devices: ids.slice(0, playing.length) };
-			const body = { sound: id, targets };
+		const play = async (devices: readonly string[]) => {
+			await Promise.all(all.map((child) => child.ask("forget")));
+			const began = performance.timeOrigin + performance.now();
 			const { id: announced } = await ask<{ readonly id: string }>(`${url}/api/announcements`, {
 				method: "POST",
-				body,
+				body: { sound: id, targets: { devices } },
 				headers,
 			});
-			const firsts = await Promise.all(playing.map(({ next }) => next()));
+			const firsts = await Promise.all(all.map((child) => child.ask("firsts", devices)));
 			for (;;) {
 				const { endedAt } = await ask<Announcement>(`${url}/api/announcements/${announced}`, { headers });
 				if (endedAt !== null) break;
 				await setTimeout(50);
 			}
-			return firsts.map((at) => at - began);
+			return firsts.flat().map((at) => at - began);
 		};
 		const alone: number[] = [];
-		for (let time = 0; time < 4 * roundCount; time += 1) alone.push(...(await play(devices.slice(0, 1))));
+		for (let time = 0; time < 4 * roundCount; time += 1) alone.push(...(await play(ids.slice(0, 1))));
 		const spreads: number[] = [];
 		for (let time = 0; time < 2 * roundCount; time += 1) {
-			const firsts = await play(devices);
+			const firsts = await play(ids);
 			spreads.push(Math.max(...firsts) - Math.min(...firsts));
 		}
 		const ours = (atMost: number) => ({ target: { of: "ours", atMost } as const });
@@ -134,7 +111,7 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 			),
 		];
 	} finally {
-		await Promise.all(devices.map(({ device }) => device.close()));
+		await Promise.all(all.map((child) => child.close()));
 	}
 }
 

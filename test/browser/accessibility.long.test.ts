@@ -62,6 +62,7 @@ const views = [
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
 	["firmware", "#/firmware", ".rollout.bad .problems li"],
+	["announcing", "#/announce", ".announce .primary"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["adding a device", "#/add", ".install form"],
 ] as const;

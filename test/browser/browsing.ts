@@ -24,14 +24,18 @@ export interface OpenOptions extends BrowserContextOptions {
 	readonly prepare?: (context: BrowserContext) => Promise<void>;
 }
 
-/** For one test file: a browser that starts with its first test and ends with its last. */
-export function browsing() {
+/**
+ * For one test file: a browser that starts with its first test and ends with its last.
+ *
+ * @param args of Chromium
+ */
+export function browsing(args: readonly string[] = []) {
 	let browser: Promise<Browser> | undefined;
 	after(async () => (await browser)?.close());
 
 	/** A new window that is logged in at the gateway at `url`. */
 	return async (t: TestContext, url: string, options: OpenOptions = {}): Promise<Page> => {
-		browser ??= launchChromium();
+		browser ??= launchChromium(args);
 		const { view = "", expected, prepare, ...contextOptions } = options;
 		const context = await (await browser).newContext({
 			viewport: { width: 1280, height: 900 },

@@ -11,6 +11,7 @@ import { skip } from "../support/chromium.js";
 import { type Demo, runDemo } from "../support/demo.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
+import { wav } from "../support/sounds.js";
 import { violations, widerThanPhone } from "./axe.js";
 import { browsing, type OpenOptions } from "./browsing.js";
 
@@ -249,6 +250,29 @@ describe("the speaker of a demo's device", { skip }, () => {
 	});
 });
 
+describe("an announcement in the demo", { skip }, () => {
+	test("is heard in the browser, as each of its devices plays it", async (t) => {
+		const { url } = await startDemo(t);
+		const page = await open(t, url, { view: "#/announce", prepare: listenIn });
+		const speakers = page.getByRole("region", { name: "Speakers" });
+		await speakers.getByRole("button", { name: "Hear it here", pressed: false }).click();
+		await page.getByRole("button", { name: "File", exact: true }).click();
+		const tone = wav(
+			Buffer.from(Int16Array.from({ length: 16_000 }, (_, at) => 9_000 * Math.sin(at / 5)).buffer),
+		);
+		await page
+			.getByLabel(/choose one/)
+			.setInputFiles({ name: "tone.wav", mimeType: "audio/wav", buffer: tone });
+		await page.getByRole("button", { name: "Announce on 2 devices" }).click();
+		await page.getByText("2 played").waitFor();
+		const played: Played[] = await page.evaluate("played");
+		const length = played.reduce((sum, { samples }) => sum + samples.length, 0);
+		assert.ok(length >= 2 * 16_000, `${length} samples of two devices`);
+		assert.ok(Number(await page.evaluate("loudest")) > 0.001);
+		assert.deepEqual(await violations(page), []);
+	});
+});
+
 function assertNear(value: number, expected: number): void {
 	assert.ok(Math.abs(value / expected - 1) < 0.15, `${value} instead of ${expected}`);
 }
@@ -320,9 +344,9 @@ test("a demo's page loads at most 70 KB of script in gzip before a device is loo
 		const text = String(await fetched(name));
 		size += gzipSync(text, { level: 9 }).length;
 		for (const [, next = ""] of text.matchAll(/"\.\/([\w.-]+\.js)"/g))
-			if (/^(installation|board)-/.test(next)) apart.add(next.split("-")[0] ?? "");
+			if (/^(announcing|installation|board|listening)-/.test(next)) apart.add(next.split("-")[0] ?? "");
 			else names.add(`assets/${next}`);
 	}
-	assert.deepEqual([...apart].sort(), ["board", "installation"]);
+	assert.deepEqual([...apart].sort(), ["announcing", "board", "installation", "listening"]);
 	assert.ok(size <= 70 * 1024, `${size} bytes`);
 });

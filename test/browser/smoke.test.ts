@@ -18,6 +18,7 @@ const views = [
 	["a device", `#/device/${deviceId}`, ".plot svg"],
 	["firmware", "#/firmware", "text=1.4.0 >> visible=true"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
+	["announcing", "#/announce", ".announce .primary"],
 	["adding a device", "#/add", ".install"],
 ] as const;
 
@@ -31,7 +32,9 @@ test("each main view shows what it is for, and a control reaches its device", { 
 	t.after(() => device.close());
 	await watcher.change("identified");
 	// It asks for what these have, and shows the rest where one was removed.
-	const isWhole = ["gateway/fleet", "gateway/rollouts"].every((folder) => existsSync(folder));
+	const isWhole = ["gateway/fleet", "gateway/rollouts", "gateway/announcements"].every((folder) =>
+		existsSync(folder),
+	);
 	const page = await open(t, url, isWhole ? {} : { expected: /404 \(Not Found\)/ });
 	for (const [name, view, shown] of views)
 		await t.test(name, async () => {

@@ -24,6 +24,7 @@ export const extensionParts = {
 		"scripts/say.ts",
 		"scripts/say",
 		"test/bench/load/listeners.ts",
+		"test/browser/announce.long.test.ts",
 		"test/bench/sound.ts",
 		"test/system/announcement.test.ts",
 	],

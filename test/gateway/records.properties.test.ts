@@ -22,14 +22,15 @@ import {
 	type UpdateJob,
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
-import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceRecord, labelRecord } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
+import { fileRecords } from "../../gateway/storage/file-records.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runs } from "../support/property-runs.js";
+import { uploadsIn } from "../support/serving.js";
 
 const maxTimeMs = 8.64e15;
 const time = fc.integer({ min: 0, max: 2 ** 42 });
@@ -215,9 +216,13 @@ test("tokens are read back as they were written; any other content is refused wi
 
 async function openLogins(dataDir: string) {
 	const problems: string[] = [];
+	const directory = join(dataDir, "ended-logins");
+	await fs.rm(directory, { recursive: true, force: true });
 	const logins = new EndedLogins({
 		dataDir,
 		disk: fs,
+		records: (kind) => fileRecords({ ...kind, directory, disk: fs }),
+		storage: { place: "disk", status: 507 },
 		now: () => 0,
 		onProblem: (sentence) => problems.push(sentence),
 	});
@@ -265,12 +270,7 @@ async function openUploads(t: TestContext) {
 	const directory = await temporaryDirectory(t);
 	const problems: string[] = [];
 	const open = async () => {
-		const store = new UploadStore({
-			directory,
-			disk: fs,
-			now: () => 0,
-			onProblem: (sentence) => problems.push(sentence),
-		});
+		const store = uploadsIn(directory, { onProblem: (sentence) => problems.push(sentence) });
 		await store.open();
 		return store;
 	};

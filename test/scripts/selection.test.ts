@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { test } from "node:test";
+import { groupTests } from "../../scripts/test/grouping.js";
 import { selectTests } from "../../scripts/test/selection.js";
 import { Slowest } from "../../scripts/test/slowest.js";
+import { onEnd } from "../support/cleanup.js";
 
 const quick = ["test/gateway/killed.test.ts", "test/gateway/main.test.ts"];
 const long = ["test/gateway/heap.long.test.ts", "test/gateway/killed.long.test.ts"];
@@ -32,4 +37,16 @@ test("the slowest files are listed, with the time of all their tests", () => {
 	assert.equal(title, "Slowest files:");
 	assert.equal(first, "   23.0 s  3.test.ts");
 	assert.equal(rest.length, 9);
+});
+
+test("quick files of a folder run in one process, long ones each in its own, the largest group first", (t) => {
+	const folder = mkdtempSync(join(tmpdir(), "groups-"));
+	onEnd(t, () => rmSync(folder, { recursive: true }));
+	writeFileSync(join(folder, "old.ts"), "");
+	const alone = "test/system/update.test.ts";
+	const module = join(folder, "test-gateway.ts");
+	assert.deepEqual(groupTests([alone, ...quick, ...long], folder), [module, alone, ...long]);
+	const imported = quick.map((file) => `import ${JSON.stringify(relative(folder, file))};\n`);
+	assert.equal(readFileSync(module, "utf8"), imported.join(""));
+	assert.deepEqual(readdirSync(folder), ["test-gateway.ts"]);
 });

@@ -4,7 +4,6 @@
  */
 
 import { once } from "node:events";
-import disk from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Router } from "express";
@@ -12,7 +11,6 @@ import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
 import { extensions } from "../../gateway/extensions.js";
 import type { FirmwareService } from "../../gateway/firmware/service.js";
-import { UploadStore } from "../../gateway/firmware/upload-store.js";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../scripts/api/sample-report.js";
@@ -235,7 +233,6 @@ export function withoutFirmware(): FirmwareService {
 			forget: async () => true,
 			readinessProblem: undefined,
 		},
-		uploads: new UploadStore({ directory: "", disk, now: Date.now, onProblem: () => {} }),
 		catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
 		selection: { pin: async () => ({ refusal: { code: "no_firmware", message: "there is none" } }) },
 		open: async () => {},

@@ -15,10 +15,12 @@ import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
 import { FirmwareRepository } from "../../gateway/firmware/repository.js";
 import { createFirmwareRoutes } from "../../gateway/firmware/routes.js";
 import { Selection } from "../../gateway/firmware/selection.js";
-import { UploadStore } from "../../gateway/firmware/upload-store.js";
+import { UploadStore, type UploadStoreOptions } from "../../gateway/firmware/upload-store.js";
 import { createAnswerError } from "../../gateway/problem.js";
 import { AddressLimit } from "../../gateway/rates.js";
 import type { Disk } from "../../gateway/storage/atomic-file.js";
+import { Blobs } from "../../gateway/storage/blobs.js";
+import { fileRecords } from "../../gateway/storage/file-records.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 
 export interface ServingOptions {
@@ -59,13 +61,27 @@ export interface Serving {
 	upload(image: Uint8Array, filename?: string): Promise<Answer>;
 }
 
+/** The uploads of a gateway that is alone. @param directory `firmware` in its data folder */
+export function uploadsIn(
+	directory: string,
+	options: Pick<UploadStoreOptions, "onProblem"> & { readonly disk?: Disk; readonly now?: () => number },
+): UploadStore {
+	const { disk = fs, now = Date.now, onProblem } = options;
+	return new UploadStore({
+		records: (kind) => fileRecords({ ...kind, directory, disk }),
+		blobs: (kind) => new Blobs({ ...kind, directory, disk }),
+		now,
+		onProblem,
+	});
+}
+
 export async function serveFirmware(t: TestContext, options: ServingOptions = {}): Promise<Serving> {
 	const { disk = fs, now = Date.now, checkImages = true, maxBytes = 1 << 20, progressMs } = options;
 	const directory = options.directory ?? (await temporaryDirectory(t));
 	const [uploadsDir, releasesDir] = [join(directory, "firmware"), join(directory, "releases")];
 	const problems: unknown[] = [];
 	const onProblem = (problem: unknown) => void problems.push(problem);
-	const store = new UploadStore({ directory: uploadsDir, disk, now, onProblem });
+	const store = uploadsIn(uploadsDir, { disk, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const { recheckMs = 0, maxCachedBytes, releaseKeys = [] } = options;
 	const repository = new FirmwareRepository({

@@ -27,7 +27,10 @@ test("npm run say plays a file on all devices from the first sample to the last,
 		assert.match(say.output(), new RegExp(`^${id}  played, heard 1\\.0 s$`, "m"));
 	for (const captured of captures) assert.ok(captured().includes(samples), "each sample was played");
 	const headers = { Authorization: `Bearer ${monitorToken}` };
-	assert.deepEqual(await (await fetch(`${fleet.url}/api/sounds`, { headers })).json(), { sounds: [] });
+	assert.deepEqual(await (await fetch(`${fleet.url}/api/sounds`, { headers })).json(), {
+		sounds: [],
+		canSpeak: false,
+	});
 
 	const away = runCommand(
 		t,

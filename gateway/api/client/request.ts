@@ -23,6 +23,15 @@ export class Refusal extends Error {
 
 /** @param path or address. @returns the body; null where there is none. @throws Refusal */
 export async function ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
+	return JSON.parse((await (await responseTo(path, request)).text()) || "null");
+}
+
+/** @param path or address. @throws Refusal */
+export async function askFile(path: string, request: GatewayRequest = {}): Promise<ArrayBuffer> {
+	return (await responseTo(path, request)).arrayBuffer();
+}
+
+async function responseTo(path: string, request: GatewayRequest): Promise<Response> {
 	const { method = "GET", body, file, revision } = request;
 	const headers = {
 		...request.headers,
@@ -35,9 +44,8 @@ export async function ask<T>(path: string, request: GatewayRequest = {}): Promis
 		() => undefined,
 	);
 	if (!response) throw new Refusal(0, "The gateway cannot be reached.");
-	const text = await response.text();
-	if (!response.ok) throw new Refusal(response.status, problemDetail(response.status, text));
-	return JSON.parse(text || "null");
+	if (!response.ok) throw new Refusal(response.status, problemDetail(response.status, await response.text()));
+	return response;
 }
 
 /** The `detail` of problem+json (RFC 9457). */

@@ -5,6 +5,7 @@ import type { ButtonName } from "../../../device/host.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
+import { HearIt } from "./hear-it.js";
 import { HoldButton } from "./hold-button.js";
 import { BoardInputs } from "./inputs.js";
 import { LevelMeter } from "./level-meter.js";
@@ -31,6 +32,7 @@ const nothingYet: BoardState = {
 
 /** For all devices, so that it stays on from one to the next. */
 const speaker = new Speaker();
+const speakers = [speaker];
 
 export function Board({ entry }: { entry: Entry }) {
 	const path = `api/demo/devices/${encodeURIComponent(entry.key)}`;
@@ -107,7 +109,7 @@ export function Board({ entry }: { entry: Entry }) {
 					<h3>Speaker</h3>
 					<LevelMeter sound={sound} gain={gain} />
 					<SpeakerText isPlaying={sound !== null} volume={entry.state?.peripherals.audio.volume ?? 0} />
-					<HearIt />
+					<HearIt speakers={speakers} />
 				</div>
 				<MakeAndInstall entry={entry} next={next} />
 			</fieldset>
@@ -187,32 +189,4 @@ function useWanted<T>(value: T, onChange: (value: T) => Promise<void>): [T, (nex
 function SpeakerText({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {
 	const words = volume === 0 ? "Plays, but its volume is 0" : `Plays at volume ${volume}`;
 	return <p role="status">{isPlaying ? words : "Silent"}</p>;
-}
-
-function HearIt() {
-	const [isOn, setOn] = useState(speaker.isOn);
-	const [problem, setProblem] = useState("");
-	const toggle = async () => {
-		setProblem("");
-		try {
-			if (isOn) speaker.turnOff();
-			else await speaker.turnOn();
-		} catch (error) {
-			speaker.turnOff();
-			setProblem(`This browser plays no sound: ${error instanceof Error ? error.message : String(error)}`);
-		}
-		setOn(speaker.isOn);
-	};
-	return (
-		<>
-			<div class="actions">
-				<button type="button" aria-pressed={isOn} onClick={toggle}>
-					Hear it here
-				</button>
-			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
-		</>
-	);
 }

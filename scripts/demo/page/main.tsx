@@ -8,7 +8,8 @@ import "./board.css";
 
 // Refused before the login, which loads the page again.
 const { devices } = await ask<DemoDevices>("api/demo").catch((): DemoDevices => ({ devices: [] }));
-const { Board } = await import("./board.js");
+const [{ Board }, { Listening }] = await Promise.all([import("./board.js"), import("./listening.js")]);
 app.deviceSection = ({ entry }) => (devices.includes(entry.key) ? <Board entry={entry} /> : null);
-// Every view of a device listens to this one.
+app.announcementSection = () => (devices.length > 0 ? <Listening devices={devices} /> : null);
+// Every view of a device, and the one that announces, listens to this one.
 app.painter.mark(topics.link);

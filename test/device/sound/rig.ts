@@ -30,10 +30,27 @@ const blockBytes = 4092;
 const blockMs = 127.875;
 const bufferBytes = 40_960;
 
+/** The bytes that are moved in a turn. */
+class Work {
+	most = 0;
+	#turn = 0;
+	#bytes = 0;
+
+	add(byteCount: number): void {
+		this.#bytes = clock.turns === this.#turn ? this.#bytes + byteCount : byteCount;
+		this.#turn = clock.turns;
+		this.most = Math.max(this.most, this.#bytes);
+	}
+}
+
+/** What an output does wrong. */
+export type OutputFault = "does not open" | "refuses to start" | "refuses samples" | "asks for none";
+
 /** As the boards': of six blocks five fit before it starts. */
 class Output implements AudioOutput {
 	/** Everything that it was given. */
 	readonly written: Buffer[] = [];
+	readonly work = new Work();
 	readonly #onWritable: () => void;
 	readonly #blockMs: number;
 	#startedAtMs: number | undefined;
@@ -41,12 +58,19 @@ class Output implements AudioOutput {
 	#writtenBytes = 0;
 	#timer: Timer | undefined;
 
-	constructor(options: AudioOutputOptions, slowness: number) {
+	/** Undefined: none. */
+	readonly #fault: () => OutputFault | undefined;
+
+	/** @throws Error */
+	constructor(options: AudioOutputOptions, slowness: number, fault: () => OutputFault | undefined) {
+		if (fault() === "does not open") throw new Error("no channel");
+		this.#fault = fault;
 		this.#onWritable = options.onWritable;
 		this.#blockMs = blockMs * slowness;
 	}
 
 	start(): void {
+		if (this.#fault() === "refuses to start") throw new Error("no clock");
 		this.#startedAtMs = clock.now;
 		this.#next();
 	}
@@ -59,11 +83,13 @@ class Output implements AudioOutput {
 	}
 
 	write(samples: Uint8Array): void {
+		if (this.#fault() === "refuses samples" && this.#startedAtMs !== undefined) throw new Error("no memory");
 		const fitting = this.#startedAtMs === undefined ? 5 : this.#playedBlocks + 6;
 		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
 		if (samples.byteLength % 2 !== 0) throw new Error("full samples only");
 		this.#writtenBytes += samples.byteLength;
 		this.written.push(Buffer.from(samples));
+		this.work.add(samples.byteLength);
 	}
 
 	close(): void {}
@@ -76,7 +102,7 @@ class Output implements AudioOutput {
 				this.#playedBlocks += 1;
 				this.#writtenBytes = Math.max(this.#writtenBytes, this.#playedBlocks * blockBytes);
 				this.#next();
-				this.#onWritable();
+				if (this.#fault() !== "asks for none") this.#onWritable();
 			},
 			Math.ceil(dueMs - clock.now),
 		);
@@ -105,24 +131,36 @@ export interface RigOptions {
 	readonly volume: number;
 	/** How long the output takes for what the clock says lasts 1; default: 1. */
 	readonly slowness?: number;
+	readonly fault?: OutputFault;
 	readonly onUpdate: (update: SoundUpdate) => void;
 }
 
 export class Rig {
+	/** Of the output, at present. */
+	fault: OutputFault | undefined;
 	readonly audio: Audio;
 	readonly sounds: Sounds;
 	readonly codec: Codec;
-	readonly output: Output | undefined;
+	readonly #outputs: Output[] = [];
+	readonly reading = new Work();
 	#isUpdating = false;
 
-	constructor({ server, volume, slowness = 1, onUpdate }: RigOptions) {
+	constructor({ server, volume, slowness = 1, fault, onUpdate }: RigOptions) {
+		this.fault = fault;
+		const currentFault = () => this.fault;
 		const codecs: Codec[] = [];
-		const outputs: Output[] = [];
-		const io = server.sockets;
+		const outputs = this.#outputs;
+		const { reading } = this;
+		const io = class extends server.sockets {
+			override read(buffer: Uint8Array): number {
+				reading.add(buffer.byteLength);
+				return super.read(buffer);
+			}
+		};
 		this.audio = new Audio({
 			output: class extends Output {
 				constructor(options: AudioOutputOptions) {
-					super(options, slowness);
+					super(options, slowness, currentFault);
 					outputs.push(this);
 				}
 			},
@@ -137,7 +175,6 @@ export class Rig {
 			audibleVolume: volume || 50,
 			onChanged: () => {},
 		});
-		[this.output] = outputs;
 		this.codec = codecs[0] ?? new ReadyCodec();
 		this.sounds = new Sounds({
 			audio: this.audio,
@@ -149,6 +186,10 @@ export class Rig {
 			send: onUpdate,
 			afterTurn: (action) => void Timer.set(action),
 		});
+	}
+
+	get output(): Output | undefined {
+		return this.#outputs[0];
 	}
 
 	/** To the end of its turn. @returns why it is refused */

@@ -37,8 +37,10 @@ export interface ServerOptions {
 	readonly isInstant?: boolean;
 	/** Milliseconds before the first byte of each answer. Default 1. */
 	readonly delayMs?: number;
-	/** Milliseconds for each segment of 1,440 bytes. Default 1. */
+	/** Milliseconds for each segment. Default 1. */
 	readonly segmentMs?: number;
+	/** Default 1,440. */
+	readonly segmentBytes?: number;
 	/** It ends the connection after the answer to the request with this number, counted from 0. */
 	readonly endAfter?: number;
 	/** Another answer than the right one; `index` counts requests. */
@@ -49,8 +51,6 @@ export interface AskedFor {
 	readonly path: string;
 	readonly headers: ReadonlyMap<string, string>;
 }
-
-const segmentBytes = 1440;
 
 export class MemoryServer {
 	file: Buffer;
@@ -84,6 +84,10 @@ export class MemoryServer {
 
 	get segmentMs(): number {
 		return this.#options.segmentMs ?? 1;
+	}
+
+	get segmentBytes(): number {
+		return this.#options.segmentBytes ?? 1440;
 	}
 
 	/** Faults that have not happened. */
@@ -208,6 +212,7 @@ class MemorySocket implements HttpSocket {
 		this.#request += text;
 		while (this.#request.includes("\r\n\r\n")) {
 			const end = this.#request.indexOf("\r\n\r\n") + 4;
+			const { segmentBytes } = this.#server;
 			const answer = this.#server.answer(this.#request.slice(0, end));
 			this.#request = this.#request.slice(end);
 			for (let at = 0; at < answer.bytes.length; at += segmentBytes)

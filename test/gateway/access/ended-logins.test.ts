@@ -3,6 +3,8 @@ import disk from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { EndedLogins } from "../../../gateway/access/ended-logins.js";
+import { fileRecords } from "../../../gateway/storage/file-records.js";
+import type { CreateRecords } from "../../../gateway/storage/records.js";
 import { temporaryDirectory } from "../../support/running.js";
 
 const year = 365 * 24 * 60 * 60 * 1000;
@@ -10,33 +12,52 @@ const year = 365 * 24 * 60 * 60 * 1000;
 /** At the time 1000. @returns what opens the list of one data folder, and its path */
 async function list(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
+	const directory = join(dataDir, "ended-logins");
 	const open = async () => {
 		const onProblem = (problem: string) => assert.fail(problem);
-		const ended = new EndedLogins({ dataDir, disk, now: () => 1000, onProblem });
+		const records: CreateRecords = (kind) => fileRecords({ ...kind, directory, disk });
+		const storage = { place: "disk", status: 507 } as const;
+		const ended = new EndedLogins({ dataDir, disk, records, storage, now: () => 1000, onProblem });
 		await ended.open();
 		return ended;
 	};
-	return { open, path: join(dataDir, "ended-logins.json") };
+	return { open, dataDir, names: () => disk.readdir(directory) };
 }
 
 test("an ended login is on disk before it is answered, and expired ones are removed", async (t) => {
-	const { open, path } = await list(t);
+	const { open, names } = await list(t);
 	const ended = await open();
 	await ended.end("expired", 1000);
 	await ended.end("another", year);
-	assert.deepEqual(JSON.parse(await disk.readFile(path, "utf8")).ended, { another: year });
+	assert.ok((await names()).includes("another.json"));
+	await ended.close();
+	assert.deepEqual(await names(), ["another.json"]);
 	assert.deepEqual([ended.has("another", year), ended.has("third", year)], [true, false]);
 });
 
 test("past 1000 ended logins all of the same age or older have ended, also after a restart, and no newer ones", async (t) => {
-	const { open, path } = await list(t);
+	const { open, names } = await list(t);
 	const ended = await open();
-	for (let count = 0; count < 1000; count += 1) void ended.end(`login ${count}`, year + count);
+	for (let count = 0; count < 1000; count += 1) void ended.end(`login-${count}`, year + count);
 	assert.equal(ended.has("another", year), false);
-	await ended.end("one too many", year);
+	await ended.end("one-too-many", year);
+	await ended.close();
 	for (const each of [ended, await open()]) {
-		assert.deepEqual([each.has("another", year), each.has("login 5", year + 5)], [true, true]);
+		assert.deepEqual([each.has("another", year), each.has("login-5", year + 5)], [true, true]);
 		assert.equal(each.has("newer", year + 1000), false);
 	}
-	assert.deepEqual(JSON.parse(await disk.readFile(path, "utf8")).ended, {});
+	assert.deepEqual(await names(), ["all.json"]);
+});
+
+test("the one file of earlier releases is taken over", async (t) => {
+	const { open, dataDir, names } = await list(t);
+	const content = { endedBefore: 5000, ended: { another: year } };
+	await disk.writeFile(join(dataDir, "ended-logins.json"), JSON.stringify(content));
+	for (const each of [await open(), await open()])
+		assert.deepEqual(
+			[each.has("another", year), each.has("older", 4999), each.has("third", 5000)],
+			[true, true, false],
+		);
+	assert.deepEqual((await names()).sort(), ["all.json", "another.json"]);
+	assert.deepEqual(await disk.readdir(dataDir), ["ended-logins"]);
 });

@@ -63,12 +63,15 @@ describe("an announcement", () => {
 	});
 
 	test("ends devices that say nothing: after 30 s, while they play after twice its length more", () => {
-		const { announcement, says } = begin("a", "b");
+		const { announcement, says } = begin("a", "b", "c");
 		says("a", "playing", 1_000);
+		says("c", "played", 1_000);
 		announcement.expire(at(30_001));
 		assert.deepEqual([announcement.stateOf("a"), announcement.stateOf("b")], ["playing", "failed"]);
 		announcement.expire(at(35_001));
 		assert.equal(announcement.stateOf("a"), "failed");
+		announcement.expire(at(3_600_000));
+		assert.equal(announcement.stateOf("c"), "played");
 	});
 
 	test("hears nothing of devices that are none of its", () => {

@@ -71,3 +71,33 @@ test(
 		while (Object(await a.api("GET", "/api/sounds")).body.sounds.length > 0) await setTimeout(10);
 	},
 );
+
+test("any gateway shows all of 4,500 devices, says that the playing one has forgotten it, or cannot be reached", async (t) => {
+	const buses = await memoryBuses();
+	const [a, b] = await runGateways(t, buses, 2);
+	assert.ok(a && b);
+	const announce = async (count: number) => {
+		const devices = Array.from({ length: count }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
+		const asked = { url: "http://radio.example/a.wav", targets: { devices } };
+		const { status, body } = await a.api("POST", "/api/announcements", asked);
+		assert.equal(status, 202);
+		return String(body.id);
+	};
+	const id = await announce(4_500);
+	const path = `/api/announcements/${id}`;
+	while ((await b.api("GET", path)).status === 404) await setTimeout(10);
+	const { body } = await b.api("GET", path);
+	assert.deepEqual(body, (await a.api("GET", path)).body);
+	assert.equal(Object(body.devices).length, 4_500);
+	// As many as are kept.
+	for (let more = 0; more < 100; more += 1) await announce(1);
+	for (const method of ["GET", "DELETE"])
+		assert.deepEqual(
+			[method, (await b.api(method, path)).status, (await b.api(method, path)).body.detail],
+			[method, 404, `No announcement is called ${id}; see /api/announcements.`],
+		);
+	await buses.cut(b.bus);
+	const { status, body: problem } = await b.api("GET", path);
+	assert.equal(status, 503);
+	assert.match(String(problem.detail), /cannot be reached/);
+});

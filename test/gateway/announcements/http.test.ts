@@ -5,12 +5,15 @@ import fs from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { Duplex, PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import { writeWav } from "../../../gateway/announcements/pcm.js";
 import { bodyOf } from "../../../gateway/announcements/sounds.js";
 import { HttpProblem } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { Authority } from "../../support/certificates.js";
 import {
 	bearer,
 	deviceToken,
@@ -95,7 +98,10 @@ describe("a sound", () => {
 		await first.gateway.close();
 
 		const { call, url } = await run(t, { dataDir });
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [{ ...rest, createdAt }] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, {
+			sounds: [{ ...rest, createdAt }],
+			canSpeak: false,
+		});
 		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
 		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav));
 		const part = await fetch(`${url}/sounds/${sha256}.wav`, {
@@ -106,8 +112,55 @@ describe("a sound", () => {
 		assert.equal((await fetch(`${url}/sounds/${sha256}.wav`)).status, 401);
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 404);
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
+	});
+
+	test("is sent over TLS in records that a device decrypts within 20 ms", async (t) => {
+		const authority = new Authority(await temporaryDirectory(t), "test");
+		const { cert, key } = authority.issue("IP:127.0.0.1");
+		const { url } = await run(t, {
+			tls: { cert: Buffer.from(cert), key: Buffer.from(key) },
+			authority: authority.certificate,
+		});
+		const socket = connect(Number(new URL(url).port), "127.0.0.1");
+		t.after(() => socket.destroy());
+		const encrypted: Buffer[] = [];
+		const read = new PassThrough();
+		socket.on("data", (chunk: Buffer) => encrypted.push(chunk)).pipe(read);
+		const stream = Duplex.from({ readable: read, writable: socket });
+		const secure = connectTls({
+			socket: stream,
+			ca: authority.certificate,
+			host: "127.0.0.1",
+			maxVersion: "TLSv1.2",
+		});
+		await once(secure, "secureConnect");
+		const handshakeBytes = Buffer.concat(encrypted).length;
+		const ask = (
+			start: string,
+			token: string,
+			fields: readonly string[],
+			body: Uint8Array = new Uint8Array(),
+		) => {
+			const lines = [`${start} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, ...fields];
+			secure.write(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
+		};
+		const fields = ["Content-Type: audio/wav", `Content-Length: ${wav.length}`];
+		ask("POST /api/sounds?name=Dinner", monitorToken, fields, wav);
+		await once(secure, "readable");
+		ask(`GET /sounds/${sha256}.wav`, deviceToken, ["Connection: close"]);
+		let received = 0;
+		for await (const chunk of secure) received += chunk.length;
+		assert.ok(received > wav.length);
+		assert.ok(handshakeBytes > 0);
+		const records = Buffer.concat(encrypted).subarray(handshakeBytes);
+		for (let at = 0; at < records.length; at += 5 + records.readUInt16BE(at + 3))
+			// With the nonce and the tag of AES-GCM.
+			assert.ok(
+				records.readUInt16BE(at + 3) <= 2048 + 24,
+				`a record of ${records.readUInt16BE(at + 3)} bytes`,
+			);
 	});
 
 	test("that no device can play is refused with the reason, and leaves nothing", async (t) => {
@@ -134,7 +187,7 @@ describe("a sound", () => {
 		);
 		assert.equal((await call("POST", "/api/sounds?name=", wav)).status, 422);
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
 
 	test("whose upload breaks off is not kept", async (t) => {
@@ -148,7 +201,7 @@ describe("a sound", () => {
 		while ((await fs.readdir(join(dataDir, "sound-files"))).length === 0) await setTimeout(5);
 		socket.destroy();
 		while ((await fs.readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(5);
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
 
 	test("stays as it was if its new name cannot be written", async (t) => {
@@ -174,7 +227,7 @@ describe("a sound", () => {
 		isFull = true;
 		assert.equal((await upload()).status, 507);
 		isFull = false;
-		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [] });
+		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 		assert.equal((await upload()).status, 201);
 		isFull = true;
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 507);
@@ -282,6 +335,32 @@ describe("an announcement", () => {
 		assert.equal((await call("DELETE", `/api/announcements/${id}`)).status, 204);
 		const { devices } = await ended(id);
 		assert.deepEqual([devices[0].state, devices[0].reason, devices[0].heardMs], ["stopped", "command", 40]);
+	});
+
+	test("plays a sound to its end that is deleted meanwhile, which then goes, unless it was kept again", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const { url, upload, device, announce, call } = await run(t, { dataDir });
+		const one = await device("1");
+		const targets = { devices: [one.deviceId] };
+		const listed = async () => (await call("GET", "/api/sounds")).body.sounds.length;
+		const served = async () =>
+			(await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) })).status;
+		for (const isKeptAgain of [true, false]) {
+			await upload();
+			const first = await announce({ sound: sha256, targets });
+			const second = await announce({ sound: sha256, targets });
+			one.update(first, "played");
+			while ((await call("GET", `/api/announcements/${first}`)).body.endedAt === null) await setTimeout(10);
+			assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
+			assert.deepEqual([await listed(), await served()], [0, 200]);
+			if (isKeptAgain) await upload();
+			one.update(second, "played");
+			if (isKeptAgain) {
+				await setTimeout(600);
+				assert.deepEqual([await listed(), await served()], [1, 200], "after the next tick");
+			} else while ((await fs.readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
+		}
+		assert.equal(await served(), 404);
 	});
 
 	test("of an address goes to the device as it is", async (t) => {

@@ -36,10 +36,17 @@ describe("resampling", () => {
 
 describe("a WAV file", () => {
 	test("that was written is read again", () => {
-		const samples = tone(440, 16_000, 0.1);
-		const { rate, samples: read } = readWav(writeWav(samples));
+		const file = writeWav(tone(440, 16_000, 0.1));
+		const { rate, samples } = readWav(file);
 		assert.equal(rate, 16_000);
-		assert.ok(read.every((sample, at) => Math.abs(sample - (samples[at] ?? 0)) <= 1 / 32_768));
+		assert.ok(writeWav(samples).equals(file));
+	});
+
+	test("is at its loudest where samples are louder, as a filter makes them", () => {
+		assert.deepEqual(
+			[...readWav(writeWav(Float32Array.from([1.2, -1.2, 0]))).samples],
+			[32_767 / 32_768, -1, 0],
+		);
 	});
 
 	test("of two channels is mixed, other chunks are left out, and a size beyond its end is its end", () => {
@@ -57,8 +64,13 @@ describe("a WAV file", () => {
 	test("that is none is refused with the reason", () => {
 		const float = writeWav(new Float32Array(4));
 		float.writeUInt16LE(3, 20);
+		const extensible = Buffer.concat([float.subarray(0, 36), Buffer.alloc(10), float.subarray(36)]);
+		extensible.writeUInt32LE(26, 16);
+		extensible.writeUInt16LE(0xfffe, 20);
+		extensible.writeUInt16LE(3, 44);
 		for (const [file, reason] of [
 			[Buffer.from("<html>"), /not a WAV/],
+			[extensible, /not PCM of 16 bits/],
 			[float, /not PCM of 16 bits/],
 			[writeWav(new Float32Array(4)).subarray(0, 36), /no samples/],
 		] as const)

@@ -32,7 +32,7 @@ async function run(t: TestContext, program: string) {
 		return { status: response.status, body: JSON.parse(await response.text()) };
 	};
 	const say = (text: string) => call("/api/announcements", { text, targets: { devices: [device.deviceId] } });
-	return { dataDir, device, call, say };
+	return { dataDir, url, device, call, say };
 }
 
 describe("a text", () => {
@@ -44,7 +44,7 @@ describe("a text", () => {
 		const served = await fetch(device.urls[0] ?? "", { headers: bearer(deviceToken) });
 		const wav = Buffer.from(await served.arrayBuffer());
 		assert.deepEqual([wav.readUInt32LE(24), wav.length], [16_000, 44 + 2 * 16_000]);
-		assert.deepEqual((await call("/api/sounds")).body.sounds, []);
+		assert.deepEqual((await call("/api/sounds")).body, { sounds: [], canSpeak: true });
 		const again = await say("0123456789");
 		while (device.urls.length < 2) await setTimeout(5);
 		device.update(body.id, "played", { heard_ms: 1000 });
@@ -54,6 +54,18 @@ describe("a text", () => {
 		assert.equal((await fetch(device.urls[1] ?? "", { headers: bearer(deviceToken) })).status, 200);
 		device.update(again.body.id, "played", { heard_ms: 1000 });
 		while ((await readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
+	});
+
+	test("is heard before it is announced, by one who may announce it", async (t) => {
+		const { url } = await run(t, voice);
+		const hear = (token: string, body: object) =>
+			fetch(`${url}/api/speech`, { method: "POST", headers: bearer(token), body: JSON.stringify(body) });
+		const spoken = await hear(monitorToken, { text: "0123456789" });
+		assert.equal(spoken.headers.get("content-type"), "audio/wav");
+		const wav = Buffer.from(await spoken.arrayBuffer());
+		assert.deepEqual([wav.readUInt32LE(24), wav.length], [16_000, 44 + 2 * 16_000]);
+		assert.equal((await hear(deviceToken, { text: "0123456789" })).status, 401);
+		assert.equal((await hear(monitorToken, { text: "a".repeat(1001) })).status, 422);
 	});
 
 	test("is refused with the reason where the program fails, gives no WAV, or too much", async (t) => {

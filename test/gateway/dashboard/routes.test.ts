@@ -67,17 +67,21 @@ describe("the dashboard's files", () => {
 		const { url } = await runGateway(t);
 		const names = new Set([await scriptPath(url)]);
 		let size = 0;
-		let isInstallerApart = false;
+		const apart = new Set<string>();
 		for (const name of names) {
 			const { body } = await get(`${url}/${name}`, { "Accept-Encoding": "gzip" });
 			size += body.length;
 			for (const [, next] of gunzipSync(body)
 				.toString()
 				.matchAll(/"\.\/([\w.-]+\.js)"/g))
-				if (next?.startsWith("installation-")) isInstallerApart = true;
+				if (/^(installation|announcing)-/.test(next ?? "")) apart.add(next?.split("-")[0] ?? "");
 				else names.add(`assets/${next}`);
 		}
-		assert.ok(isInstallerApart, "what talks to boards is loaded only by the view that does");
+		assert.deepEqual(
+			[...apart].sort(),
+			["announcing", "installation"],
+			"loaded only by the views that need them",
+		);
 		assert.ok(size <= 70 * 1024, `${size} bytes`);
 	});
 });

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { uploadsIn } from "../../support/serving.js";
 import { countingDisk } from "./counting-disk.js";
 
 const [directory = "", last = "0", path = ""] = process.argv.slice(2);
@@ -13,7 +13,7 @@ const image = await readFile(path);
 const disk = countingDisk((number) => {
 	if (number === Number(last)) process.kill(process.pid, "SIGKILL");
 });
-const store = new UploadStore({ directory, disk, now: Date.now, onProblem: console.error });
+const store = uploadsIn(directory, { disk, onProblem: console.error });
 await store.open();
 const draft = await store.begin();
 await draft.write(image.subarray(0, 40_000));

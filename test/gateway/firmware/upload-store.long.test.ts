@@ -6,10 +6,10 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { makeImage } from "../../support/images.js";
-import { countingDisk } from "./counting-disk.js";
+import { uploadsIn } from "../../support/serving.js";
 
 const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });
@@ -45,7 +45,8 @@ describe("kill -9 at any step of an upload", () => {
 			const expected = isNew ? next : previous;
 			assert.deepEqual([current.sha256, current.size], [sha256(expected), expected.length]);
 			assert.equal(current.version, isNew ? "1.5.0" : "1.4.0");
-			assert.ok((await readFile(store.pathOf(current))).equals(expected));
+			const path = await store.path(current);
+			assert.ok(path && (await readFile(path)).equals(expected));
 			assert.equal((await readdir(folder)).length, 2, `leftovers of step ${step}`);
 			await keep(folder, next, "after.bin");
 			return { wasKilled: signal === "SIGKILL", isNew };
@@ -70,13 +71,7 @@ describe("kill -9 at any step of an upload", () => {
 });
 
 async function openStore(directory: string, problems: string[]): Promise<UploadStore> {
-	const disk = countingDisk(() => {});
-	const store = new UploadStore({
-		directory,
-		disk,
-		now: Date.now,
-		onProblem: (problem) => void problems.push(problem),
-	});
+	const store = uploadsIn(directory, { onProblem: (problem) => void problems.push(problem) });
 	await store.open();
 	return store;
 }

@@ -122,7 +122,7 @@ describe("one damaged file costs only that record", () => {
 		assert.deepEqual(await folder.load(), new Map());
 		assert.match(
 			String(problems),
-			/a\.json is a folder; remove it: the values of this device cannot be kept/,
+			/a\.json is not a regular file; remove it: the values of a cannot be kept/,
 		);
 		assert.deepEqual(await Promise.all([folder.save("a", { value: 1 }), folder.save("b", { value: 2 })]), [
 			false,

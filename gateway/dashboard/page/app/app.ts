@@ -5,14 +5,17 @@
 
 import type { ComponentType } from "preact";
 import type { CommandOf } from "../../../../device/protocol/messages.js";
+import type { Play } from "../../../api/announcement.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { OtaMetadata } from "../../../api/update.js";
+import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { FleetChange } from "../model/fleet-change.js";
+import { Plays } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { Details } from "./details.js";
@@ -40,6 +43,7 @@ export const topics = {
 	/** Once a second. */
 	second: "second",
 	install: "install",
+	announcements: "announcements",
 };
 
 export class App {
@@ -97,6 +101,12 @@ export class App {
 	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
+	/** By id, the oldest first: those that play, and the latest others. */
+	readonly announcements = new Map<string, Plays>();
+	/** Made by the view that announces, as the installer is. */
+	announcer: Announcer | undefined;
+	/** What another entry of the page adds to the view that announces. */
+	announcementSection: ComponentType | undefined;
 	/** What another entry of the page adds to the view of a device. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
@@ -123,6 +133,8 @@ export class App {
 			if (state.name === "lost") {
 				this.#subscription.onLost();
 				this.cluster = undefined;
+				// Those that still play come again with the connection.
+				this.announcements.clear();
 			} else if (state.name === "live") this.firmware.onLive();
 			this.painter.mark(topics.link);
 		},
@@ -184,10 +196,21 @@ export class App {
 		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame, now));
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
+		else if (frame.type === "announcement_update") this.takePlays(frame.id, frame.devices);
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
 			this.painter.mark(topics.link);
 		}
+	}
+
+	/** What devices have said of an announcement. */
+	takePlays(id: string, devices: readonly Play[]): void {
+		const plays = this.announcements.get(id) ?? new Plays();
+		this.announcements.set(id, plays);
+		plays.take(devices);
+		for (const [oldest, { isOver }] of this.announcements)
+			if (this.announcements.size > announcementsAtMost && isOver) this.announcements.delete(oldest);
+		this.painter.mark(topics.announcements);
 	}
 
 	#update(frame: FrameOf<"status_update">, now: number): void {
@@ -252,6 +275,7 @@ export interface Place {
 	readonly key: string | undefined;
 }
 
+const announcementsAtMost = 10;
 /** The next devices of a selection's action: more than are requested between two subscriptions. */
 const comingHeard = 60;
 

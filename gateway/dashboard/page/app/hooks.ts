@@ -99,6 +99,8 @@ export type Route =
 	| { readonly view: "device"; readonly key: string }
 	/** @param devices to be updated: ids, `selected`, or none */
 	| { readonly view: "firmware"; readonly devices: string }
+	/** @param search as in an address: "?room=Kitchen", "?devices=", or empty for all devices */
+	| { readonly view: "announce"; readonly search: string }
 	| { readonly view: "settings" }
 	| { readonly view: "add" };
 
@@ -117,8 +119,9 @@ export function useRoute(): Route {
 export function routeOf(hash: string): Route {
 	const [path = "", ...rest] = hash.split("?");
 	const search = rest.length > 0 ? `?${rest.join("?")}` : "";
-	const [, view, key] = /^#\/(device|firmware|settings|add)(?:\/(.+))?$/.exec(path) ?? [];
+	const [, view, key] = /^#\/(device|firmware|announce|settings|add)(?:\/(.+))?$/.exec(path) ?? [];
 	if (view === "settings" || view === "add") return { view };
+	if (view === "announce") return { view, search };
 	if (view === "firmware") return { view, devices: new URLSearchParams(search).get("devices") ?? "" };
 	return view === "device" && key ? { view, key: decode(key) } : { view: "fleet", search };
 }
@@ -129,8 +132,28 @@ export function deviceAddress(key: string): string {
 
 /** Of the view that updates these devices; many are not named in it. */
 export function updateAddress(keys: ReadonlySet<string>): string {
-	const devices = keys.size > 40 ? "selected" : [...keys].join(",");
-	return `#/firmware?${new URLSearchParams({ devices })}`;
+	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;
+}
+
+/** Of the view that announces: in a room, on these devices, or on all. */
+export function announceAddress({
+	room,
+	keys,
+}: {
+	readonly room?: string;
+	readonly keys?: ReadonlySet<string>;
+} = {}): string {
+	if (room === undefined && keys === undefined) return "#/announce";
+	return `#/announce?${new URLSearchParams(room === undefined ? { devices: deviceList(keys ?? new Set()) } : { room })}`;
+}
+
+/** The devices that an address means, as the two functions above write it. */
+export function listedDevices(devices: string, selected: ReadonlySet<string>): ReadonlySet<string> {
+	return devices === "selected" ? selected : new Set(devices.split(",").filter(Boolean));
+}
+
+function deviceList(keys: ReadonlySet<string>): string {
+	return keys.size > 40 ? "selected" : [...keys].join(",");
 }
 
 function decode(text: string): string {

@@ -88,7 +88,7 @@ export class Link {
 	}
 
 	#connect(): void {
-		const address = new URL("monitor?summary&rollouts&cluster", document.baseURI);
+		const address = new URL("monitor?summary&rollouts&announcements&cluster", document.baseURI);
 		address.protocol = address.protocol.replace("http", "ws");
 		address.hash = "";
 		const socket = new WebSocket(address);

@@ -1,31 +1,9 @@
-/**
- * Adds a device. The script that communicates with boards is larger than the rest of the page, and is loaded on
- * request.
- */
+/** Adds a device. The script that communicates with boards is larger than the rest of the page. */
 
-import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { OnDemand } from "./on-demand.js";
+
+const load = async () => (await import("../install/installation.js")).InstallationView;
 
 export function AddDeviceView() {
-	const [loaded, setLoaded] = useState<{ readonly View: ComponentType }>();
-	const [problem, setProblem] = useState("");
-	useEffect(() => {
-		import("../install/installation.js").then(
-			({ InstallationView }) => setLoaded({ View: InstallationView }),
-			() => setProblem("This view could not be loaded. Reload the page."),
-		);
-	}, []);
-	if (loaded) return <loaded.View />;
-	return (
-		<div class="empty">
-			<h1 class="visually-hidden">Add device</h1>
-			{problem ? (
-				<p class="problem" role="alert">
-					{problem}
-				</p>
-			) : (
-				<p role="status">Loading…</p>
-			)}
-		</div>
-	);
+	return <OnDemand title="Add device" load={load} with={{}} />;
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { when } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { useApp, useFollowedDevice, useIsLive, useTitle, useTopic } from "../app/hooks.js";
+import { announceAddress, useApp, useFollowedDevice, useIsLive, useTitle, useTopic } from "../app/hooks.js";
 import { Action, Outcome } from "../parts/controls.js";
 import { Presence, SafeMode, Signal } from "../parts/presence.js";
 import { Ring, ringText } from "../parts/ring.js";
@@ -122,6 +122,9 @@ function Head({ entry }: { entry: Entry }) {
 					<Action deviceKey={key} name="boot_device" toAsk={() => ({ command: "boot_device" })}>
 						Reconnect
 					</Action>
+					<a class="button" href={announceAddress({ keys: new Set([key]) })}>
+						Announce…
+					</a>
 					{canRestart && (
 						<Action deviceKey={key} name="restart" toAsk={() => ({ command: "restart" })}>
 							Restart

@@ -2,7 +2,7 @@
 
 import { bytes } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { useApp, useFirmware, useTopic } from "../app/hooks.js";
+import { listedDevices, useApp, useFirmware, useTopic } from "../app/hooks.js";
 import type { Release } from "../model/responses.js";
 import { UploadPanel } from "./firmware-upload.js";
 import { RolloutForm } from "./rollout-form.js";
@@ -14,7 +14,7 @@ const historyShown = 30;
 /** @param devices to be updated: their ids, `selected` for those selected in the fleet, or empty */
 export function FirmwareView({ devices }: { devices: string }) {
 	const { firmware, selection } = useApp();
-	const chosen = devices === "selected" ? selection.keys : new Set(devices.split(",").filter(Boolean));
+	const chosen = listedDevices(devices, selection.keys);
 	useTopic(topics.firmware);
 	useFirmware();
 	return (

@@ -4,7 +4,7 @@ import { useId, useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { updateAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { announceAddress, updateAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import type { FleetItem } from "../model/fleet-change.js";
 import { presetWords } from "../model/presets.js";
 import { Choice } from "../parts/choice.js";
@@ -134,6 +134,9 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 				{button("Reconnect", { title: "Reconnect", ask: { command: "boot_device" } })}
 				<a class="button" href={updateAddress(selection.keys)}>
 					Update…
+				</a>
+				<a class="button" href={announceAddress({ keys: selection.keys })}>
+					Announce…
 				</a>
 				{away.length > 0 && (
 					<Confirm

@@ -3,7 +3,7 @@
 import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import { useApp, useIsLive } from "../app/hooks.js";
+import { announceAddress, useApp, useIsLive } from "../app/hooks.js";
 import {
 	isFiltered,
 	type Look,
@@ -214,6 +214,9 @@ function Count({ entries, keys, set }: Pick<ToolbarProps, "entries" | "keys"> & 
 			>
 				Select {isPart ? "these" : "all"} {keys.length.toLocaleString("en")}
 			</button>
+			<a class="announce-all" href={announceAddress()}>
+				Announce…
+			</a>
 			<a class="all-settings" href="#/settings">
 				Settings of all
 			</a>

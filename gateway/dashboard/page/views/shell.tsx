@@ -5,6 +5,7 @@ import { age, duration } from "../../../api/client/words.js";
 import { type App, topics } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
 import { AddDeviceView } from "./add-device.js";
+import { AnnounceView } from "./announce.js";
 import { DeviceView } from "./device.js";
 import { FirmwareView } from "./firmware.js";
 import { FleetView } from "./fleet.js";
@@ -73,6 +74,8 @@ function View({ route }: { route: Route }) {
 			return <DeviceView key={route.key} deviceKey={route.key} />;
 		case "firmware":
 			return <FirmwareView devices={route.devices} />;
+		case "announce":
+			return <AnnounceView key={route.search} search={route.search} />;
 		case "settings":
 			return <SettingsView />;
 		case "add":
@@ -81,7 +84,13 @@ function View({ route }: { route: Route }) {
 }
 
 /** The device's view sets its own title. */
-const titles = { fleet: "Fleet", firmware: "Firmware", settings: "Settings", add: "Add device" };
+const titles = {
+	fleet: "Fleet",
+	firmware: "Firmware",
+	announce: "Announce",
+	settings: "Settings",
+	add: "Add device",
+};
 
 function LinkState() {
 	useTopic(topics.link);

@@ -1,0 +1,185 @@
+/** The announcements that this page makes, and the sounds that the gateway keeps. */
+
+import {
+	type Announcement,
+	type AskedAnnouncement,
+	longestName,
+	type Sound,
+	type SoundList,
+} from "../../../api/announcement.js";
+import { ask, askFile, Refusal } from "../../../api/client/request.js";
+import type { Plays } from "../model/plays.js";
+import { type Draft, decode } from "./sound.js";
+import { writeWav } from "./wav.js";
+
+/** What is played. */
+export type Source =
+	/** @param keptAs its name in the list of kept sounds; undefined: it is deleted once it has been played */
+	| { readonly kind: "draft"; readonly draft: Draft; readonly keptAs: string | undefined }
+	| { readonly kind: "sound"; readonly sound: Sound }
+	| { readonly kind: "text"; readonly text: string };
+
+export interface AnnouncerOptions {
+	/** The announcements as their frames report them. */
+	readonly plays: ReadonlyMap<string, Plays>;
+	/** Called with one that was read. */
+	readonly onRead: (announcement: Announcement) => void;
+	readonly onChanged: () => void;
+}
+
+const soundsPath = "api/sounds";
+const announcementsPath = "api/announcements";
+
+export class Announcer {
+	readonly #options: AnnouncerOptions;
+	#list: SoundList | undefined;
+	#problem = "";
+	/** Of this page, the latest. */
+	#latest: { readonly id: string; readonly name: string } | undefined;
+	/** Sounds that are deleted once they were played, by the id of their announcement. */
+	readonly #temporary = new Map<string, string>();
+
+	constructor(options: AnnouncerOptions) {
+		this.#options = options;
+	}
+
+	/** Undefined until they are read. */
+	get sounds(): readonly Sound[] | undefined {
+		return this.#list?.sounds;
+	}
+
+	get canSpeak(): boolean {
+		return this.#list?.canSpeak ?? false;
+	}
+
+	/** Why the sounds could not be read. */
+	get problem(): string {
+		return this.#problem;
+	}
+
+	get latest(): { readonly id: string; readonly name: string } | undefined {
+		return this.#latest;
+	}
+
+	/** Reads the kept sounds. */
+	async refresh(): Promise<void> {
+		try {
+			this.#list = await ask<SoundList>(soundsPath);
+			this.#problem = "";
+		} catch (error) {
+			if (!this.#list) this.#problem = soundsProblem(error);
+		}
+		this.#options.onChanged();
+	}
+
+	/** Reads how the latest has gone on: there was no connection, and its end may have been missed. */
+	async catchUp(): Promise<void> {
+		const id = this.#latest?.id;
+		if (id === undefined) return;
+		try {
+			this.#options.onRead(await ask<Announcement>(`${announcementsPath}/${id}`));
+		} catch (error) {
+			// The gateway has it in memory only.
+			if (!(error instanceof Refusal && error.status === 404)) return;
+			if (this.#latest?.id === id) this.#latest = undefined;
+			await this.#drop(id);
+		}
+		this.#options.onChanged();
+	}
+
+	/** To be called when an announcement has changed: sounds that were not to be kept are deleted. */
+	async tidy(): Promise<void> {
+		for (const id of this.#temporary.keys()) if (this.#options.plays.get(id)?.isOver) await this.#drop(id);
+	}
+
+	/** Deletes the sound of an announcement, unless it is kept. */
+	async #drop(id: string): Promise<void> {
+		const sound = this.#temporary.get(id);
+		this.#temporary.delete(id);
+		if (sound === undefined) return;
+		await this.remove(sound).catch(() => {
+			// It stays in the list, where a person can delete it.
+		});
+	}
+
+	/** @throws Error that says what to change */
+	async begin(source: Source, asked: Pick<AskedAnnouncement, "targets" | "volume">): Promise<void> {
+		const content = await this.#prepare(source);
+		try {
+			const body = { ...content.asked, ...asked };
+			const { id } = await ask<{ readonly id: string }>(announcementsPath, { method: "POST", body });
+			this.#latest = { id, name: content.name };
+			if (content.temporary !== undefined) this.#temporary.set(id, content.temporary);
+		} catch (error) {
+			if (content.temporary !== undefined) await this.remove(content.temporary).catch(() => {});
+			await this.#explain(error, source.kind === "sound" ? source.sound : undefined);
+		}
+		await this.refresh();
+	}
+
+	/** @returns the samples of a kept sound @throws Error that says what to change */
+	async load(sound: Sound): Promise<Float32Array<ArrayBuffer>> {
+		try {
+			return await samplesOf(await askFile(`sounds/${sound.id}.wav`), sound.name);
+		} catch (error) {
+			return this.#explain(error, sound);
+		}
+	}
+
+	/** @returns the samples of a text as devices would play it @throws Error that says what to change */
+	async speak(text: string): Promise<Float32Array<ArrayBuffer>> {
+		return samplesOf(await askFile("api/speech", { method: "POST", body: { text } }), "the text");
+	}
+
+	/** @throws Refusal */
+	stop(id: string): Promise<void> {
+		return ask(`${announcementsPath}/${id}`, { method: "DELETE" });
+	}
+
+	/** @throws Refusal */
+	async remove(soundId: string): Promise<void> {
+		await ask(`${soundsPath}/${soundId}`, { method: "DELETE" }).catch((error: unknown) => {
+			if (!(error instanceof Refusal && error.status === 404)) throw error;
+		});
+		await this.refresh();
+	}
+
+	async #prepare(source: Source): Promise<Prepared> {
+		if (source.kind === "text") return { name: source.text, asked: { text: source.text } };
+		if (source.kind === "sound") return { name: source.sound.name, asked: { sound: source.sound.id } };
+		const { draft, keptAs } = source;
+		const name = keptAs?.trim() || draft.name;
+		const path = `${soundsPath}?name=${encodeURIComponent(name.slice(0, longestName))}`;
+		const known = new Set(this.sounds?.map(({ id }) => id));
+		const { id } = await ask<Sound>(path, { method: "POST", file: writeWav(draft.samples) });
+		// Its content may have been kept before.
+		const isTemporary = keptAs === undefined && !known.has(id);
+		return { name, asked: { sound: id }, ...(isTemporary && { temporary: id }) };
+	}
+
+	/** Throws the error, or that the sound is gone. */
+	async #explain(error: unknown, sound: Sound | undefined): Promise<never> {
+		if (sound && error instanceof Refusal && (error.status === 404 || error.status === 422)) {
+			await this.refresh();
+			if (!this.sounds?.some(({ id }) => id === sound.id))
+				throw new Error(`${sound.name} was deleted meanwhile: choose another sound.`);
+		}
+		throw error;
+	}
+}
+
+async function samplesOf(content: ArrayBuffer, name: string): Promise<Float32Array<ArrayBuffer>> {
+	return (await decode(content, name)).getChannelData(0);
+}
+
+interface Prepared {
+	readonly name: string;
+	readonly asked: Pick<AskedAnnouncement, "sound" | "text">;
+	/** Id of the sound that is to be deleted afterwards. */
+	readonly temporary?: string;
+}
+
+function soundsProblem(error: unknown): string {
+	if (error instanceof Refusal && error.status === 404) return "This gateway has no announcements.";
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,219 @@
+/** The view that announces: what is played, where, how loud, and what each device says of it. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { plural } from "../../../api/client/words.js";
+import type { Targets } from "../../../api/targets.js";
+import { topics } from "../app/app.js";
+import { listedDevices, useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { nameOf, roomsOf } from "../model/filter.js";
+import { Choice, type Option } from "../parts/choice.js";
+import { Confirm } from "../parts/confirm.js";
+import { Announcer, type Source } from "./announcer.js";
+import { PlaysPanel } from "./plays-panel.js";
+import { SourcePanel } from "./source-panel.js";
+
+/** Above it a confirmation is required. */
+const fewDevices = 20;
+
+export function AnnouncingView({ search }: { readonly search: string }) {
+	const app = useApp();
+	const announcer = useAnnouncer();
+	const [source, setSource] = useState<Source>();
+	const { announcementSection: Section } = app;
+	const { latest } = announcer;
+	const others = [...app.announcements].filter(([id, { isOver }]) => !isOver && id !== latest?.id);
+	return (
+		<div class="announce">
+			<h1>Announce</h1>
+			<p class="problem" role="alert">
+				{announcer.problem}
+			</p>
+			<SourcePanel announcer={announcer} onSource={setSource} />
+			<Where announcer={announcer} search={search} source={source} />
+			{latest && <PlaysPanel key={latest.id} id={latest.id} name={latest.name} announcer={announcer} />}
+			{others.map(([id]) => (
+				<PlaysPanel key={id} id={id} name="Another announcement" announcer={announcer} />
+			))}
+			{Section && <Section />}
+		</div>
+	);
+}
+
+function useAnnouncer(): Announcer {
+	const app = useApp();
+	const isLive = useIsLive();
+	useTopic(topics.announcements);
+	app.announcer ??= makeAnnouncer();
+	const { announcer } = app;
+	useEffect(() => {
+		if (!isLive) return;
+		void announcer.refresh();
+		void announcer.catchUp();
+	}, [announcer, isLive]);
+	return announcer;
+
+	function makeAnnouncer(): Announcer {
+		const made = new Announcer({
+			plays: app.announcements,
+			onRead: ({ id, devices }) => app.takePlays(id, devices),
+			onChanged: () => app.painter.mark(topics.announcements),
+		});
+		// For as long as the page is open: what it has begun may end after the view is left.
+		app.painter.listen(topics.announcements, () => void made.tidy());
+		return made;
+	}
+}
+
+interface WhereProps {
+	readonly announcer: Announcer;
+	readonly search: string;
+	readonly source: Source | undefined;
+}
+
+const everywhere = "all";
+const named = "devices";
+const roomPrefix = "room ";
+
+function Where({ announcer, search, source }: WhereProps) {
+	useTopic(topics.list);
+	const app = useApp();
+	const isLive = useIsLive();
+	const [given] = useState(() => {
+		const fields = new URLSearchParams(search);
+		return { room: fields.get("room"), keys: listedDevices(fields.get("devices") ?? "", app.selection.keys) };
+	});
+	const { listVersion } = app.fleet;
+	const entries = useMemo(
+		() => app.fleet.all().filter(({ session }) => session.deviceId !== null),
+		[app.fleet, listVersion],
+	);
+	const [target, setTarget] = useState(
+		given.room !== null ? roomPrefix + given.room : given.keys.size > 0 ? named : everywhere,
+	);
+	const [volume, setVolume] = useState<number>();
+	const [isSending, setSending] = useState(false);
+	const [problem, setProblem] = useState("");
+	useEffect(() => {
+		// Not where there is none any more: that may be the problem.
+		if (source) setProblem("");
+	}, [source, target]);
+	const meant = (value: string) =>
+		entries.filter(
+			({ key, session }) =>
+				value === everywhere ||
+				(value === named ? given.keys.has(key) : session.room === value.slice(roomPrefix.length)),
+		);
+	const rooms = new Set([...roomsOf(entries), ...(given.room === null ? [] : [given.room])]);
+	const option = (value: string, text: string): Option => [
+		value,
+		`${text} (${meant(value).length.toLocaleString("en")})`,
+	];
+	const devices = meant(target);
+	const [only] = devices;
+	const options = [
+		option(everywhere, "All devices"),
+		...Array.from(rooms, (room) => option(roomPrefix + room, room)),
+		...(given.keys.size > 0 ? [option(named, "Chosen devices")] : []),
+	];
+	const count = devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device");
+	const announce = async () => {
+		if (!source) return;
+		setSending(true);
+		setProblem("");
+		try {
+			await announcer.begin(source, {
+				targets: targetsOf(target, devices),
+				...(volume !== undefined && { volume }),
+			});
+		} catch (error) {
+			setProblem(error instanceof Error ? error.message : String(error));
+		}
+		setSending(false);
+	};
+	return (
+		<section class="panel" aria-label="Where">
+			<h2>Where</h2>
+			<Choice label="Play it on" value={target} onChange={setTarget} options={options} />
+			<p class="hint">{obstacles(devices, volume)}</p>
+			<Volume value={volume} onChange={setVolume} />
+			<div class="actions">
+				<Confirm
+					label={`Announce on ${count}`}
+					title={`Announce on ${count}?`}
+					isPrimary
+					asks={devices.length > fewDevices}
+					disabled={!isLive || !source || devices.length === 0 || isSending}
+					onConfirm={announce}
+				>
+					<p>{obstacles(devices, volume) || "Each device's answer is shown."}</p>
+				</Confirm>
+				{!source && <p class="hint">Choose first what is played.</p>}
+			</div>
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+		</section>
+	);
+}
+
+function targetsOf(target: string, devices: readonly Entry[]): Targets {
+	if (target === everywhere) return { all: true };
+	if (target === named) return { devices: devices.map(({ key }) => key) };
+	return { room: target.slice(roomPrefix.length) };
+}
+
+/** Why some will not be heard. @param volume of the sound; undefined: as it is set on each */
+function obstacles(devices: readonly Entry[], volume: number | undefined): string {
+	const here = devices.filter(({ session }) => session.connected);
+	const able = here.filter(({ session }) => session.features.includes("sound"));
+	const muted = able.filter(({ vitals }) => vitals.volume === 0).length;
+	const away = devices.length - here.length;
+	const unable = here.length - able.length;
+	return [
+		away > 0 && `${away.toLocaleString("en")} away.`,
+		unable > 0 && `${unable.toLocaleString("en")} whose firmware plays no sounds.`,
+		muted > 0 &&
+			volume === undefined &&
+			`${muted.toLocaleString("en")} muted: give the sound a volume to be heard there.`,
+	]
+		.filter((words) => words !== false)
+		.join(" ");
+}
+
+interface VolumeProps {
+	/** Undefined: as it is set on each device. */
+	readonly value: number | undefined;
+	readonly onChange: (value: number | undefined) => void;
+}
+
+const usualVolume = 60;
+
+function Volume({ value, onChange }: VolumeProps) {
+	return (
+		<>
+			<label class="check">
+				<input
+					type="checkbox"
+					checked={value === undefined}
+					onChange={({ currentTarget }) => onChange(currentTarget.checked ? undefined : usualVolume)}
+				/>
+				<span>As loud as each device is set</span>
+			</label>
+			{value !== undefined && (
+				<div class="control">
+					<label for="announce-volume">Volume of this sound</label>
+					<output for="announce-volume">{value}</output>
+					<input
+						id="announce-volume"
+						type="range"
+						min={0}
+						max={100}
+						value={value}
+						onInput={({ currentTarget }) => onChange(Number(currentTarget.value))}
+					/>
+				</div>
+			)}
+		</>
+	);
+}

@@ -1,0 +1,61 @@
+/** What each device says of an announcement, failures first. */
+
+import { useId, useState } from "preact/hooks";
+import type { Play } from "../../../api/announcement.js";
+import { useApp, useIsLive, useMedia } from "../app/hooks.js";
+import { countText, playText } from "../model/plays.js";
+import { Grid } from "../parts/grid.js";
+import { DeviceLink } from "../views/device-link.js";
+import type { Announcer } from "./announcer.js";
+
+interface PlaysPanelProps {
+	readonly id: string;
+	readonly name: string;
+	readonly announcer: Announcer;
+}
+
+export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
+	const { announcements } = useApp();
+	const isLive = useIsLive();
+	const isNarrow = useMedia("(max-width: 44rem)");
+	const headingId = useId();
+	const [problem, setProblem] = useState("");
+	const plays = announcements.get(id);
+	const all = plays?.all ?? [];
+	const byKey = new Map(all.map((play) => [play.deviceId, play]));
+	const stop = async () => {
+		setProblem("");
+		await announcer.stop(id).catch((error: Error) => setProblem(error.message));
+	};
+	return (
+		<section class="panel results" aria-labelledby={headingId}>
+			<div class="results-head">
+				<h2 id={headingId}>{name}</h2>
+				<p role="status">{plays ? countText(all) : "asked"}</p>
+				{!plays?.isOver && (
+					<button type="button" class="small" disabled={!isLive} onClick={stop}>
+						Stop
+					</button>
+				)}
+			</div>
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+			{/* Rows of one height: the longest reason takes three lines on a phone. */}
+			<Grid label="Devices" keys={all.map(({ deviceId }) => deviceId)} height={isNarrow ? 60 : 40} gap={0}>
+				{(key) => <Row play={byKey.get(key)} />}
+			</Grid>
+		</section>
+	);
+}
+
+function Row({ play }: { readonly play: Play | undefined }) {
+	if (!play) return null;
+	const isBad = ["failed", "unsupported", "busy", "away"].includes(play.state);
+	return (
+		<div class={`play ${play.state}`}>
+			<DeviceLink deviceKey={play.deviceId} />
+			<span class={isBad ? "problem" : play.state === "played" ? "good" : "hint"}>{playText(play)}</span>
+		</div>
+	);
+}

@@ -1,0 +1,93 @@
+/** Brings what the browser can decode to what devices play, and plays it here. */
+
+import { longestSeconds } from "../../../api/announcement.js";
+import { duration, timeLeft } from "../../../api/client/words.js";
+import { level, loudnessOf } from "./loudness.js";
+import { sampleRate } from "./wav.js";
+
+type Samples = Float32Array<ArrayBuffer>;
+
+/** A sound as it will be played: of `sampleRate`, as loud as others. */
+export interface Draft {
+	readonly name: string;
+	readonly samples: Samples;
+	readonly seconds: number;
+	/** By which it was made louder. */
+	readonly gainDb: number;
+}
+
+/** More is not read into memory. */
+const largestBytes = 100 << 20;
+/** LUFS: the noise of a quiet room. */
+const quietest = -60;
+/** A recorder ends a little after it was told to. */
+const lateSeconds = 1;
+
+/** @param name of it, for the errors @throws Error that says what to change */
+export async function draftOf(content: Blob, name: string, isRecording: boolean): Promise<Draft> {
+	if (content.size > largestBytes)
+		throw new Error(`${name} is larger than ${largestBytes >> 20} MB: choose a shorter one.`);
+	const decoded = await decode(await content.arrayBuffer(), name);
+	if (decoded.duration > longestSeconds + (isRecording ? lateSeconds : 0))
+		throw new Error(
+			`${name} is ${timeLeft(Math.ceil(decoded.duration))} long: shorten it to ${duration(longestSeconds)}.`,
+		);
+	const samples = (await mixed(decoded)).slice(0, longestSeconds * sampleRate);
+	const loudness = loudnessOf(samples, sampleRate);
+	if (loudness < quietest)
+		throw new Error(
+			isRecording
+				? "Nothing can be heard in the recording: check which microphone the browser uses and whether it is muted, and record again."
+				: `Nothing can be heard in ${name}: choose another file.`,
+		);
+	return { name, seconds: samples.length / sampleRate, ...level(samples, loudness, sampleRate) };
+}
+
+/** @returns it at `sampleRate` @throws Error that says what to change */
+export async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> {
+	try {
+		return await new OfflineAudioContext(1, 1, sampleRate).decodeAudioData(content);
+	} catch {
+		throw new Error(`This browser cannot decode ${name}: choose an audio file, such as a WAV, MP3 or Ogg.`);
+	}
+}
+
+/** One channel, by the rules of the Web Audio API. */
+async function mixed(buffer: AudioBuffer): Promise<Samples> {
+	const context = new OfflineAudioContext(1, buffer.length, sampleRate);
+	const source = new AudioBufferSourceNode(context, { buffer });
+	source.connect(context.destination);
+	source.start();
+	return (await context.startRendering()).getChannelData(0);
+}
+
+/** Plays one sound at a time in this browser. */
+export class Player {
+	#context: AudioContext | undefined;
+	#source: AudioBufferSourceNode | undefined;
+
+	/** @returns resolves once it has ended or was stopped */
+	async play(samples: Samples): Promise<void> {
+		this.stop();
+		this.#context ??= new AudioContext();
+		const buffer = new AudioBuffer({ length: samples.length, sampleRate });
+		buffer.copyToChannel(samples, 0);
+		const source = new AudioBufferSourceNode(this.#context, { buffer });
+		source.connect(this.#context.destination);
+		this.#source = source;
+		source.start();
+		await this.#context.resume();
+		await new Promise((resolve) => source.addEventListener("ended", resolve, { once: true }));
+	}
+
+	stop(): void {
+		this.#source?.stop();
+		this.#source = undefined;
+	}
+
+	close(): void {
+		this.stop();
+		void this.#context?.close();
+		this.#context = undefined;
+	}
+}

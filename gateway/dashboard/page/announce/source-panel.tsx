@@ -1,0 +1,281 @@
+/** What is played: a recording, a file, a kept sound or a text; each can be heard first. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { longestName, type Sound } from "../../../api/announcement.js";
+import { duration } from "../../../api/client/words.js";
+import { Confirm } from "../parts/confirm.js";
+import type { Announcer, Source } from "./announcer.js";
+import { Recording } from "./recording.js";
+import { type Draft, draftOf, Player } from "./sound.js";
+
+interface SourcePanelProps {
+	readonly announcer: Announcer;
+	readonly onSource: (source: Source | undefined) => void;
+}
+
+type Kind = "recording" | "file" | "sound" | "text";
+const kinds: readonly (readonly [Kind, string])[] = [
+	["recording", "Microphone"],
+	["file", "File"],
+	["sound", "Kept"],
+	["text", "Text"],
+];
+const longestText = 1000;
+
+export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
+	const [kind, setKind] = useState<Kind>("recording");
+	const [drafts, setDrafts] = useState<Partial<Record<Kind, Draft>>>({});
+	/** Undefined: it is not kept. */
+	const [keptAs, setKeptAs] = useState<string>();
+	const [soundId, setSoundId] = useState("");
+	const [text, setText] = useState("");
+	const [problem, setProblem] = useState("");
+	const [isReading, setReading] = useState(false);
+	const draft = drafts[kind];
+	const sound = announcer.sounds?.find(({ id }) => id === soundId);
+	useEffect(() => onSource(sourceOf()), [kind, draft, keptAs, sound, text]);
+
+	function sourceOf(): Source | undefined {
+		if (kind === "text") return text.trim() === "" ? undefined : { kind, text: text.trim() };
+		if (kind === "sound") return sound && { kind, sound };
+		return draft && { kind: "draft", draft, keptAs };
+	}
+
+	const choose = (next: Kind) => {
+		setKind(next);
+		setProblem("");
+	};
+	const take = async (of: Kind, content: Blob, name: string) => {
+		setProblem("");
+		setReading(true);
+		setKeptAs(undefined);
+		try {
+			const made = await draftOf(content, name, of === "recording");
+			setDrafts((before) => ({ ...before, [of]: made }));
+		} catch (error) {
+			setDrafts(({ [of]: _, ...others }) => others);
+			setProblem(error instanceof Error ? error.message : String(error));
+		}
+		setReading(false);
+	};
+	return (
+		<section class="panel" aria-label="Sound">
+			<h2>Sound</h2>
+			<fieldset class="segments" aria-label="What is played">
+				{kinds
+					.filter(([one]) => one !== "text" || announcer.canSpeak)
+					.map(([one, label]) => (
+						<button
+							key={one}
+							type="button"
+							class="small"
+							aria-pressed={one === kind}
+							onClick={() => choose(one)}
+						>
+							{label}
+						</button>
+					))}
+			</fieldset>
+			{kind === "recording" && (
+				<Recording
+					hasDraft={draft !== undefined}
+					onRecorded={(content) =>
+						take(kind, content, `Recording, ${new Date().toLocaleString("en-GB", shortTime)}`)
+					}
+					onProblem={setProblem}
+				/>
+			)}
+			{kind === "file" && <FileDrop onFile={(file) => take(kind, file, file.name)} />}
+			{kind === "sound" && (
+				<KeptSounds announcer={announcer} chosen={soundId} onChosen={setSoundId} onProblem={setProblem} />
+			)}
+			{kind === "text" && (
+				<label class="field">
+					<span>What the gateway says</span>
+					<textarea
+						rows={3}
+						maxLength={longestText}
+						value={text}
+						onInput={({ currentTarget }) => setText(currentTarget.value)}
+					/>
+				</label>
+			)}
+			{kind === "text" && text.trim() !== "" && (
+				<SoundLine load={() => announcer.speak(text.trim())} onProblem={setProblem}>
+					<span class="hint">As the gateway speaks it</span>
+				</SoundLine>
+			)}
+			<p class="hint" role="status">
+				{isReading && "Reading it…"}
+			</p>
+			{draft && !isReading && (
+				<DraftLine draft={draft} keptAs={keptAs} onKeptAs={setKeptAs} onProblem={setProblem} />
+			)}
+			<p class="problem" role="alert">
+				{problem}
+			</p>
+		</section>
+	);
+}
+
+const shortTime = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+
+function FileDrop({ onFile }: { readonly onFile: (file: File) => void }) {
+	const [isOver, setIsOver] = useState(false);
+	const take = (files: FileList | null | undefined) => {
+		const [file] = files ?? [];
+		if (file) onFile(file);
+	};
+	return (
+		<label
+			class={`drop ${isOver ? "over" : ""}`}
+			onDragOver={(event) => {
+				event.preventDefault();
+				setIsOver(true);
+			}}
+			onDragLeave={() => setIsOver(false)}
+			onDrop={(event) => {
+				event.preventDefault();
+				setIsOver(false);
+				take(event.dataTransfer?.files);
+			}}
+		>
+			<input
+				class="visually-hidden"
+				type="file"
+				accept="audio/*"
+				onChange={({ currentTarget }) => {
+					take(currentTarget.files);
+					currentTarget.value = "";
+				}}
+			/>
+			<span>
+				Drop an audio file here, or <u>choose one</u>
+			</span>
+			<span class="hint">At most 2 minutes; its loudness is evened out.</span>
+		</label>
+	);
+}
+
+interface DraftLineProps {
+	readonly draft: Draft;
+	readonly keptAs: string | undefined;
+	readonly onKeptAs: (name: string | undefined) => void;
+	readonly onProblem: (problem: string) => void;
+}
+
+function DraftLine({ draft, keptAs, onKeptAs, onProblem }: DraftLineProps) {
+	const gain = Math.round(draft.gainDb);
+	const change = gain === 0 ? "" : `, made ${Math.abs(gain)} dB ${gain > 0 ? "louder" : "quieter"}`;
+	return (
+		<>
+			<SoundLine load={async () => draft.samples} onProblem={onProblem}>
+				<span>
+					{draft.name}{" "}
+					<span class="hint">
+						{lengthText(draft.seconds)}
+						{change}
+					</span>
+				</span>
+			</SoundLine>
+			<label class="check">
+				<input
+					type="checkbox"
+					checked={keptAs !== undefined}
+					onChange={({ currentTarget }) =>
+						onKeptAs(currentTarget.checked ? draft.name.slice(0, longestName) : undefined)
+					}
+				/>
+				<span>Keep it for later</span>
+			</label>
+			{keptAs !== undefined && (
+				<label class="field">
+					<span>Name</span>
+					<input
+						type="text"
+						maxLength={longestName}
+						value={keptAs}
+						onInput={({ currentTarget }) => onKeptAs(currentTarget.value)}
+					/>
+				</label>
+			)}
+		</>
+	);
+}
+
+interface KeptSoundsProps {
+	readonly announcer: Announcer;
+	/** Id of a sound. */
+	readonly chosen: string;
+	readonly onChosen: (id: string) => void;
+	readonly onProblem: (problem: string) => void;
+}
+
+function KeptSounds({ announcer, chosen, onChosen, onProblem }: KeptSoundsProps) {
+	const { sounds } = announcer;
+	if (!sounds) return null;
+	if (sounds.length === 0)
+		return <p class="hint">None is kept yet: record one or choose a file, and keep it.</p>;
+	const remove = ({ id }: Sound) => announcer.remove(id).catch((error: Error) => onProblem(error.message));
+	return (
+		<ul class="sounds" aria-label="Kept sounds">
+			{sounds.map((sound) => (
+				<li key={sound.id}>
+					<SoundLine load={() => announcer.load(sound)} onProblem={onProblem}>
+						<label class="check">
+							<input
+								type="radio"
+								name="sound"
+								checked={sound.id === chosen}
+								onChange={() => onChosen(sound.id)}
+							/>
+							<span>
+								{sound.name} <span class="hint">{lengthText(sound.seconds)}</span>
+							</span>
+						</label>
+						<Confirm label="Delete" title={`Delete ${sound.name}?`} onConfirm={() => remove(sound)}>
+							<p>It is deleted for everyone. Devices that play it now do so to its end.</p>
+						</Confirm>
+					</SoundLine>
+				</li>
+			))}
+		</ul>
+	);
+}
+
+interface SoundLineProps {
+	readonly load: () => Promise<Float32Array<ArrayBuffer>>;
+	readonly onProblem: (problem: string) => void;
+	readonly children: ComponentChildren;
+}
+
+/** A sound that can be heard in this browser. */
+function SoundLine({ load, onProblem, children }: SoundLineProps) {
+	const player = useMemo(() => new Player(), []);
+	useEffect(() => () => player.close(), [player]);
+	const [isPlaying, setPlaying] = useState(false);
+	const toggle = async () => {
+		if (isPlaying) return player.stop();
+		onProblem("");
+		setPlaying(true);
+		try {
+			await player.play(await load());
+		} catch (error) {
+			onProblem(error instanceof Error ? error.message : String(error));
+		}
+		setPlaying(false);
+	};
+	return (
+		<div class="sound">
+			{children}
+			<button type="button" class="small" aria-pressed={isPlaying} onClick={toggle}>
+				{isPlaying ? "Stop" : "Hear it"}
+			</button>
+		</div>
+	);
+}
+
+function lengthText(seconds: number): string {
+	return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds);
+}

@@ -1,0 +1,165 @@
+/** Announcing from the page: with the microphone (Chromium's own false one), a file and a kept sound, on devices in XS. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { skip } from "../support/chromium.js";
+import { runFleet } from "../support/fleet.js";
+import { bearer, monitorToken } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
+import { violations } from "./axe.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing(["--use-fake-device-for-media-stream"]);
+const dev = "dev-1-a1b2c3";
+const proto = "proto-1-d4e5f6";
+const plain = "dev-1-000001";
+
+/** @returns a file to be chosen */
+function file(name: string, content: Buffer) {
+	return { name, mimeType: "audio/wav", buffer: content };
+}
+
+function announce(page: Page, on: string): Promise<void> {
+	return page.getByRole("button", { name: `Announce on ${on}` }).click();
+}
+
+/** Checks what devices say of an announcement, in the order of the page; on a slow computer they may also say that they began late. */
+async function answered(page: Page, name: string, expected: readonly string[]): Promise<void> {
+	const texts = await page.getByRole("region", { name }).getByRole("listitem").allTextContents();
+	assert.deepEqual(
+		texts.map((text) => text.replace(/, (began|waited).*/, "")),
+		expected,
+	);
+}
+
+async function chooseFile(page: Page, content: Parameters<Locator["setInputFiles"]>[0]): Promise<void> {
+	await page.getByRole("button", { name: "File", exact: true }).click();
+	await page.getByLabel(/choose one/).setInputFiles(content);
+}
+
+test("the page announces, and shows what each device says", { skip }, async (t) => {
+	const { url, powerOn } = await runFleet(t);
+	const call = async (method: string, path: string, body?: object) => {
+		const headers = bearer(monitorToken);
+		const content = body && { body: JSON.stringify(body) };
+		const response = await fetch(`${url}${path}`, { method, headers, ...content });
+		const text = await response.text();
+		return text === "" ? undefined : JSON.parse(text);
+	};
+	const kept = async (): Promise<readonly { readonly id: string; readonly name: string }[]> =>
+		(await call("GET", "/api/sounds")).sounds;
+	const captures: (() => Buffer)[] = [];
+	for (const [model, serial] of [
+		["DEV-1", "a1b2c3"],
+		["PROTO-1", "d4e5f6"],
+	] as const) {
+		const { device, report } = await powerOn(model, { serial });
+		await report();
+		captures.push(capture(device.board));
+	}
+	await call("PATCH", `/api/devices/${proto}`, { room: "Kitchen", name: "Oven" });
+	const view = "#/announce";
+
+	await t.test("a recording, which is deleted once all have played it", async (t) => {
+		const prepare = (context: { grantPermissions(names: string[]): Promise<void> }) =>
+			context.grantPermissions(["microphone"]);
+		const page = await open(t, url, { view, prepare });
+		await page.getByRole("button", { name: "Record", exact: true }).click();
+		await page.getByText("0:02 of 2:00").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.getByRole("button", { name: "Stop recording" }).click();
+		await page.getByText(/^Recording, .* [\d.]+ s/).waitFor();
+		const hear = page.getByRole("button", { name: "Hear it" });
+		await hear.click();
+		await page.getByRole("button", { name: "Stop", pressed: true }).waitFor();
+		await hear.waitFor();
+		await announce(page, "2 devices");
+		await page.getByText("2 played").waitFor();
+		await answered(page, "Recording,", [`${dev}played`, "Ovenplayed"]);
+		for (const captured of captures) {
+			const samples = captured();
+			assert.ok(samples.length > 2 * bytesPerSecond, `${samples.length} bytes`);
+			assert.ok(samples.some((byte) => byte !== 0));
+		}
+		while ((await kept()).length > 0) await page.waitForTimeout(50);
+	});
+
+	await t.test("a file of another rate in a room, which is kept", async (t) => {
+		const page = await open(t, url, { view: "#/announce?room=Kitchen", colorScheme: "dark" });
+		const stereo = Buffer.from(
+			Int16Array.from({ length: 2 * 44_100 }, (_, at) => 800 * Math.sin((at >> 1) / 20)).buffer,
+		);
+		await chooseFile(page, file("dinner.wav", wav(stereo, { rate: 44_100, channels: 2 })));
+		await page.getByText(/^1\.0 s, made \d+ dB louder$/).waitFor();
+		await page.getByLabel("Keep it for later").check();
+		await page.getByLabel("Name").fill("Dinner");
+		await announce(page, "Oven");
+		await page.getByText("1 played").waitFor();
+		await answered(page, "Dinner", ["Ovenplayed"]);
+		assert.deepEqual(
+			(await kept()).map(({ name }) => name),
+			["Dinner"],
+		);
+		assert.deepEqual(await violations(page), []);
+	});
+
+	await t.test("a kept sound, with its own volume, also where a device cannot play it", async (t) => {
+		const device = await new ScriptedDevice({ url, deviceId: plain, features: ["identify"] }).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, { view });
+		await page.getByText("1 whose firmware plays no sounds.").first().waitFor();
+		await page.getByRole("button", { name: "Kept", exact: true }).click();
+		await page.getByRole("radio", { name: "Dinner" }).check();
+		await page.getByLabel("As loud as each device is set").uncheck();
+		await page.getByLabel("Volume of this sound").fill("30");
+		await announce(page, "3 devices");
+		await page.getByText("1 cannot play it, 2 played").waitFor();
+		await answered(page, "Dinner", [
+			`${plain}cannot play it: The device's firmware plays no sounds; update it.`,
+			`${dev}played`,
+			"Ovenplayed",
+		]);
+		assert.deepEqual(await violations(page), []);
+	});
+
+	await t.test("a long sound, which is stopped from another page that shows it", async (t) => {
+		const [page, other] = [
+			await open(t, url, { view: `${view}?devices=${dev}` }),
+			await open(t, url, { view }),
+		];
+		await chooseFile(page, file("long.wav", wav(tone(20 * bytesPerSecond))));
+		await announce(page, dev);
+		await page.getByText("1 playing").waitFor();
+		const shown = other.getByRole("region", { name: "Another announcement" });
+		await shown.getByText("1 playing").waitFor();
+		await shown.getByRole("button", { name: "Stop" }).click();
+		await page.getByText(/^stopped, heard for \d\.\d s/).waitFor();
+		await shown.waitFor({ state: "detached" });
+	});
+
+	await t.test("what is wrong is said, with what to change", async (t) => {
+		const page = await open(t, url, { view, expected: /422/ });
+		await page.getByRole("button", { name: "Record", exact: true }).click();
+		const says = (text: RegExp) => page.getByRole("alert").filter({ hasText: text }).waitFor();
+		await says(/^This page may not use the microphone: allow it/);
+		for (const [content, problem] of [
+			[Buffer.from("no sound at all"), /cannot decode it\.wav: choose an audio file/],
+			[wav(Buffer.alloc(bytesPerSecond)), /Nothing can be heard in it\.wav/],
+			[wav(tone(bytesPerSecond), { rate: 16_000 }).subarray(0, 44), /it\.wav/],
+			[wav(Buffer.alloc(125 * bytesPerSecond, 1)), /it\.wav is 2 min 5 s long: shorten it to 2 min\./],
+		] as const) {
+			await chooseFile(page, file("it.wav", content));
+			await says(problem);
+		}
+		assert.ok(await page.getByRole("button", { name: "Announce on 3 devices" }).isDisabled());
+		await page.getByRole("button", { name: "Kept", exact: true }).click();
+		await page.getByRole("radio", { name: "Dinner" }).check();
+		for (const { id } of await kept()) await call("DELETE", `/api/sounds/${id}`);
+		await announce(page, "3 devices");
+		await says(/^Dinner was deleted meanwhile: choose another sound\.$/);
+		await page.getByText("None is kept yet").waitFor();
+		assert.deepEqual(await violations(page), []);
+	});
+});

@@ -1,0 +1,40 @@
+/** Sounds on an output that fails: each ends with a sentence, and the next one plays. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SoundUpdate } from "../../../device/sound/sounds.js";
+import { bytesPerSecond, noise, wav } from "../../support/sounds.js";
+import { MemoryServer } from "../update/server.js";
+import { clock } from "../update/timer.js";
+import { type OutputFault, Rig } from "./rig.js";
+
+const faults: readonly OutputFault[] = [
+	"does not open",
+	"refuses to start",
+	"refuses samples",
+	"asks for none",
+];
+
+for (const fault of faults)
+	test(`a sound fails where the output ${fault}, and the next one plays`, () => {
+		clock.clear();
+		const server = new MemoryServer({ file: wav(noise(4 * bytesPerSecond)) });
+		const updates: SoundUpdate[] = [];
+		const rig = new Rig({ server, volume: 50, fault, onUpdate: (update) => updates.push(update) });
+		const play = (id: string) => {
+			rig.execute({ command: "play_sound", value: { id, url: "http://10.0.0.1/a.wav" } });
+			clock.pass(20_000);
+			return updates.at(-1);
+		};
+		assert.equal(rig.audio.isReady, fault !== "does not open", "what the confirmation of an image needs");
+		const failed = play("a");
+		assert.deepEqual(
+			[failed?.id, failed?.state, failed?.reason],
+			["a", "failed", "The audio output failed."],
+		);
+		assert.equal(rig.audio.report.player_state, "idle");
+		rig.fault = undefined;
+		const played = play("b");
+		assert.deepEqual([played?.id, played?.state, played?.heard_ms], ["b", "played", 4_000]);
+		assert.equal(clock.pending, 0, "timers");
+	});

@@ -1,0 +1,117 @@
+/** The upload of gateways that act as one, where their uploads or faults meet. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { type Bucket, type Bus, BusError } from "../../../gateway/bus.js";
+import { joinGateways } from "../../../gateway/cluster/join.js";
+import { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { MemoryServer } from "../../support/memory-bus.js";
+
+function sha256(text: string): string {
+	return createHash("sha256").update(text).digest("hex");
+}
+
+async function start(t: TestContext, bus: Bus, dataDir: string) {
+	const { records, blobs } = joinGateways(bus, dataDir, []);
+	assert.ok(records && blobs);
+	const problems: string[] = [];
+	const onProblem = (problem: string) => void problems.push(problem);
+	const store = new UploadStore({ records, blobs, now: () => 0, onProblem });
+	await store.open();
+	onEnd(t, () => store.close());
+	return {
+		store,
+		problems,
+		upload: async (text: string) => {
+			const draft = await store.begin();
+			await draft.write(Buffer.from(text));
+			return draft.keep({ filename: text, sha256: sha256(text) });
+		},
+		content: async () => {
+			const path = store.current && (await store.path(store.current));
+			return path && readFile(path, "utf8");
+		},
+		/** Of the cache. */
+		binaries: async () => (await readdir(join(dataDir, "firmware"))).filter((name) => name.endsWith(".bin")),
+	};
+}
+
+/** A bus whose bucket has written, but its answer is lost, each time that `isLost` says so. */
+function losing(bus: Bus, isLost: () => boolean): Bus {
+	const lose = (bucket: Bucket) =>
+		new Proxy(bucket, {
+			get(target, name) {
+				const value: unknown = Reflect.get(target, name, target);
+				if (typeof value !== "function") return value;
+				return async (...words: Parameters<Bucket["set"]>) => {
+					const answer: unknown = await Reflect.apply(value, target, words);
+					if (name === "set" && isLost()) throw new BusError("timeout", "No answer.");
+					return answer;
+				};
+			},
+		});
+	const change = async (...words: Parameters<Bus["bucket"]>) => lose(await bus.bucket(...words));
+	return new Proxy(bus, {
+		get(target, name) {
+			if (name === "bucket") return change;
+			const value: unknown = Reflect.get(target, name, target);
+			return typeof value === "function" ? value.bind(target) : value;
+		},
+	});
+}
+
+async function two(t: TestContext, wrap = (bus: Bus) => bus) {
+	const server = new MemoryServer(() => 0);
+	const a = await start(t, wrap(server.connect()), await temporaryDirectory(t));
+	const b = await start(t, server.connect(), await temporaryDirectory(t));
+	return { a, b, files: await server.connect().files("gw-firmware") };
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+	while (!(await isSo())) await turn();
+}
+
+test("two uploads at one time: both are taken, all serve the same one, and the other is nowhere kept", async (t) => {
+	const { a, b, files } = await two(t);
+	await a.upload("first");
+	await Promise.all([a.upload("by a"), b.upload("by b")]);
+	const one = async (text: string) => {
+		for (const each of [a, b]) {
+			if ((await each.content()) !== text) return false;
+			if (String(await each.binaries()) !== `${sha256(text)}.bin`) return false;
+		}
+		return true;
+	};
+	await until(async () => (await one("by a")) || (await one("by b")));
+	const lost = (await a.content()) === "by a" ? "by b" : "by a";
+	assert.equal(await files.get(sha256(lost)), undefined);
+	assert.equal(await files.get(sha256("first")), undefined);
+	assert.deepEqual([...a.problems, ...b.problems], []);
+});
+
+test("an upload whose record is written, but not answered: it is refused, and what was before counts everywhere", async (t) => {
+	let lost = 1;
+	const { a, b } = await two(t, (bus) => losing(bus, () => lost-- > 0));
+	await assert.rejects(a.upload("none before"), BusError);
+	await until(async () => !a.store.current && !b.store.current);
+	await a.upload("first");
+	lost = 1;
+	await assert.rejects(a.upload("second"), BusError);
+	for (const each of [a, b]) await until(async () => (await each.content()) === "first");
+	await until(async () => (await a.binaries()).length === 1);
+});
+
+test("a binary that has been changed in the cache is fetched again at the next start", async (t) => {
+	const server = new MemoryServer(() => 0);
+	const dataDir = await temporaryDirectory(t);
+	await (await start(t, server.connect(), dataDir)).upload("first");
+	await writeFile(join(dataDir, "firmware", `${sha256("first")}.bin`), "other");
+	const { content, problems } = await start(t, server.connect(), dataDir);
+	assert.equal(await content(), "first");
+	assert.deepEqual(problems, []);
+});

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { sampleRate as deviceRate, WavHeader } from "../../../device/sound/wav-header.js";
+import type { Play } from "../../../gateway/api/announcement.js";
+import { playStates } from "../../../gateway/api/announcement.js";
+import { level, loudnessOf, targetLoudness } from "../../../gateway/dashboard/page/announce/loudness.js";
+import { sampleRate, writeWav } from "../../../gateway/dashboard/page/announce/wav.js";
+import { countText, Plays, playText, playWords } from "../../../gateway/dashboard/page/model/plays.js";
+
+/** @param seconds of a sine of 997 Hz, as EBU Tech 3341 measures with */
+function sine(seconds: number, amplitude: number, rate = sampleRate): Float32Array<ArrayBuffer> {
+	const step = (2 * Math.PI * 997) / rate;
+	return Float32Array.from({ length: seconds * rate }, (_, at) => amplitude * Math.sin(step * at));
+}
+
+const decibels = (factor: number) => 20 * Math.log10(factor);
+const peakOf = (samples: Float32Array) => samples.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+const near = (value: number, expected: number, tolerance = 0.1) =>
+	assert.ok(Math.abs(value - expected) <= tolerance, `${value} instead of ${expected}`);
+
+test("a WAV file has the header that devices take, and each sample", () => {
+	const samples = Float32Array.of(0, 1, -1, 0.5, -0.5, 2, -2, 1 / 32_768);
+	const file = writeWav(samples);
+	const header = new WavHeader();
+	let at = 0;
+	while (!header.isWhole) {
+		const end = at + header.wantedBytes;
+		header.write(file.subarray(at, end));
+		at = end;
+	}
+	assert.equal(at, 44);
+	assert.equal(header.dataBytes, samples.length * 2);
+	assert.equal(sampleRate, deviceRate);
+	assert.deepEqual(
+		[...new Int16Array(file.buffer, at)],
+		[0, 32_767, -32_768, 16_384, -16_384, 32_767, -32_768, 1],
+	);
+});
+
+describe("loudness", () => {
+	test("of a sine is that of the standard, at any rate", () => {
+		for (const rate of [16_000, 48_000]) {
+			near(loudnessOf(sine(1, 1, rate), rate), -3.01);
+			near(loudnessOf(sine(1, 0.1, rate), rate), -23.01);
+		}
+		near(loudnessOf(sine(0.2, 0.1), sampleRate), -23.01, 0.3);
+	});
+
+	test("leaves pauses out, and is none for silence", () => {
+		const withPause = new Float32Array(3 * sampleRate);
+		withPause.set(sine(1, 0.1), 0);
+		withPause.set(sine(1, 0.001), 2 * sampleRate);
+		near(loudnessOf(withPause, sampleRate), -23.01, 1);
+		assert.equal(loudnessOf(new Float32Array(sampleRate), sampleRate), Number.NEGATIVE_INFINITY);
+		assert.equal(loudnessOf(new Float32Array(0), sampleRate), Number.NEGATIVE_INFINITY);
+	});
+
+	test("is brought to the target, from above and from below", () => {
+		for (const amplitude of [1, 0.02]) {
+			const before = sine(1, amplitude);
+			const { samples, gainDb } = level(before, loudnessOf(before, sampleRate), sampleRate);
+			near(loudnessOf(samples, sampleRate), targetLoudness);
+			near(gainDb, targetLoudness - (decibels(amplitude) - 3.01));
+		}
+		const right = sine(1, 10 ** ((targetLoudness + 3.01 + 0.5) / 20));
+		assert.deepEqual(level(right, loudnessOf(right, sampleRate), sampleRate), { samples: right, gainDb: 0 });
+	});
+
+	test("is raised without clipping: peaks are turned down, and the rest is as loud as it should be", () => {
+		const before = sine(1, 0.05);
+		// A crack, at places that no part begins with.
+		for (const at of [2_345, 10_001]) before.fill(0.9, at, at + 30);
+		const { samples, gainDb } = level(before, loudnessOf(before, sampleRate), sampleRate);
+		assert.ok(gainDb > 8, `${gainDb} dB`);
+		assert.ok(peakOf(samples) <= 10 ** (-1 / 20) + 1e-6, `${peakOf(samples)}`);
+		const quiet = samples.subarray(4_000, 8_000);
+		near(decibels(peakOf(quiet)), decibels(0.05) + gainDb);
+		const gains = [...samples].flatMap((one, at) =>
+			Math.abs(before[at] ?? 0) > 0.01 ? one / (before[at] ?? 1) : [],
+		);
+		const steps = gains.slice(1).map((gain, at) => Math.abs(gain - (gains[at] ?? gain)));
+		assert.ok(Math.max(...steps) < 0.2, `the gain has no step: ${Math.max(...steps)}`);
+	});
+});
+
+describe("what devices have said of an announcement", () => {
+	const play = (deviceId: string, state: Play["state"], more: Partial<Play> = {}): Play => ({
+		deviceId,
+		state,
+		reason: null,
+		at: "2026-11-23T18:00:00.000Z",
+		lateMs: null,
+		heardMs: null,
+		underruns: 0,
+		...more,
+	});
+
+	test("is listed with failures first, and by its latest state", () => {
+		const plays = new Plays();
+		plays.take([play("a", "playing"), play("b", "waiting"), play("c", "ready")]);
+		plays.take([play("c", "failed"), play("b", "played")]);
+		assert.deepEqual(
+			plays.all.map(({ deviceId }) => deviceId),
+			["c", "a", "b"],
+		);
+		assert.equal(countText(plays.all), "1 failed, 1 playing, 1 played");
+		assert.equal(plays.isOver, false);
+		plays.take([play("a", "stopped")]);
+		plays.take([play("a", "playing", { at: "2026-11-23T17:59:59.999Z" })]);
+		assert.equal(plays.isOver, true);
+		assert.deepEqual(Object.keys(playWords), [...playStates], "the gateway's order");
+	});
+
+	test("is said in words", () => {
+		assert.equal(
+			playText(play("a", "played", { heardMs: 1000, lateMs: 1250, underruns: 1 })),
+			"played, began 1.3 s after the others, waited for the network once",
+		);
+		assert.equal(
+			playText(play("a", "failed", { reason: "404 Not Found", heardMs: 700, underruns: 2 })),
+			"failed, heard for 0.7 s, waited for the network 2 times: 404 Not Found",
+		);
+	});
+});
