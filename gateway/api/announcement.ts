@@ -16,7 +16,6 @@ import { targets } from "./targets.js";
 export const longestName = 64;
 /** Of a kept sound. */
 export const longestSeconds = 120;
-
 /** A text that is to be spoken. */
 const spokenText = string(1000);
 export const askedSpeech = object({ text: spokenText });

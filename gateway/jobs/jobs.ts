@@ -97,11 +97,11 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 
 	add(job: J): void {
 		this.#jobs.set(job.id, job);
-		for (const each of this.#jobs.values()) {
-			if (each.endedAt === null || this.#jobs.size <= keptAtMost) continue;
-			// It may have ended since the last tick.
-			this.options.onTick(each);
-			this.#jobs.delete(each.id);
+		for (const other of this.#jobs.values()) {
+			if (other.endedAt === null || this.#jobs.size <= keptAtMost) continue;
+			// It may have to end what belongs to this one.
+			this.options.onTick(other);
+			this.#jobs.delete(other.id);
 		}
 		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
 	}

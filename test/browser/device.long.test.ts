@@ -226,12 +226,13 @@ describe("what is not true any more", { skip }, () => {
 		await gateway.close();
 		await page.getByText("The gateway cannot be reached: all values are from").waitFor();
 		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
-		const picture = () => page.evaluate("document.querySelector('canvas').toDataURL()");
-		const before = await picture();
-		await page.evaluate(
-			"new Promise((done) => { let frames = 30; const next = () => --frames > 0 ? requestAnimationFrame(next) : done(); next(); })",
-		);
-		assert.equal(await picture(), before);
+		// The picture of the text may be drawn after it.
+		await page.waitForFunction(`(async () => {
+			const picture = () => document.querySelector("canvas").toDataURL();
+			const before = picture();
+			for (let frame = 0; frame < 30; frame += 1) await new Promise(requestAnimationFrame);
+			return picture() === before;
+		})()`);
 		assert.equal(
 			await page
 				.locator("main")

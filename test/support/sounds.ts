@@ -163,6 +163,8 @@ export class SoundServer {
 			"Content-Type": "audio/wav",
 			"Content-Length": bytes.length,
 			ETag: '"the-sound"',
+			// As servers do once all has been sent, while the device still plays and reads.
+			Connection: "close",
 			...(from !== undefined && { "Content-Range": `bytes ${first}-${file.length - 1}/${file.length}` }),
 		});
 		if (link) {

@@ -104,7 +104,7 @@ function configuration(folder: string, server: string): string {
 daemon off;
 worker_processes 1;
 pid ${folder}/pid;
-events { worker_connections 768; }
+events { worker_connections 4096; }
 http {
 	sendfile on;
 	tcp_nopush on;

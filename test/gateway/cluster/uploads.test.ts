@@ -9,20 +9,21 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type Bucket, type Bus, BusError } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
-import { temporaryDirectory } from "../../support/cleanup.js";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 
 function sha256(text: string): string {
 	return createHash("sha256").update(text).digest("hex");
 }
 
-async function start(bus: Bus, dataDir: string) {
+async function start(t: TestContext, bus: Bus, dataDir: string) {
 	const { records, blobs } = joinGateways(bus, dataDir, []);
 	assert.ok(records && blobs);
 	const problems: string[] = [];
 	const onProblem = (problem: string) => void problems.push(problem);
 	const store = new UploadStore({ records, blobs, now: () => 0, onProblem });
 	await store.open();
+	onEnd(t, () => store.close());
 	return {
 		store,
 		problems,
@@ -66,8 +67,8 @@ function losing(bus: Bus, isLost: () => boolean): Bus {
 
 async function two(t: TestContext, wrap = (bus: Bus) => bus) {
 	const server = new MemoryServer(() => 0);
-	const a = await start(wrap(server.connect()), await temporaryDirectory(t));
-	const b = await start(server.connect(), await temporaryDirectory(t));
+	const a = await start(t, wrap(server.connect()), await temporaryDirectory(t));
+	const b = await start(t, server.connect(), await temporaryDirectory(t));
 	return { a, b, files: await server.connect().files("gw-firmware") };
 }
 
@@ -108,9 +109,9 @@ test("an upload whose record is written, but not answered: it is refused, and wh
 test("a binary that has been changed in the cache is fetched again at the next start", async (t) => {
 	const server = new MemoryServer(() => 0);
 	const dataDir = await temporaryDirectory(t);
-	await (await start(server.connect(), dataDir)).upload("first");
+	await (await start(t, server.connect(), dataDir)).upload("first");
 	await writeFile(join(dataDir, "firmware", `${sha256("first")}.bin`), "other");
-	const { content, problems } = await start(server.connect(), dataDir);
+	const { content, problems } = await start(t, server.connect(), dataDir);
 	assert.equal(await content(), "first");
 	assert.deepEqual(problems, []);
 });

@@ -98,7 +98,7 @@ export class Installer {
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);
-		const before = await readSessionId(deviceId);
+		const before = this.#options.sessionOf(deviceId) && (await readSessionId(deviceId));
 		this.#set({ name: "writing", deviceId, percent: 0 });
 		await board.write(files, (part) =>
 			this.#set({ name: "writing", deviceId, percent: Math.floor(100 * part) }),
@@ -151,7 +151,7 @@ async function requireSamePartitions(board: Board, table: Uint8Array): Promise<v
 }
 
 /** The token of this device alone, made now. @throws InstallError */
-/** Undefined if the gateway does not know the device. */
+/** Of a device that the gateway knows; undefined if it cannot be read. */
 async function readSessionId(deviceId: string): Promise<string | undefined> {
 	const path = `api/devices/${encodeURIComponent(deviceId)}`;
 	const known = await ask<{ readonly sessionId: string }>(path).catch(() => undefined);

@@ -28,7 +28,7 @@ export class TcpSocket implements ChannelHandler {
 	#receivedBytes = 0;
 	/** Sent to the device, and not read there. */
 	#unreadBytes = 0;
-	/** The peer has closed the connection; the device is told after what was received. */
+	/** The peer has closed the connection; the device is told when it has read what was received, as by hosts/esp32/tcp. */
 	#hasEnded = false;
 	#isOver = false;
 
@@ -95,7 +95,7 @@ export class TcpSocket implements ChannelHandler {
 		}
 		if (this.#unreadBytes + this.#receivedBytes > windowBytes) this.#socket?.pause();
 		else this.#socket?.resume();
-		if (this.#hasEnded && this.#received.length === 0) this.#fail();
+		if (this.#hasEnded && this.#received.length === 0 && this.#unreadBytes === 0) this.#fail();
 	}
 
 	#fail(): void {
