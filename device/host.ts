@@ -175,6 +175,8 @@ export interface HttpRequest {
 export interface HttpRequestOptions {
 	path: string;
 	headers: Map<string, string>;
+	/** The names, in lower case, of the fields that onHeaders gets. The client skips others faster than it reads them. */
+	headersMask: string[];
 	/** Names in lower case. */
 	onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	onReadable: (byteCount: number) => void;

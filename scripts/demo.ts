@@ -23,10 +23,9 @@ Runs a gateway and a virtual device of each model. Settings come from the enviro
 const toTry = `Try next, on the page of a device:
   1. Controls: turn the volume, colour the ring, press Identify.
   2. Board: hold a button, dim the light, take the device out of Wi-Fi's range, cut its power.
-  3. Board: "Hear it here" plays in the browser what its speaker gets; then press Play.
-  4. "Announce…": record a sentence or choose a file; "Hear it here" plays there what all devices get.
-  5. Board: "Make and install" makes a release of this checkout and updates the device to it.
-  6. Change the firmware, such as volumeStep in device/rules.ts, and make and install that.`;
+  3. Board: "Hear it here" plays what its speaker gets; press Play, or "Announce…" a recording.
+  4. Board: "Make and install" makes a release of this checkout and updates the device to it.
+  5. Change the firmware, such as volumeStep in device/rules.ts, and make and install that.`;
 
 const pageEntry = fileURLToPath(new URL("demo/page/main.tsx", import.meta.url));
 

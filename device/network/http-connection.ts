@@ -10,6 +10,16 @@ import type { Url } from "./url.js";
 /** Until the first response: a TLS handshake takes seconds. */
 const firstAnswerMs = 30_000;
 
+/** The fields of a response that this firmware reads. */
+const readFields = Object.freeze([
+	"content-digest",
+	"content-length",
+	"content-range",
+	"etag",
+	// Its presence is an error of the server.
+	"transfer-encoding",
+]);
+
 /** Implemented in lookup.ts. */
 export interface CancellableLookup extends ResolverOption {
 	isCancelled: boolean;
@@ -92,6 +102,7 @@ export class Connection {
 			this.#request = this.#client?.request({
 				path,
 				headers,
+				headersMask: [...readFields],
 				onHeaders: (status, fields) =>
 					this.#guard(() => {
 						this.#hasHeard = true;

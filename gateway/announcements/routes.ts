@@ -101,6 +101,8 @@ export function announcementRoutes({
 				filename: file,
 				lastModified,
 				caching: forever,
+				// The page's requests have a cookie.
+				isForDevice: request.headers.authorization !== undefined,
 			});
 		})
 		.all(refuseMethod("GET, HEAD"));

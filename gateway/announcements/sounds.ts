@@ -1,5 +1,6 @@
 /** The kept sounds: a WAV file and a record for each, by the SHA-256 of the file. */
 
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
@@ -131,6 +132,7 @@ export class Sounds {
 			throw new HttpProblem(409, `${soundsAtMost} sounds are kept; delete one first.`);
 		const draft = await this.#blobs.begin();
 		const check = new WavCheck();
+		const hash = createHash("sha256");
 		let size = 0;
 		try {
 			for await (const chunk of content) {
@@ -138,10 +140,11 @@ export class Sounds {
 				if (size > mostBytes)
 					throw new HttpProblem(413, `The file is larger than ${mostBytes} bytes; shorten it.`);
 				check.write(chunk);
+				hash.update(chunk);
 				await draft.write(chunk);
 			}
 			const lengthMs = Math.round(check.end() * 1000);
-			const { sha256 } = draft;
+			const sha256 = hash.digest("hex");
 			const known = this.#sounds.get(sha256);
 			const kept: SoundRecord = {
 				name: isTemporary && known ? known.name : name,
@@ -150,7 +153,7 @@ export class Sounds {
 				createdAt: this.#core.now(),
 				...(isTemporary && (known?.isTemporary ?? true) && { isTemporary }),
 			};
-			await draft.keep();
+			await draft.keep(sha256);
 			this.#sounds.set(sha256, kept);
 			if (!(await this.#records.save(sha256, kept))) {
 				if (!known) await this.#delete(sha256);

@@ -96,11 +96,11 @@ export class UploadStore {
 		if (!upload) return;
 		try {
 			const binary = await this.#blobs.read(upload.sha256);
-			if (binary?.length !== upload.size) this.#lose(upload, "its binary is missing, or has been changed");
+			if (binary?.length !== upload.size) this.#lose(upload, "is missing, or has been changed");
 		} catch (error) {
 			if (error instanceof BusError) return;
 			// Such as an unreadable sector: the gateway still starts, and the binary stays.
-			this.#lose(upload, `its binary cannot be read: ${errorCode(error) ?? error}`);
+			this.#lose(upload, `cannot be read: ${errorCode(error) ?? error}`);
 		}
 	}
 
@@ -144,7 +144,7 @@ export class UploadStore {
 
 	async #replace(draft: BlobDraft, upload: Upload): Promise<Upload> {
 		try {
-			await draft.keep();
+			await draft.keep(upload.sha256);
 			const previous = await this.#write(upload);
 			if (previous && previous.sha256 !== upload.sha256)
 				await this.#blobs.remove(previous.sha256).catch((error: Error) => this.#report(error));
@@ -184,7 +184,8 @@ export class UploadStore {
 
 	#lose(upload: Upload, why: string): void {
 		this.#lost = upload;
-		this.#options.onProblem(`The uploaded firmware is lost (${why}); upload it again.`);
+		const place = this.#blobs.placeOf(upload.sha256);
+		this.#options.onProblem(`The uploaded firmware is lost (${place} ${why}); upload it again.`);
 	}
 
 	#report({ message }: Error): void {

@@ -24,6 +24,8 @@ export interface ServedFile {
 	readonly lastModified: string;
 	/** Part of Cache-Control: "no-cache" or "max-age=<seconds>, immutable". */
 	readonly caching: string;
+	/** For a device: without the fields that only browsers use. */
+	readonly isForDevice?: boolean;
 }
 
 export const forever = "max-age=31536000, immutable";
@@ -35,7 +37,7 @@ export function sendFile(
 	response: ServerResponse,
 	file: ServedFile,
 ): void {
-	const { content, type = "application/octet-stream", filename, lastModified, caching } = file;
+	const { content, type = "application/octet-stream", filename, lastModified, caching, isForDevice } = file;
 	const { bytes, sha256 } = content;
 	const etag = `"${sha256}"`;
 	if (!names(headers["if-match"] ?? "*", etag)) throw new HttpProblem(412, "The file has been replaced.");
@@ -43,9 +45,11 @@ export function sendFile(
 	// A Range has no meaning in a HEAD.
 	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
 	const span = isWhole ? undefined : requestedSpan(headers, bytes.length, [etag, lastModified]);
+	if (isForDevice) for (const name of response.getHeaderNames()) response.removeHeader(name);
 	const fields = ["Cache-Control", `private, ${caching}, no-transform`, "ETag", etag];
 	// With If-Range the client has the others already (RFC 9110, 15.3.7).
 	if (span && headers["if-range"] !== undefined) response.removeHeader("Connection");
+	else if (isForDevice) fields.push("Accept-Ranges", "bytes", "Content-Type", type);
 	else {
 		fields.push(
 			...["Accept-Ranges", "bytes", "Last-Modified", lastModified],

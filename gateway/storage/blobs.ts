@@ -30,10 +30,8 @@ export type CreateBlobs = (
 export interface BlobDraft {
 	/** @throws {NodeJS.ErrnoException} ENOSPC if the disk is full */
 	write(chunk: Uint8Array): Promise<void>;
-	/** In hex, of what was written until now. */
-	readonly sha256: string;
-	/** @throws {NodeJS.ErrnoException} @throws {BusError} */
-	keep(): Promise<void>;
+	/** @param sha256 of what was written, in hex: who writes it has to know it anyway @throws {NodeJS.ErrnoException} @throws {BusError} */
+	keep(sha256: string): Promise<void>;
 	/** Removes it; also after a failed `keep`. */
 	discard(): Promise<void>;
 }
@@ -78,20 +76,12 @@ export class Blobs {
 		const { directory, disk, suffix, files } = this.#options;
 		await makeFolder(disk, directory);
 		const draft = await openDraft(disk, join(directory, `blob${suffix}`));
-		const hash = createHash("sha256");
-		const sha256 = () => hash.copy().digest("hex");
 		return {
-			write: (chunk) => {
-				hash.update(chunk);
-				return draft.write(chunk);
-			},
-			get sha256() {
-				return sha256();
-			},
-			keep: async () => {
-				const path = this.#pathOf(sha256());
+			write: draft.write,
+			keep: async (sha256) => {
+				const path = this.placeOf(sha256);
 				await draft.moveTo(path);
-				if (files) await (await files()).put(sha256(), createReadStream(path));
+				if (files) await (await files()).put(sha256, createReadStream(path));
 			},
 			discard: draft.discard,
 		};
@@ -102,7 +92,7 @@ export class Blobs {
 	 * @throws {NodeJS.ErrnoException} @throws {BusError}
 	 */
 	path(sha256: string): Promise<string | undefined> {
-		const path = this.#pathOf(sha256);
+		const path = this.placeOf(sha256);
 		const { disk, files } = this.#options;
 		return this.#fetches.add(sha256, async () => {
 			if (await ifThere(disk.stat(path))) return path;
@@ -140,11 +130,12 @@ export class Blobs {
 	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {BusError} */
 	async remove(sha256: string): Promise<void> {
 		const { disk, files } = this.#options;
-		await disk.rm(this.#pathOf(sha256), { force: true });
+		await disk.rm(this.placeOf(sha256), { force: true });
 		await (await files?.())?.remove(sha256);
 	}
 
-	#pathOf(sha256: string): string {
+	/** Where it is in the folder, if it is there. */
+	placeOf(sha256: string): string {
 		return join(this.#options.directory, `${sha256}${this.#options.suffix}`);
 	}
 }

@@ -155,6 +155,8 @@ declare module "embedded:network/http/client" {
 		method?: string;
 		path?: string;
 		headers?: Map<string, string>;
+		/** Of those that onHeaders gets, in lower case; absent: all. */
+		headersMask?: string[];
 		onHeaders?: (status: number, headers: Map<string, string>) => void;
 		onReadable?: (byteCount: number) => void;
 		/** The error has no message. */

@@ -139,16 +139,15 @@ export class HttpClient implements Interface {
 				if (parts.length < 3) throw new Error();
 				this.#status = Number.parseInt(parts[1] ?? "", 10);
 				this.#headers = new Map();
+				this.#isChunked = false;
+				// Without a length the body goes on until the connection ends, which is an error.
+				this.#remaining = Number.POSITIVE_INFINITY;
 				this.#state = "headers";
 				return;
 			}
 			case "headers": {
 				if (line === "") return this.#onHeaders();
-				const colon = line.indexOf(":");
-				this.#headers.set(
-					line.slice(0, Math.max(0, colon)).trim().toLowerCase(),
-					line.slice(colon + 1).trim(),
-				);
+				this.#onField(line);
 				return;
 			}
 			case "chunk size":
@@ -166,11 +165,16 @@ export class HttpClient implements Interface {
 		}
 	}
 
+	#onField(line: string): void {
+		const colon = line.indexOf(":");
+		const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+		const value = line.slice(colon + 1).trim();
+		if (name === "content-length") this.#remaining = Number.parseInt(value, 10);
+		if (name === "transfer-encoding") this.#isChunked = value.toLowerCase() === "chunked";
+		if (this.#current?.headersMask.includes(name)) this.#headers.set(name, value);
+	}
+
 	#onHeaders(): void {
-		this.#isChunked = this.#headers.get("transfer-encoding")?.toLowerCase() === "chunked";
-		const length = this.#headers.get("content-length");
-		// Without a length the body goes on until the connection ends, which is an error.
-		this.#remaining = length === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(length, 10);
 		this.#state = this.#isChunked ? "chunk size" : "body";
 		this.#current?.onHeaders(this.#status, this.#headers);
 	}

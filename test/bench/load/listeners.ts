@@ -34,6 +34,7 @@ async function play(url: string, agent: Agent, headers: object, seconds: number)
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
 		get(url, { agent, headers: { ...headers } }, resolve).on("error", reject);
 	});
+	if (response.statusCode !== 200) throw new Error(`${url}: ${response.statusCode}`);
 	const wanted = seconds * bytesASecond;
 	let received = 0;
 	let played = 0;
@@ -44,6 +45,9 @@ async function play(url: string, agent: Agent, headers: object, seconds: number)
 		response.on("data", (chunk: Buffer) => {
 			received += chunk.length;
 			if (received - played > 2 * buffered) response.pause();
+		});
+		response.on("end", () => {
+			if (received < wanted) reject(new Error(`${url}: ${received} of ${wanted} bytes came`));
 		});
 		const timer = setInterval(() => {
 			isPlaying ||= received >= buffered;

@@ -104,6 +104,9 @@ describe("a sound", () => {
 		});
 		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
 		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav));
+		const names = [...served.headers.keys()].filter((name) => !["connection", "keep-alive"].includes(name));
+		const read = ["accept-ranges", "cache-control", "content-length", "content-type", "date", "etag"];
+		assert.deepEqual(names, read, "a device reads a head byte by byte");
 		const part = await fetch(`${url}/sounds/${sha256}.wav`, {
 			headers: { ...bearer(deviceToken), Range: "bytes=100-199" },
 		});

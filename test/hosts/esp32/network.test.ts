@@ -208,7 +208,13 @@ describe("an HTTP client", () => {
 		dns: { io: device.network.dns },
 		onError: () => {},
 	});
-	const request = { path: "/firmware", headers: new Map(), onReadable: () => {}, onDone: () => {} };
+	const request = {
+		path: "/firmware",
+		headers: new Map(),
+		headersMask: ["etag", "transfer-encoding"],
+		onReadable: () => {},
+		onDone: () => {},
+	};
 
 	test("uses guarded TCP", async () => {
 		const { bench, device } = await board();
