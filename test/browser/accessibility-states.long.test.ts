@@ -85,11 +85,13 @@ describe("axe finds nothing at", { skip }, () => {
 			await page.goto(`${url}/#/settings`);
 			await page.getByLabel("At a time").selectOption("1");
 			await page.getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
-			const progress = page.getByRole("region", { name: "Progress" });
-			await progress.getByText("1 under way, 1 to come").waitFor();
+			await isClean(page);
+			await page.getByRole("dialog").getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
+			const progress = page.getByRole("region", { name: "New tokens" });
+			await progress.getByText("1 asked, 1 to come").waitFor();
 			await isClean(page);
 			fleet[0]?.endTrial();
-			await progress.getByText("1 done, 1 failed").waitFor();
+			await progress.getByText("1 failed, 1 done").waitFor();
 			await isClean(page);
 		});
 
@@ -147,12 +149,13 @@ describe("axe finds nothing at", { skip }, () => {
 			const headers = { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") };
 			const refused = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
 			await new Promise((resolve) => refused.once("error", resolve));
-			const page = await open(t, url, look);
-			await page.getByText("2 devices, 2 connected").waitFor();
+			const page = await open(t, url, { ...look, view: "#/attention" });
+			await page.getByRole("region", { name: "Refused" }).waitFor();
 			away.close();
-			await page.getByText("Refused lately: 1 cause").click();
 			await page.getByText("1 device away").click();
 			await isClean(page);
+			await page.getByRole("link", { name: "Fleet" }).click();
+			await page.getByText("1 of 2 here").waitFor();
 			await gateway.close();
 			for (const view of ["Cards", "Table"]) {
 				await page.getByRole("button", { name: view }).click();
@@ -169,7 +172,7 @@ describe("axe finds nothing at", { skip }, () => {
 			const { page } = await setUp(t, devices, "#/?view=cards");
 			await page.getByRole("button", { name: "Select all 2" }).click();
 			await page.getByRole("button", { name: "Restart" }).click();
-			await page.getByText("1 failed, 1 done").waitFor();
+			await page.getByText("1 not supported, 1 done").waitFor();
 			await page.getByRole("button", { name: "Identify dev-1-000001" }).click();
 			await page.locator(".identify.problem").waitFor();
 			await isClean(page);

@@ -5,10 +5,11 @@ import { duration } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { deviceAddress, useApp, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 import { LabelForm } from "../views/device-label.js";
 import { InstallForm } from "./form.js";
 import { Installer, type InstallState } from "./installer.js";
-import type { Problem } from "./problems.js";
+import type { Failure } from "./problems.js";
 import { WithoutSerial } from "./without-serial.js";
 
 /** @param withVirtual boards may be virtual ones, as in tests */
@@ -126,10 +127,10 @@ function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 					: `${deviceId} is installed. Waiting for it to connect…`}
 			</p>
 			<Progress percent={null} label="Waiting" />
-			<p class="problem" role="alert">
+			<Problem>
 				{waitedMs > patienceMs &&
 					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept here, and install again.`}
-			</p>
+			</Problem>
 			<ul class="ways">
 				<li>
 					<b>Its ring stays dark:</b> press its reset button (EN or RST); some boards do not restart by
@@ -146,12 +147,10 @@ function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 	);
 }
 
-function Failed({ problem }: { problem: Problem }) {
+function Failed({ problem }: { problem: Failure }) {
 	return (
 		<section class="panel failed" aria-label="What went wrong">
-			<p class="problem" role="alert">
-				{problem.sentence}
-			</p>
+			<Problem>{problem.sentence}</Problem>
 			<ul class="ways">
 				{problem.ways.map((way) => (
 					<li key={way}>{way}</li>

@@ -7,7 +7,7 @@ import { ask } from "../../../api/client/request.js";
 import type { SessionRecord } from "../../../api/session.js";
 import type { Catalog, Release } from "../model/responses.js";
 import { Board, type FlashFile } from "./board.js";
-import { describeProblem, InstallError, type Problem } from "./problems.js";
+import { describeProblem, type Failure, InstallError } from "./problems.js";
 import { chipOf, installableRelease, loadFiles } from "./release.js";
 import { type GivenSettings, storedSettings } from "./settings.js";
 
@@ -30,7 +30,7 @@ export type InstallState =
 	 */
 	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean; readonly since: number }
 	| { readonly name: "done"; readonly deviceId: string }
-	| { readonly name: "failed"; readonly problem: Problem };
+	| { readonly name: "failed"; readonly problem: Failure };
 
 export interface InstallerOptions {
 	readonly serial: Serial;

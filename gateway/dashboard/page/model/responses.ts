@@ -84,14 +84,6 @@ export interface DeviceDetails {
 	/** The latest last; so are crashes. */
 	readonly updates: readonly OwnUpdate[];
 	readonly crashes: readonly PastCrash[];
-	/** What a person should see; absent: nothing. */
-	readonly attention?: readonly {
-		readonly kind: string;
-		/** Null: not known. */
-		readonly since: string | null;
-		/** By a person, and nothing of the kind has come since. */
-		readonly seen: boolean;
-	}[];
 }
 
 export interface OwnUpdate {

@@ -7,6 +7,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { useApp, useDevice, useIsLive } from "../app/hooks.js";
 import type { Ask, AskName, Attempt } from "../model/attempts.js";
+import { Problem } from "./problem.js";
 
 interface Control {
 	readonly attempt: Attempt | undefined;
@@ -40,9 +41,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskName 
 			<span role="status" class={isSending ? "sending" : ""}>
 				{isSending && (name === "restart" ? "restarting" : "sending")}
 			</span>
-			<span role="alert" class="problem">
-				{attempt?.reason}
-			</span>
+			<Problem>{attempt?.reason}</Problem>
 			{attempt?.reason && (
 				<button
 					type="button"

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
+import { Problem } from "./problem.js";
 
 export interface FieldProps {
 	readonly label: string;
@@ -78,9 +79,7 @@ export function Field(props: FieldProps) {
 					))}
 				</datalist>
 			)}
-			<p class="problem" id={`${id}-problem`} role="alert">
-				{problem}
-			</p>
+			<Problem id={`${id}-problem`}>{problem}</Problem>
 			{hint && (
 				<p class="hint" id={`${id}-hint`}>
 					{hint}

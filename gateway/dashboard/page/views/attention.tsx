@@ -16,6 +16,7 @@ import {
 } from "../model/concerns.js";
 import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
+import { Problem } from "../parts/problem.js";
 import { DeviceLink } from "./device-link.js";
 import { Identify } from "./fleet-actions.js";
 import { ForgetAway } from "./forget-away.js";
@@ -155,9 +156,7 @@ function Group({ kind, concerns }: GroupProps) {
 					</button>
 				)}
 			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 			<Grid label={titles[kind]} keys={concerns.map(({ id }) => id)} height={64} gap={0}>
 				{(id) => <Row concern={byId.get(id)} now={now} onSeen={onSeen} />}
 			</Grid>

@@ -6,6 +6,7 @@ import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import { Field, textOf } from "../parts/field.js";
+import { Problem } from "../parts/problem.js";
 
 interface FieldLook {
 	readonly title: string;
@@ -125,9 +126,7 @@ export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 					/>
 				);
 			})}
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 			<div class="actions">
 				<button type="submit" class="primary" disabled={!isLive}>
 					Save

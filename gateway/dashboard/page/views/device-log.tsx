@@ -9,6 +9,7 @@ import { jsonLines, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
 import { Choice } from "../parts/choice.js";
 import { CopyButton } from "../parts/copy-button.js";
+import { Problem } from "../parts/problem.js";
 
 /** Rendered at most; all that is kept is searched and copied. */
 const linesShown = 100;
@@ -103,9 +104,7 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 			>
 				{isOn ? "Stop the live log" : "Start the live log"}
 			</button>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</>
 	);
 }

@@ -10,6 +10,7 @@ import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.j
 import { crashWords } from "../model/health-words.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { UpdateState } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 import { TrialTime } from "./device-settings.js";
 
 interface NoticeProps {
@@ -21,11 +22,10 @@ interface NoticeProps {
 export function DeviceNotice({ entry, details }: NoticeProps) {
 	const { settings } = useApp();
 	const isLive = useIsLive();
-	const { key, session, state, vitals, heardAt } = entry;
+	const { key, session, state, vitals, heardAt, attention } = entry;
 	const { metadata, connected } = session;
 	const change = settings.get(key);
-	const unseen = (kind: SeenProps["kind"]) =>
-		details?.attention?.find((one) => one.kind === kind && !one.seen);
+	const unseen = (kind: SeenProps["kind"]) => attention.find((one) => one.kind === kind && !one.seen);
 	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
 	const crash = crashed && details?.crashes.at(-1);
 	const to = (tab: DeviceTab, text: string) => <a href={deviceAddress(key, tab)}>{text}</a>;
@@ -135,13 +135,11 @@ interface SeenProps {
 
 /** For all people; the next such event shows it again. */
 function Seen({ id, kind, since }: SeenProps) {
-	const { details } = useApp();
 	const [problem, setProblem] = useState("");
 	const mark = async () => {
 		try {
 			const items = [{ kind, id, ...(since && { since }) }];
 			await ask("api/attention/seen", { method: "POST", body: { items } });
-			await details.read(id);
 		} catch (error) {
 			setProblem(error instanceof Error ? error.message : String(error));
 		}
@@ -151,9 +149,7 @@ function Seen({ id, kind, since }: SeenProps) {
 			<button type="button" class="small" onClick={() => void mark()}>
 				Seen
 			</button>
-			<span class="problem" role="alert">
-				{problem}
-			</span>
+			<Problem>{problem}</Problem>
 		</>
 	);
 }

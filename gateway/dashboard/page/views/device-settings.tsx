@@ -7,6 +7,7 @@ import { timeLeft } from "../../../api/client/words.js";
 import { useApp, useIsLive, useNow } from "../app/hooks.js";
 import type { SettingsChange } from "../model/settings-changes.js";
 import { Check, Field, type FieldProps } from "../parts/field.js";
+import { Problem } from "../parts/problem.js";
 
 interface SettingLook extends Pick<FieldProps, "label" | "type" | "placeholder" | "maxLength"> {
 	/** What the device has without it; absent: the setting is required. */
@@ -108,10 +109,10 @@ function ChangeState({ change }: { change: SettingsChange | undefined }) {
 				{status === "kept" && "The device keeps the new settings."}
 			</span>
 			{status === "trying" && <TrialTime change={change} />}
-			<span role="alert" class="problem">
+			<Problem>
 				{status === "failed" && `The device has its previous settings. ${reason}`}
 				{status === "unknown" && reason}
-			</span>
+			</Problem>
 		</div>
 	);
 }

@@ -7,6 +7,7 @@ import type { Upload } from "../app/firmware.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { UploadStatus } from "../model/responses.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 
 export function UploadPanel() {
 	const { firmware } = useApp();
@@ -70,9 +71,9 @@ function Sending({ upload }: { upload: Upload }) {
 		);
 	if (upload.name === "refused")
 		return (
-			<p class="problem" role="alert">
+			<Problem>
 				{filename} was refused: {upload.reason}
-			</p>
+			</Problem>
 		);
 	const words = {
 		waiting: `${filename} is sent once the gateway can be reached.`,

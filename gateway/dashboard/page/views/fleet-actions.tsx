@@ -13,6 +13,7 @@ import { presetWords } from "../model/presets.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { useControl } from "../parts/controls.js";
+import { Problem } from "../parts/problem.js";
 
 /** Above it a confirmation is required. */
 export const fewDevices = 20;
@@ -194,9 +195,7 @@ export function SelectionBar() {
 					</Confirm>
 				)}
 			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</section>
 	);
 }

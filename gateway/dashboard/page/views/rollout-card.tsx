@@ -24,6 +24,7 @@ import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
 import { Confirm } from "../parts/confirm.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 import { DeviceLink } from "./device-link.js";
 import { DevicesByStatus } from "./rollout-devices.js";
 
@@ -113,9 +114,7 @@ function Actions({ head }: { head: RolloutHead }) {
 					</p>
 				</Confirm>
 			)}
-			<p class="problem" role="alert">
-				{refusal}
-			</p>
+			<Problem>{refusal}</Problem>
 		</div>
 	);
 }

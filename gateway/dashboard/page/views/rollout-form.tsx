@@ -12,6 +12,7 @@ import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
+import { Problem } from "../parts/problem.js";
 import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
 import { RolloutOptions } from "./rollout-options.js";
@@ -179,9 +180,7 @@ function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStart
 					<p>{words}</p>
 					<p class="hint">{planned}</p>
 				</Confirm>
-				<p class="problem" role="alert">
-					{refusal || problem}
-				</p>
+				<Problem>{refusal || problem}</Problem>
 				{preview && preview.busy > 0 && <p class="hint">{busyWords}</p>}
 			</div>
 		</div>

@@ -7,6 +7,7 @@ import type { Ask } from "../model/attempts.js";
 import type { Room } from "../model/rooms.js";
 import { Grid } from "../parts/grid.js";
 import { Signal } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 import { announcedIn } from "./fleet-toolbar.js";
 
 /** @param cards undefined: without their devices */
@@ -79,9 +80,7 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 					Announce…
 				</a>
 			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</section>
 	);
 }

@@ -151,7 +151,11 @@ describe("the fleet", () => {
 		says(report("network.wifi_rssi", -49), 1);
 		assert.deepEqual(changes, ["dev-1-a1b2c3"]);
 		says(report("network.wifi_rssi", -84), 2);
-		assert.deepEqual(changes.slice(1), ["dev-1-a1b2c3, listed"], "its signal is another one as lists show it");
+		assert.deepEqual(
+			changes.slice(1),
+			["dev-1-a1b2c3, listed"],
+			"its signal is another one as lists show it",
+		);
 	});
 
 	test("ignores messages for unknown sessions", () => {
