@@ -145,6 +145,23 @@ describe("a command to many devices", () => {
 		assert.equal((await call("DELETE", "/api/commands/unknown")).status, 404);
 	});
 
+	test("is refused while 20 others run, and taken once one has ended", async (t) => {
+		const { call, device, send, ended } = await run(t);
+		const slow = await device({ executesCommands: false });
+		const ids: string[] = [];
+		for (let volume = 0; volume < 20; volume++)
+			ids.push(await send({ devices: [slow.deviceId] }, { command: "set_volume", value: volume }));
+		const body = { targets: { all: true }, payload: { command: "identify" } };
+		const refused = await call("POST", "/api/commands", body);
+		assert.deepEqual(
+			[refused.status, refused.body.detail],
+			[409, "20 commands are running; wait until one has ended."],
+		);
+		slow.report({ "peripherals.audio.volume": 7 });
+		await ended(ids[7] ?? "");
+		assert.equal((await call("POST", "/api/commands", body)).status, 202);
+	});
+
 	test("that cannot be sent is refused with what to change", async (t) => {
 		const { call } = await run(t);
 		const payload = { command: "identify" };
