@@ -176,7 +176,7 @@ async function isLoggedOut(): Promise<boolean> {
 }
 
 /** Whether all devices are received with this frame. */
-export function completesSnapshot(frame: MonitorFrame): boolean {
+function completesSnapshot(frame: MonitorFrame): boolean {
 	if (frame.type !== "status_update" && frame.type !== "summary") return false;
 	return frame.remaining === 0 || (frame.reason === "snapshot" && frame.remaining === undefined);
 }

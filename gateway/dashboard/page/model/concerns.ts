@@ -32,7 +32,7 @@ export interface Concern {
 }
 
 const hourMs = 60 * 60_000;
-export const awayHours = { hour: 1, day: 24 } as const;
+const awayHours = { hour: 1, day: 24 } as const;
 export type AwayLimit = keyof typeof awayHours;
 
 /** @param now as the gateway's clock says. @returns the latest first within each kind */
@@ -74,7 +74,7 @@ export function concernsOf(
 }
 
 /** A device that was refused and is connected now needs no one; a day later what was refused is over. */
-export function isStale({ what, lastAt }: Refusal, entry: Entry | undefined, now: number): boolean {
+function isStale({ what, lastAt }: Refusal, entry: Entry | undefined, now: number): boolean {
 	if (isLongAgo(lastAt, 24 * hourMs, now)) return true;
 	return what === "connection" && entry?.session.connected === true;
 }

@@ -162,7 +162,7 @@ export function roomsOf(entries: readonly Entry[]): readonly string[] {
 }
 
 /** By semantic version; what is none comes first, by its letters. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
 	const [isA, isB] = [valid(a) !== null, valid(b) !== null];
 	if (isA && isB) return compare(a, b);
 	return Number(isA) - Number(isB) || a.localeCompare(b);

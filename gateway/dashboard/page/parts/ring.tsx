@@ -19,7 +19,7 @@ const looks: readonly string[] = [
 ];
 
 /** What a ring shows, in words. */
-export function ringText({ session, state }: Entry): string {
+function ringText({ session, state }: Entry): string {
 	const ring = state?.peripherals.led_ring;
 	if (!session.connected || !ring) return "not known";
 	const look = looks[ring.state_id] ?? ring.state_name;

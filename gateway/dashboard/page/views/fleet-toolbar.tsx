@@ -22,7 +22,7 @@ import {
 } from "../model/filter.js";
 import { anyOf, Choice, type Option } from "../parts/choice.js";
 
-export const stateWords: Readonly<Record<State, string>> = {
+const stateWords: Readonly<Record<State, string>> = {
 	connected: "Connected",
 	away: "Away",
 	updating: "Updating",
