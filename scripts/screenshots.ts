@@ -27,15 +27,17 @@ const seen = "proto-1-5c02fe";
 const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".card" },
-	{ name: "device", view: `#/device/${seen}`, ready: ".plot svg" },
-	{ name: "diagnostics", view: `#/device/${crashed}`, ready: ".crashes li" },
+	{ name: "device", view: `#/devices/${seen}`, ready: ".facts-panel" },
+	{ name: "attention", view: "#/attention", ready: ".concern" },
+	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".crashes li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
 	{ name: "add", view: "#/add", ready: "form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
 /** With many more devices. */
 const largeViews = [
-	{ name: "fleet-300", view: "", ready: ".table-body tr" },
+	{ name: "fleet-300", view: "", ready: ".room-bar" },
+	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".card" },
 	{ name: "selection-300", view: "#/?search=speaker&sort=room", ready: ".table-body tr" },
 	{ name: "firmware-300", view: "#/firmware", ready: "main button" },
 	{ name: "settings-300", view: "#/settings", ready: "main button" },
@@ -271,11 +273,9 @@ async function shoot(
 	await context.close();
 }
 
-/** The crash with its last lines, and the live log below it. */
+/** The crash with its last lines. */
 async function showDiagnostics(page: Page): Promise<void> {
 	await page.getByText("Stack and last lines").click();
-	await page.getByRole("button", { name: "Start", exact: true }).click();
-	await page.locator(".trace-line").first().waitFor();
 	await page.evaluate("document.querySelector('.crashes').scrollIntoView()");
 }
 
