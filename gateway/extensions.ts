@@ -27,6 +27,9 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = {
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
-	if (settings.nats) return (await import("./cluster/join.js")).joinOverNats(settings, extensions, log);
-	return { extensions };
+	const { nats, webhooksFile } = settings;
+	const all = [...extensions];
+	if (webhooksFile) all.push((await import("./webhooks/extension.js")).webhooksOf(webhooksFile));
+	if (nats) return (await import("./cluster/join.js")).joinOverNats(settings, all, log);
+	return { extensions: all };
 }

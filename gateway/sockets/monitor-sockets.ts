@@ -24,6 +24,8 @@ export interface MonitorHooks {
 	readonly channels?: Readonly<Record<string, () => readonly string[]>>;
 	/** Updates the reports of these devices, or of all, before a monitor gets them. */
 	gather?(deviceIds: readonly string[] | undefined): Promise<void>;
+	/** A frame was sent to the monitors that asked for this channel. */
+	onBroadcast?(channel: string, text: string): void;
 	/** A monitor connected, disconnected, or changed its subscription. */
 	onMonitorsChanged?(): void;
 }
@@ -167,6 +169,7 @@ export class MonitorSockets {
 
 	/** Sends a frame to the monitors that asked for this channel. */
 	broadcast(channel: string, text: string): void {
+		for (const hook of this.#options.hooks) hook.onBroadcast?.(channel, text);
 		const frame = Buffer.from(text);
 		for (const [monitor, channels] of this.#monitors)
 			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame);

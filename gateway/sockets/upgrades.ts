@@ -94,10 +94,11 @@ export function createUpgrades(options: UpgradesOptions) {
 		return "status" in handshake ? handshake : (socket) => devices.accept(socket, handshake);
 	}
 
-	function report(request: IncomingMessage, reason: string): void {
+	function report(request: IncomingMessage, reason: string, isTemporary: boolean): void {
 		const named = request.headers["device-id"];
 		const id = matches(deviceId, named) ? named : undefined;
-		sessions.refuse({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
+		const remoteAddress = remoteAddressOf(request);
+		sessions.refuse({ what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
 	}
 
 	return {
@@ -125,9 +126,11 @@ export function createUpgrades(options: UpgradesOptions) {
 				// Other paths may hold a token that a person pasted.
 				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
 				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
-				if (path !== "(unknown path)") report(request, status === 401 ? "It shows no valid token." : problem);
+				const isTemporary = headers?.["Retry-After"] !== undefined;
+				const reason = status === 401 ? "It shows no valid token." : problem;
+				if (path !== "(unknown path)") report(request, reason, isTemporary);
 				// A device cannot show the reason. Refusals with `Retry-After` would fill the log.
-				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
+				if (!isTemporary) log.warn(event, "upgrade refused");
 				return refuse(stream, admission);
 			}
 			stream.off("error", onError);
