@@ -4,6 +4,7 @@
 
 import type { Logger } from "pino";
 import { createAnnouncements } from "./announcements/extension.js";
+import { createAudit } from "./audit/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
@@ -17,6 +18,7 @@ export const extensions: readonly CreateExtension[] = [
 	createFleet,
 	createRollouts,
 	createAnnouncements,
+	createAudit,
 	createDashboard,
 ];
 

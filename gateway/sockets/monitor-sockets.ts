@@ -75,14 +75,15 @@ export class MonitorSockets {
 	 * @param stream the connection under the socket
 	 * @param channels see MonitorHooks; unknown ones have no effect
 	 */
-	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, channels: ReadonlySet<string>): void {
+	accept(socket: WebSocket, stream: Duplex, client: Monitor["client"], channels: ReadonlySet<string>): void {
+		const { remoteAddress } = client;
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
 		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
-		const monitor = new Monitor({ socket, stream, limits, yieldToLoop });
+		const monitor = new Monitor({ socket, stream, client, limits, yieldToLoop });
 		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {

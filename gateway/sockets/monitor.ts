@@ -5,6 +5,7 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import type { Person } from "../access/access.js";
 import type { Session } from "../sessions/device.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
@@ -12,6 +13,8 @@ export interface MonitorOptions {
 	readonly socket: WebSocket;
 	/** The connection under the socket. */
 	readonly stream: Duplex;
+	/** Who it is for. */
+	readonly client: { readonly person: Person; readonly remoteAddress: string };
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
 	/** Awaited before further frames of a snapshot. */
 	readonly yieldToLoop: () => Promise<void>;
@@ -35,6 +38,10 @@ export class Monitor {
 
 	constructor(options: MonitorOptions) {
 		this.#options = options;
+	}
+
+	get client(): MonitorOptions["client"] {
+		return this.#options.client;
 	}
 
 	/** In bytes. */

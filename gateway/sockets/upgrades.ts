@@ -72,21 +72,22 @@ export function createUpgrades(options: UpgradesOptions) {
 			return { refusal: { status: 400, detail: "The Host header is missing." } };
 		const foreign = access.checkOrigin(request);
 		if (foreign) return { refusal: foreign };
-		return access.check(request, [path === "/device" ? "device" : "monitor"]);
+		return access.check(request, [path === "/device" ? "device" : "viewer"]);
 	}
 
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
-		const { refusal, deviceId } = await check(request, path);
+		const { refusal, deviceId, person } = await check(request, path);
 		// Requests that share one read of the tokens resume in the same turn.
 		await yieldToLoop();
 		const refused = guard ? await guard.admit(request, path, refusal) : refusal;
 		if (refused) return refused;
 		// The gateway may have begun to stop meanwhile.
 		if (drain) return tryAgain("The gateway is stopping", drain.drawSeconds());
-		if (path === "/device") return acceptDevice(request, deviceId);
+		if (path === "/device" || !person) return acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
-		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), channels);
+		const client = { person, remoteAddress: remoteAddressOf(request) };
+		return (socket: WebSocket) => monitors.accept(socket, stream, client, channels);
 	}
 
 	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {

@@ -40,6 +40,7 @@ export const extensionParts = {
 		"test/system/nats-away.long.test.ts",
 		"test/system/cluster.long.test.ts",
 	],
+	audit: [],
 	webhooks: [],
 	dashboard: [
 		"scripts/demo.ts",

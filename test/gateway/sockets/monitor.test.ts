@@ -10,6 +10,8 @@ import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
 import { onEnd } from "../../support/cleanup.js";
 
+const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
+
 /**
  * A monitor as the gateway has it, and the client's end of its socket.
  *
@@ -31,7 +33,9 @@ async function connected(t: TestContext, held?: Duplex) {
 	const stream = held ?? connection;
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(new Monitor({ socket, stream, limits: socketLimits, yieldToLoop: createYield() })),
+			resolve(
+				new Monitor({ socket, stream, client: reader, limits: socketLimits, yieldToLoop: createYield() }),
+			),
 		),
 	);
 	return { monitor, client };
