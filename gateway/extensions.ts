@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import { createAnnouncements } from "./announcements/extension.js";
 import { createAudit } from "./audit/extension.js";
+import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
@@ -19,6 +20,7 @@ export const extensions: readonly CreateExtension[] = [
 	createRollouts,
 	createAnnouncements,
 	createAudit,
+	createCommands,
 	createDashboard,
 ];
 

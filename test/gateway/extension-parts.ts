@@ -28,9 +28,12 @@ export const extensionParts = {
 		"test/bench/sound.ts",
 		"test/system/announcement.test.ts",
 	],
+	commands: [],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
 		"test/gateway/webhooks/cluster.test.ts",
+		"test/gateway/commands/cluster.test.ts",
+		"test/gateway/fleet/attention-cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/support/gateway-cluster.ts",

@@ -3,8 +3,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { longestName, type Sound } from "../../../api/announcement.js";
+import { messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
 import { Confirm } from "../parts/confirm.js";
+import { Problem } from "../parts/problem.js";
 import type { Announcer, Source } from "./announcer.js";
 import { Recording } from "./recording.js";
 import { type Draft, draftOf, Player } from "./sound.js";
@@ -55,7 +57,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 			setDrafts((before) => ({ ...before, [of]: made }));
 		} catch (error) {
 			setDrafts(({ [of]: _, ...others }) => others);
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 		setReading(false);
 	};
@@ -112,9 +114,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 			{draft && !isReading && (
 				<DraftLine draft={draft} keptAs={keptAs} onKeptAs={setKeptAs} onProblem={setProblem} />
 			)}
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</section>
 	);
 }
@@ -262,7 +262,7 @@ function SoundLine({ load, onProblem, children }: SoundLineProps) {
 		try {
 			await player.play(await load());
 		} catch (error) {
-			onProblem(error instanceof Error ? error.message : String(error));
+			onProblem(messageOf(error));
 		}
 		setPlaying(false);
 	};

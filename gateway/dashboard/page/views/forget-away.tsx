@@ -1,11 +1,12 @@
 /** Removes devices that have been away for long. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { Confirm } from "../parts/confirm.js";
+import { Problem } from "../parts/problem.js";
 import { forgetText } from "./fleet-actions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -32,7 +33,7 @@ export function ForgetAway() {
 				kept > 0 ? ` ${plural(kept, "device")} could not be forgotten; see the gateway's log.` : "";
 			setAnswer(`${plural(forgotten, "device")} forgotten.${failed}`);
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 	};
 	return (
@@ -60,9 +61,7 @@ export function ForgetAway() {
 				<p class="hint" role="status">
 					{answer}
 				</p>
-				<p class="problem" role="alert">
-					{problem}
-				</p>
+				<Problem>{problem}</Problem>
 			</div>
 		</details>
 	);

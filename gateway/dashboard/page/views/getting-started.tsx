@@ -1,7 +1,9 @@
 /** Shown while there is no device: the commands that start one, with this gateway's address. */
 
 import { useState } from "preact/hooks";
+import { messageOf } from "../../../api/client/request.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
+import { Problem } from "../parts/problem.js";
 import { ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
 
 export function GettingStarted() {
@@ -13,7 +15,7 @@ export function GettingStarted() {
 			setToken(await readDeviceToken());
 			setProblem("");
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 	};
 	return (
@@ -64,9 +66,7 @@ export function GettingStarted() {
 					</button>
 				)}
 			</p>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</div>
 	);
 }
