@@ -4,6 +4,7 @@
 
 import type { Logger } from "pino";
 import { createAnnouncements } from "./announcements/extension.js";
+import { createAudit } from "./audit/extension.js";
 import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
@@ -18,6 +19,7 @@ export const extensions: readonly CreateExtension[] = [
 	createFleet,
 	createRollouts,
 	createAnnouncements,
+	createAudit,
 	createCommands,
 	createDashboard,
 ];
@@ -29,6 +31,9 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = {
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
-	if (settings.nats) return (await import("./cluster/join.js")).joinOverNats(settings, extensions, log);
-	return { extensions };
+	const { nats, webhooksFile } = settings;
+	const all = [...extensions];
+	if (webhooksFile) all.push((await import("./webhooks/extension.js")).webhooksOf(webhooksFile));
+	if (nats) return (await import("./cluster/join.js")).joinOverNats(settings, all, log);
+	return { extensions: all };
 }

@@ -31,6 +31,7 @@ export const extensionParts = {
 	commands: [],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
+		"test/gateway/webhooks/cluster.test.ts",
 		"test/gateway/commands/cluster.test.ts",
 		"test/gateway/fleet/attention-cluster.test.ts",
 		"test/bench/cluster.ts",
@@ -42,6 +43,8 @@ export const extensionParts = {
 		"test/system/nats-away.long.test.ts",
 		"test/system/cluster.long.test.ts",
 	],
+	audit: [],
+	webhooks: [],
 	dashboard: [
 		"scripts/demo.ts",
 		"scripts/demo",
