@@ -58,6 +58,15 @@ const reportFields: readonly FieldCase[] = [
 	{ path: "network.wifi_rssi", accepted: [-128, -50, 0], refused: [-129, 1, -50.5, "-50", null] },
 	{ path: "network.ip_address", ...text(45) },
 	{ path: "network.websocket_connected", ...flag },
+	{
+		path: "network.bssid",
+		accepted: ["00:00:00:00:00:00", "ff:FF:aB:12:34:56"],
+		refused: ["", "00-00-00-00-00-00", 0, null],
+		isOptional: true,
+	},
+	{ path: "network.channel", accepted: [1, 233], refused: [0, 234, 1.5, "6", null], isOptional: true },
+	{ path: "network.reconnects", ...uint32, isOptional: true },
+	{ path: "network.last_loss", ...text(64), isOptional: true },
 	{ path: "peripherals.audio.volume", ...percent },
 	{
 		path: "peripherals.audio.player_state",

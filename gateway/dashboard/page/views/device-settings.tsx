@@ -11,6 +11,13 @@ import type { SettingsChange } from "../model/settings-changes.js";
 const looks: Readonly<Record<keyof ChangedSettings, Omit<FieldProps, "name">>> = {
 	ssid: { label: "Wi-Fi name", maxLength: 32 },
 	password: { label: "Wi-Fi password", isSecret: true, maxLength: 63, removal: "None: an open network" },
+	ssid2: { label: "Second Wi-Fi name", maxLength: 32, removal: "No second network" },
+	password2: {
+		label: "Second Wi-Fi password",
+		isSecret: true,
+		maxLength: 63,
+		removal: "None: the second network is open",
+	},
 	gateway: { label: "Gateway's address", placeholder: "wss://gateway.example/device" },
 	token: { label: "Token", isSecret: true },
 	sntp: { label: "Time server", removal: "Its default one" },
