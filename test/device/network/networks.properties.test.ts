@@ -99,6 +99,8 @@ class Radio implements WiFi {
 	disconnect(): void {
 		Timer.clear(this.#timer);
 		this.connection = 200;
+		// The event of the end comes later: in the pause before the next attempt, or in its scan.
+		Timer.set(() => this.#onChanged("connection"), 1_000);
 	}
 
 	close(): void {}
