@@ -11,12 +11,14 @@ import { fleetMessages } from "./fleet/messages.js";
 import { createGuard } from "./guard/extension.js";
 import { createRollouts } from "./rollouts/extension.js";
 import type { Settings } from "./settings.js";
+import { createWiFi } from "./wifi/extension.js";
 
 export const extensions: readonly CreateExtension[] = [
 	createGuard,
 	createFleet,
 	createRollouts,
 	createAnnouncements,
+	createWiFi,
 	createDashboard,
 ];
 

@@ -28,8 +28,10 @@ export const extensionParts = {
 		"test/bench/sound.ts",
 		"test/system/announcement.test.ts",
 	],
+	wifi: [],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
+		"test/gateway/wifi/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/support/gateway-cluster.ts",

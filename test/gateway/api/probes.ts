@@ -92,6 +92,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /readyz 200": { path: "/readyz" },
 	"GET /readyz 503": { testedIn: "test/gateway/limits.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
+	"GET /api/wifi 200": { path: "/api/wifi", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
 	"DELETE /api/devices 200": { path: "/api/devices?awayDays=1", headers: monitor },
