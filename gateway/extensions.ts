@@ -4,6 +4,7 @@
 
 import type { Logger } from "pino";
 import { createAnnouncements } from "./announcements/extension.js";
+import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
@@ -18,6 +19,7 @@ export const extensions: readonly CreateExtension[] = [
 	createFleet,
 	createRollouts,
 	createAnnouncements,
+	createCommands,
 	createWiFi,
 	createDashboard,
 ];

@@ -27,8 +27,8 @@ const seen = "proto-1-5c02fe";
 const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".card" },
-	{ name: "device", view: `#/device/${seen}`, ready: ".plot svg" },
-	{ name: "diagnostics", view: `#/device/${crashed}`, ready: ".crashes li" },
+	{ name: "device", view: `#/devices/${seen}`, ready: ".facts-panel" },
+	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".crashes li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
 	{ name: "add", view: "#/add", ready: "form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },

@@ -2,6 +2,9 @@
 
 import type { UplinkOf } from "../../device/protocol/messages.js";
 import type { Play, PlayState, Announcement as Shown } from "../api/announcement.js";
+import { frameText } from "../api/frames.js";
+import type { Job } from "../jobs/jobs.js";
+import { headOf, type Part, Parts } from "../jobs/parts.js";
 import { isoTime } from "../sessions/view.js";
 
 const lastStates: readonly PlayState[] = ["failed", "unsupported", "busy", "away", "stopped", "played"];
@@ -30,17 +33,14 @@ export interface Moment {
 	readonly monotonic: number;
 }
 
-interface Part {
-	state: PlayState;
-	reason: string | null;
-	at: number;
-	lateMs: number | null;
-	heardMs: number | null;
-	underruns: number;
+interface PlayPart extends Part<PlayState> {
+	readonly lateMs: number | null;
+	readonly heardMs: number | null;
+	readonly underruns: number;
 	/** On the monotonic clock: the latest change. */
-	changedAt: number;
+	readonly changedAt: number;
 	/** It was asked to begin. */
-	isStarted: boolean;
+	readonly isStarted: boolean;
 }
 
 const noCounts: Readonly<Record<PlayState, number>> = Object.freeze({
@@ -55,16 +55,14 @@ const noCounts: Readonly<Record<PlayState, number>> = Object.freeze({
 	played: 0,
 });
 
-export class Announcement {
+const nothingHeard = Object.freeze({ lateMs: null, heardMs: null, underruns: 0, isStarted: false });
+
+export class Announcement implements Job<Shown> {
 	readonly id: string;
 	readonly #options: AnnouncementOptions;
-	readonly #parts = new Map<string, Part>();
-	readonly #counts: Record<PlayState, number> = { ...noCounts };
-	/** Changed since the last frame. */
-	readonly #changed = new Set<string>();
+	readonly #parts = new Parts<PlayState, PlayPart>(noCounts, lastStates);
 	/** On the monotonic clock; undefined: not yet. */
 	#startedAt: number | undefined;
-	#endedAt: number | null = null;
 
 	constructor(options: AnnouncementOptions) {
 		this.id = options.id;
@@ -73,17 +71,16 @@ export class Announcement {
 
 	/** Ids of the devices that have not ended. */
 	get running(): readonly string[] {
-		return [...this.#parts.keys()].filter((deviceId) => this.isRunning(deviceId));
+		return this.#parts.running;
 	}
 
 	isRunning(deviceId: string): boolean {
-		const state = this.stateOf(deviceId);
-		return state !== undefined && !lastStates.includes(state);
+		return this.#parts.isRunning(deviceId);
 	}
 
 	/** Milliseconds since 1970; null: not all devices have ended. */
 	get endedAt(): number | null {
-		return this.#endedAt;
+		return this.#parts.endedAt;
 	}
 
 	/** @returns undefined if it is none of its devices */
@@ -93,45 +90,40 @@ export class Announcement {
 
 	/** Adds a device, or changes what it does. */
 	set(deviceId: string, state: PlayState, moment: Moment, reason: string | null = null): void {
-		const known = this.#parts.get(deviceId);
-		if (known) this.#counts[known.state] -= 1;
-		this.#counts[state] += 1;
-		const part = known ?? { lateMs: null, heardMs: null, underruns: 0, isStarted: false };
-		const change = { state, reason, at: moment.now, changedAt: moment.monotonic };
-		this.#parts.set(deviceId, Object.assign(part, change));
-		this.#changed.add(deviceId);
-		const { waiting, ready, playing } = this.#counts;
-		if (waiting + ready + playing > 0) this.#endedAt = null;
-		else this.#endedAt ??= moment.now;
+		this.#change(deviceId, { state, reason, at: moment.now, changedAt: moment.monotonic });
 	}
 
 	/** What a device says of this sound; it may come after the device seemed to have gone. */
 	hear(deviceId: string, update: UplinkOf<"sound_update">, moment: Moment): void {
-		const part = this.#parts.get(deviceId);
-		if (!part) return;
+		if (!this.#parts.get(deviceId)) return;
 		const { state, reason = null, underruns, heard_ms: heardMs } = update;
-		if (underruns !== undefined) part.underruns = underruns;
-		if (heardMs !== undefined) part.heardMs = heardMs;
-		this.set(deviceId, state, moment, reason);
+		const change = { state, reason, at: moment.now, changedAt: moment.monotonic };
+		const heard = {
+			...(underruns !== undefined && { underruns }),
+			...(heardMs !== undefined && { heardMs }),
+		};
+		this.#change(deviceId, { ...change, ...heard });
 	}
 
 	/** @returns ids of the devices that are to begin now: all that are ready once none is waited for, later each that is ready */
 	starts(monotonic: number): readonly string[] {
-		const { waiting, ready } = this.#counts;
+		const { waiting, ready } = this.#parts.counts();
 		if (ready === 0 || (waiting > 0 && monotonic - this.#options.beganAt < waitMs)) return [];
-		const starting = [...this.#parts].filter(([, { state, isStarted }]) => state === "ready" && !isStarted);
+		const starting = [...this.#parts.all()].filter(
+			([, { state, isStarted }]) => state === "ready" && !isStarted,
+		);
 		this.#startedAt ??= monotonic;
 		const lateMs = Math.round(monotonic - this.#startedAt);
-		for (const [, part] of starting)
-			Object.assign(part, { isStarted: true, lateMs: lateMs > 0 ? lateMs : null });
+		for (const [deviceId, part] of starting)
+			this.#parts.set(deviceId, { ...part, isStarted: true, lateMs: lateMs > 0 ? lateMs : null });
 		return starting.map(([deviceId]) => deviceId);
 	}
 
 	/** Ends devices that say nothing any more. */
 	expire(moment: Moment): void {
 		const { lengthMs = longestMs } = this.#options;
-		for (const [deviceId, { state, changedAt }] of this.#parts) {
-			if (lastStates.includes(state)) continue;
+		for (const deviceId of this.#parts.running) {
+			const { state, changedAt = 0 } = this.#parts.get(deviceId) ?? {};
 			const spanMs = silenceMs + (state === "playing" ? lengthMs * 2 : 0);
 			if (moment.monotonic - changedAt > spanMs)
 				this.set(deviceId, "failed", moment, "The device has not said how it ended.");
@@ -140,36 +132,54 @@ export class Announcement {
 
 	/** @returns the parts that have changed since the last call */
 	takeChanges(): readonly Play[] {
-		const changes = [...this.#changed].map((deviceId) => this.#describe(deviceId));
-		this.#changed.clear();
-		return changes;
+		return this.#parts.takeChanges().flatMap((deviceId) => this.#describe(deviceId));
 	}
 
 	describe(): Shown {
 		const { id, name, createdAt } = this.#options;
+		const { endedAt } = this;
 		return {
 			id,
 			name,
 			createdAt: isoTime(createdAt),
-			endedAt: this.#endedAt === null ? null : isoTime(this.#endedAt),
+			endedAt: endedAt === null ? null : isoTime(endedAt),
 			counts: this.counts(),
-			devices: Array.from(this.#parts.keys(), (deviceId) => this.#describe(deviceId)),
+			devices: Array.from(this.#parts.all(), ([deviceId]) => this.#describe(deviceId)).flat(),
 		};
 	}
 
 	counts(): Readonly<Record<PlayState, number>> {
-		return { ...this.#counts };
+		return this.#parts.counts();
 	}
 
-	#describe(deviceId: string): Play {
-		const {
-			state = "away",
-			reason = null,
-			at = 0,
-			lateMs = null,
-			heardMs = null,
-			underruns = 0,
-		} = this.#parts.get(deviceId) ?? {};
-		return { deviceId, state, reason, at: isoTime(at), lateMs, heardMs, underruns };
+	frame(): string {
+		return this.#frameOf(this.describe().devices);
+	}
+
+	nextFrame(): string | undefined {
+		const changes = this.takeChanges();
+		return changes.length === 0 ? undefined : this.#frameOf(changes);
+	}
+
+	#frameOf(devices: readonly Play[]): string {
+		return frameText<"announcement_update">({
+			type: "announcement_update",
+			id: this.id,
+			isOver: this.endedAt !== null,
+			counts: this.counts(),
+			devices,
+		});
+	}
+
+	#change(deviceId: string, change: Part<PlayState> & Partial<PlayPart> & Pick<PlayPart, "changedAt">): void {
+		const known = this.#parts.get(deviceId) ?? nothingHeard;
+		this.#parts.set(deviceId, { ...known, ...change });
+	}
+
+	#describe(deviceId: string): readonly Play[] {
+		const part = this.#parts.get(deviceId);
+		if (!part) return [];
+		const { lateMs, heardMs, underruns } = part;
+		return [{ ...headOf(deviceId, part), lateMs, heardMs, underruns }];
 	}
 }

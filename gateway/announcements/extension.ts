@@ -2,9 +2,9 @@
 
 import { isRecord } from "../../device/protocol/schema.js";
 import type { Core, Extension } from "../extension.js";
+import { SharedJobs } from "../jobs/shared-jobs.js";
 import { Announcements } from "./announcements.js";
 import { announcementRoutes, soundsPath } from "./routes.js";
-import { SharedAnnouncements } from "./shared.js";
 import { Sounds } from "./sounds.js";
 import { createSpeech } from "./speech.js";
 
@@ -12,19 +12,22 @@ export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
 	const { speak, close: endSpeech } = createSpeech(core);
 	const announcements = new Announcements({ core, sounds, speak });
-	const shared = core.peers && new SharedAnnouncements(core.peers, core, announcements);
+	const { jobs } = announcements;
+	const stop = (id: string) => announcements.stop(id);
+	const shared = core.peers && new SharedJobs({ peers: core.peers, core, jobs, stop });
+	const shown = shared ?? { list: () => jobs.list(), find: (id) => jobs.find(id), stop };
 	return {
 		routes: announcementRoutes({
 			core,
 			sounds,
 			announcements,
 			speak,
-			shown: shared ?? announcements,
+			shown,
 			canSpeak: core.settings.speechCommand !== undefined,
 		}),
 		uploadPaths: [soundsPath],
 		sessions: [announcements.sessions],
-		channels: { announcements: () => announcements.frames() },
+		channels: { announcements: () => jobs.frames() },
 		// A path of this gateway becomes the address by which the device reaches it.
 		intercept: (message, { link, handshake }) => {
 			if (message.type !== "control_device" || link.isRemote || !isRecord(message.payload)) return undefined;

@@ -1,5 +1,6 @@
 /** `/api/sounds`, `/api/announcements`, and `/sounds/<id>.wav`, from which devices play. */
 
+import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { type Response, Router } from "express";
 import { matches, string } from "../../device/protocol/schema.js";
@@ -8,14 +9,15 @@ import {
 	askedAnnouncement,
 	askedSpeech,
 	longestName,
-	type Play,
 	playStates,
 	type SoundList,
-	targetsAtMost,
 } from "../api/announcement.js";
+import { maxTargetsBytes } from "../api/targets.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { readJson } from "../http/request-body.js";
+import { jobRoutes } from "../jobs/routes.js";
+import type { ShownJobs } from "../jobs/shared-jobs.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { Announcements } from "./announcements.js";
 import { bodyOf, type Sounds } from "./sounds.js";
@@ -24,8 +26,6 @@ import type { Speak } from "./speech.js";
 const soundName = string(longestName);
 /** A device decrypts a TLS record in one turn: one of 16 KB takes 0.1 s, in which no button is answered. */
 const recordBytes = 2048;
-/** An announcement may name many devices. */
-const maxAskedBytes = targetsAtMost * 68;
 const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 
 export const soundsPath = "/api/sounds";
@@ -36,18 +36,9 @@ export interface AnnouncementRoutesOptions {
 	readonly announcements: Pick<Announcements, "begin">;
 	readonly speak: Speak;
 	/** Of this gateway, or of all that act as one. */
-	readonly shown: Shown;
+	readonly shown: ShownJobs<Announcement>;
 	/** Whether texts can be spoken. */
 	readonly canSpeak: boolean;
-}
-
-export interface Shown {
-	/** The newest first. */
-	list(): readonly Announcement[] | Promise<readonly Announcement[]>;
-	/** @throws {HttpProblem} 404 */
-	find(id: string): Announcement | Promise<Announcement>;
-	/** @throws {HttpProblem} 404 */
-	stop(id: string): void | Promise<void>;
 }
 
 export function announcementRoutes({
@@ -127,38 +118,10 @@ export function announcementRoutes({
 		})
 		.all(refuseMethod("POST"));
 
-	router
-		.route("/api/announcements")
-		.get(requireMonitor, async (_request, response) => {
-			send(response, { announcements: (await shown.list()).map(sorted) });
-		})
-		.post(requireMonitor, async (request, response) => {
-			const id = await announcements.begin(
-				await readJson(request, askedAnnouncement, example, maxAskedBytes),
-			);
-			response.set("Location", `/api/announcements/${id}`);
-			send(response, { id }, 202);
-		})
-		.all(refuseMethod("GET, HEAD, POST"));
-
-	router
-		.route("/api/announcements/:id")
-		.get(requireMonitor, async ({ params: { id } }, response) => {
-			send(response, sorted(await shown.find(id)));
-		})
-		.delete(requireMonitor, async ({ params: { id } }, response) => {
-			await shown.stop(id);
-			response.status(204).end();
-		})
-		.all(refuseMethod("GET, HEAD, DELETE"));
-
-	return router;
-}
-
-/** What needs attention first. */
-function sorted(announcement: Announcement): Announcement {
-	const order = ({ state }: Play) => playStates.indexOf(state);
-	return { ...announcement, devices: announcement.devices.toSorted((a, b) => order(a) - order(b)) };
+	const begin = async (request: IncomingMessage) =>
+		announcements.begin(await readJson(request, askedAnnouncement, example, maxTargetsBytes));
+	const states = playStates;
+	return router.use(jobRoutes({ channel: "announcements", states, shown, begin, requireMonitor }));
 }
 
 /** @throws {HttpProblem} 404 */

@@ -4,7 +4,6 @@ import {
 	boolean,
 	type Infer,
 	integer,
-	list,
 	object,
 	oneOf,
 	optional,
@@ -12,21 +11,11 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
+import { targets } from "./targets.js";
 
 export const longestName = 64;
 /** Of a kept sound. */
 export const longestSeconds = 120;
-/** Devices that an announcement may name. */
-export const targetsAtMost = 10_000;
-
-/** One of them: all devices, those of a room, or the named ones. */
-export const targets = object({
-	all: optional(boolean()),
-	room: optional(string(64)),
-	devices: optional(list(string(64), targetsAtMost)),
-});
-export type Targets = Infer<typeof targets>;
-
 /** A text that is to be spoken. */
 const spokenText = string(1000);
 export const askedSpeech = object({ text: spokenText });

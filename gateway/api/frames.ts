@@ -6,6 +6,7 @@
 import { uplinks } from "../../device/protocol/messages.js";
 import { boolean, integer, oneOf, optional, string } from "../../device/protocol/schema.js";
 import { play, playStates } from "./announcement.js";
+import { commandPart, sentCommand } from "./command.js";
 import { deviceSummary, session } from "./session.js";
 import {
 	array,
@@ -19,7 +20,7 @@ import {
 	text,
 	uuid,
 } from "./shapes.js";
-import { deviceStatuses, pauseReasons, rolloutStatuses } from "./statuses.js";
+import { commandStates, deviceStatuses, pauseReasons, rolloutStatuses } from "./statuses.js";
 
 export const monitorErrorCodes = [
 	"invalid_json",
@@ -95,6 +96,15 @@ export const frames = {
 		isOver: described(boolean(), "all its devices have ended"),
 		counts: counts(playStates),
 		devices: described(array(play), "those that have changed since the last one"),
+	}),
+	command_update: closed({
+		type: oneOf("command_update"),
+		id: text,
+		payload: sentCommand.fields.payload,
+		createdAt: dateTime,
+		isOver: described(boolean(), "all its devices have ended"),
+		counts: counts(commandStates),
+		devices: described(array(commandPart), "those that have changed since the last one; none that waits"),
 	}),
 	cluster_update: closed({
 		type: oneOf("cluster_update"),

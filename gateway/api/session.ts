@@ -2,6 +2,7 @@
 
 import { features, uplinks } from "../../device/protocol/messages.js";
 import { integer, models, oneOf, optional } from "../../device/protocol/schema.js";
+import { attention } from "./attention.js";
 import { label } from "./label.js";
 import {
 	array,
@@ -56,14 +57,20 @@ export const session = closed({
 });
 export type SessionRecord = InferShape<typeof session>;
 
+const inShort = "absent in the short summary";
+
 /** A device without its state. */
 export const deviceSummary = closed({
 	...head,
+	sessionId: described(optional(uuid), inShort),
+	connectedAt: described(optional(dateTime), inShort),
+	metadata: described(optional(otaMetadata), `absent in the short summary before the first update`),
 	deviceId: text,
 	lastSeenAt: described(optional(dateTime), "absent while it is connected"),
 	chip: nullable(text),
-	firstSeenAt: dateTime,
+	firstSeenAt: described(optional(dateTime), inShort),
 	...vitals,
+	attention: described(optional(array(attention)), "what people should look at; absent: nothing"),
 });
 export type DeviceSummary = InferShape<typeof deviceSummary>;
 export type Vitals = Pick<DeviceSummary, keyof typeof vitals>;

@@ -60,6 +60,41 @@ export const deviceWords: Readonly<Record<DeviceStatus, string>> = {
 	cancelled: "not begun",
 };
 
+/** Of a device in a command to many, in the order in which people read them: what needs attention first. */
+export const commandStates = [
+	"failed",
+	"unsupported",
+	"away",
+	"cancelled",
+	"asked",
+	"waiting",
+	"done",
+] as const;
+export type CommandState = (typeof commandStates)[number];
+
+/** By the reset reason of a report. */
+const resets: Readonly<Record<string, string>> = {
+	POWERON_RESET: "switched on",
+	EXT_RESET: "reset button",
+	SW_RESET: "restarted by its firmware",
+	PANIC_RESET: "crashed",
+	INT_WDT_RESET: "hung (watchdog)",
+	TASK_WDT_RESET: "hung (watchdog)",
+	WDT_RESET: "hung (watchdog)",
+	DEEPSLEEP_RESET: "woken from sleep",
+	BROWNOUT_RESET: "supply voltage too low",
+	USB_RESET: "reset by USB",
+	JTAG_RESET: "reset by a debugger",
+	PWR_GLITCH_RESET: "supply voltage unsteady",
+	CPU_LOCKUP_RESET: "processor locked up",
+	UNKNOWN_RESET: "reason not known",
+};
+
+/** "switched on"; a reason without words as it is */
+export function resetText(reason: string): string {
+	return resets[reason] ?? reason.toLowerCase().replaceAll("_", " ");
+}
+
 export function isOneOf<T extends string>(list: readonly T[], value: string): value is T {
 	return list.some((each) => each === value);
 }

@@ -66,8 +66,16 @@ export async function bundlePage(entry = fileURLToPath(new URL("main.tsx", pageF
 	}));
 	const nameOf = (ending: string) =>
 		built.find(({ name }) => name.startsWith("assets/dashboard-") && name.endsWith(ending))?.name ?? "";
+	// Otherwise a browser learns of them only once it has the script.
+	const first = built.find(({ name }) => name === nameOf(".js"))?.content.toString() ?? "";
+	const preload = [...first.matchAll(/\b(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)]
+		.map(([, name]) => `<link rel="modulepreload" href="assets/${name}" />`)
+		.join("");
 	const fill = (html: string) =>
-		html.replaceAll("%style%", nameOf(".css")).replaceAll("%script%", nameOf(".js"));
+		html
+			.replaceAll("%style%", nameOf(".css"))
+			.replaceAll("%script%", nameOf(".js"))
+			.replaceAll("%preload%", preload);
 	const index = fill(await read("index.html"));
 	const loginPage = fill(await read("login.html"));
 	const assets = await Promise.all([

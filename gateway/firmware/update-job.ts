@@ -17,7 +17,7 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { isActiveUpdate, otaStatuses } from "../api/statuses.js";
+import { isActiveUpdate, otaStatuses, resetText } from "../api/statuses.js";
 import type { OtaMetadata } from "../api/update.js";
 import { time } from "../storage/time.js";
 
@@ -244,7 +244,7 @@ function succeed(job: UpdateJob, version: string, endedAt: number): UpdateJob {
 }
 
 function rollBack(job: UpdateJob, { system, health }: StateReport, endedAt: number): UpdateJob {
-	const reason = `The device went back to ${system.firmware_version}; the new firmware ended with ${health.reset_reason}.`;
+	const reason = `The device went back to ${system.firmware_version}; the new firmware ended: ${resetText(health.reset_reason)}.`;
 	return move(job, { status: "rolled_back", reason, endedAt });
 }
 

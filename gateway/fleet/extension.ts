@@ -1,6 +1,7 @@
 /** The fleet: names and rooms of devices, their crashes, history and refusals, the summary for lists, and forgetting. */
 
 import type { Core, Extension } from "../extension.js";
+import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
 import { Refusals } from "./refusals.js";
@@ -30,28 +31,40 @@ export function createFleet(core: Core): Extension {
 	});
 	const histories = new Histories(core);
 	const refusals = new Refusals(now);
-	const subscriptions = new Subscriptions(core);
+	const seenRecords = records<Seen>({
+		name: "seen",
+		onProblem: (problem) => log.warn({ problem }, "what was seen"),
+		...seenFile,
+		onRecord: (deviceId, seen) => attentions.take(deviceId, seen),
+	});
+	const attentions: Attentions = new Attentions({ core, records: seenRecords });
+	const subscriptions = new Subscriptions(core, attentions);
 	return {
-		routes: fleetRoutes({ core, crashes, refusals, histories }),
+		routes: fleetRoutes({ core, crashes, refusals, histories, attentions }),
 		sessions: [
 			crashes.sessions,
+			// Before the summary.
+			attentions.sessions,
 			histories.sessions,
 			subscriptions.sessions,
 			{ onRefused: (refusal) => refusals.add(refusal) },
 		],
 		messages: { subscribe: subscriptions.execute },
+		pictures: { summary: (monitor) => subscriptions.sendShort(monitor) },
 		onMonitorsChanged: () => subscriptions.onMonitorsChanged(),
 		get readinessProblem() {
 			return crashes.readinessProblem;
 		},
 		open: async () => {
 			await crashes.open(sessions.devices);
+			await attentions.open();
 			histories.open();
 		},
 		close: async () => {
 			histories.close();
 			subscriptions.close();
 			await crashes.close();
+			await attentions.close();
 		},
 	};
 }

@@ -3,13 +3,18 @@
  * person would have to read the log.
  */
 
+import { createHash } from "node:crypto";
 import type { Refusal } from "../sessions/sessions.js";
 
 interface Counted extends Refusal {
+	/** The same for the same refusal. */
+	readonly id: string;
 	count: number;
 	/** Milliseconds since 1970. */
 	readonly firstAt: number;
 	lastAt: number;
+	/** A person has seen it, and it was not repeated since. */
+	seen: boolean;
 }
 
 const keptAtMost = 50;
@@ -31,9 +36,17 @@ export class Refusals {
 		const { what, deviceId, remoteAddress, reason } = refusal;
 		const key = JSON.stringify([what, deviceId, remoteAddress, reason]);
 		const now = this.#now();
-		const counted = this.#kept.get(key) ?? { ...refusal, count: 0, firstAt: now, lastAt: now };
+		const counted = this.#kept.get(key) ?? {
+			...refusal,
+			id: idOf(key),
+			count: 0,
+			firstAt: now,
+			lastAt: now,
+			seen: false,
+		};
 		counted.count += 1;
 		counted.lastAt = now;
+		counted.seen = false;
 		this.#kept.delete(key);
 		this.#kept.set(key, counted);
 		const ofAddress = [...this.#kept].filter(([, each]) => each.remoteAddress === remoteAddress);
@@ -42,8 +55,18 @@ export class Refusals {
 			this.#kept.delete(surplus[0]);
 	}
 
+	/** No effect if it was repeated after `lastAt`, in milliseconds since 1970. */
+	see(id: string, lastAt: number): void {
+		for (const counted of this.#kept.values())
+			if (counted.id === id && counted.lastAt <= lastAt) counted.seen = true;
+	}
+
 	/** The latest first. */
 	list(): readonly Readonly<Counted>[] {
 		return [...this.#kept.values()].reverse();
 	}
+}
+
+function idOf(key: string): string {
+	return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }

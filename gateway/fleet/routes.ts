@@ -2,13 +2,15 @@
 
 import { type Response, Router } from "express";
 import { integer, matches } from "../../device/protocol/schema.js";
+import { askedSeen } from "../api/attention.js";
 import { label } from "../api/label.js";
 import type { Core } from "../extension.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { readJson } from "../http/request-body.js";
-import { refuseMethod, sendProblem } from "../problem.js";
+import { HttpProblem, refuseMethod, sendProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
+import type { Attentions } from "./attention.js";
 import type { CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
 import type { Refusals } from "./refusals.js";
@@ -16,17 +18,23 @@ import type { Refusals } from "./refusals.js";
 export interface FleetRoutesOptions {
 	readonly core: Core;
 	readonly crashes: CrashStore;
-	readonly refusals: Pick<Refusals, "list">;
+	readonly refusals: Pick<Refusals, "list" | "see">;
+	readonly attentions: Pick<Attentions, "of" | "see">;
 	readonly histories: Pick<Histories, "of">;
 }
 
 const awayDays = integer(1, 3650);
+const seenExample = '{"items":[{"kind":"crashed","id":"dev-1-a1b2c3","since":"2026-11-20T12:00:00.000Z"}]}';
+/** Of `seenAtMost` items. */
+const maxSeenBytes = 2 * 1024 * 1024;
 const dayMs = 24 * 60 * 60 * 1000;
 
-export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesOptions): Router {
+export function fleetRoutes({ core, crashes, refusals, histories, attentions }: FleetRoutesOptions): Router {
 	const { sessions, deviceStore, requireMonitor, monitors, storage, now } = core;
 	const { updates } = core.firmware;
 	const router = Router({ caseSensitive: true, strict: true });
+
+	const headOf = (device: Device) => ({ ...deviceHead(device), ...attentions.of(device) });
 
 	const erase = async (device: Device) => {
 		// Last, as they alone are not in memory and cannot be put back. The device may have connected meanwhile.
@@ -40,7 +48,7 @@ export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesO
 	router
 		.route("/api/devices")
 		.get(requireMonitor, (_request, response) => {
-			const devices = Array.from(sessions.devices.values(), deviceHead);
+			const devices = Array.from(sessions.devices.values(), headOf);
 			response.set("Cache-Control", "no-store").json({ devices });
 		})
 		.delete(requireMonitor, async ({ query }, response) => {
@@ -70,7 +78,7 @@ export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesO
 			await monitors.gather([deviceId]);
 			const stored = await crashes.of(device);
 			const details = {
-				...deviceHead(device),
+				...headOf(device),
 				versions: device.versions.map(withTime),
 				resets: device.resets.map(withTime),
 				updates: updates.historyOf(deviceId).map(describeUpdate),
@@ -88,7 +96,7 @@ export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesO
 				const detail = `This is not in ${storage.place} yet: it is tried again every second; the log says why.`;
 				return sendProblem(response, { status: storage.status, detail });
 			}
-			response.json(deviceHead(device));
+			response.json(headOf(device));
 		})
 		.delete(requireMonitor, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
@@ -131,6 +139,21 @@ export function fleetRoutes({ core, crashes, refusals, histories }: FleetRoutesO
 			response.set("Cache-Control", "no-store").json({ refusals: listed });
 		})
 		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/api/attention/seen")
+		.post(requireMonitor, async (request, response) => {
+			const { items } = await readJson(request, askedSeen, seenExample, maxSeenBytes);
+			for (const { kind, id, since } of items)
+				if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
+			if (!(await attentions.see(items)))
+				throw new HttpProblem(
+					storage.status,
+					`This is not in ${storage.place} yet: it is tried again every second; the log says why.`,
+				);
+			response.status(204).end();
+		})
+		.all(refuseMethod("POST"));
 
 	return router;
 }

@@ -12,22 +12,35 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import type { Attentions } from "./attention.js";
 import { subscribe } from "./messages.js";
-import { Summary } from "./summary.js";
+import { Summary, shortText, summaryText } from "./summary.js";
+
+/** A form of the summary: whole, or short. */
+type TextOf = typeof summaryText;
 
 export class Subscriptions {
 	readonly #core: Core;
-	/** Undefined while no monitor subscribes to it: then it costs nothing. */
-	#summary: Summary | undefined;
+	readonly #attentions: Pick<Attentions, "of">;
+	/** By form, while a monitor has it: otherwise it costs nothing. */
+	readonly #summaries = new Map<TextOf, Summary>();
 	/** Bounds how often each monitor may ask for the whole summary. */
-	readonly #summaries = new WeakMap<Monitor, TokenBucket>();
+	readonly #rates = new WeakMap<Monitor, TokenBucket>();
 
-	constructor(core: Core) {
+	constructor(core: Core, attentions: Pick<Attentions, "of">) {
 		this.#core = core;
+		this.#attentions = attentions;
 	}
 
 	/** Executes the message `subscribe`. */
 	readonly execute = messageKind(subscribe, (message, monitor) => this.#subscribe(monitor, message));
+
+	/** What a monitor gets that asks for the summary in its address. */
+	sendShort(monitor: Monitor): void {
+		monitor.devices = new Set();
+		this.#sendSummary(monitor, shortText);
+		this.#sendNameless(monitor);
+	}
 
 	readonly sessions: SessionListener = {
 		onChanged: ({ device }) => this.#touch(device?.deviceId),
@@ -38,41 +51,41 @@ export class Subscriptions {
 
 	/** To be called when a monitor has gone. The summary ends with the last one that subscribes to it. */
 	onMonitorsChanged(): void {
-		for (const { summary } of this.#core.monitors.list()) if (summary) return;
-		this.close();
+		const needed = new Set(Array.from(this.#core.monitors.list(), ({ summary }) => summary));
+		for (const [form, summary] of this.#summaries)
+			if (!needed.has(summary) && this.#summaries.delete(form)) summary.close();
 	}
 
 	close(): void {
-		this.#summary?.close();
-		this.#summary = undefined;
+		for (const summary of this.#summaries.values()) summary.close();
+		this.#summaries.clear();
 	}
 
 	#touch(deviceId: string | undefined): void {
-		if (deviceId !== undefined) this.#summary?.touch(deviceId);
+		if (deviceId === undefined) return;
+		for (const summary of this.#summaries.values()) summary.touch(deviceId);
 	}
 
 	async #subscribe(monitor: Monitor, { summary, devices = [] }: Infer<typeof subscribe>): Promise<Outcome> {
-		const { sessions, monitors, limits, now } = this.#core;
+		const { sessions, monitors, limits } = this.#core;
 		const previous = monitor.devices;
 		const isOther = previous === undefined || summary !== (monitor.summary !== undefined);
 		if (isOther && summary && !this.#mayHaveSummary(monitor))
 			return refuse("rate_limited", `switch the summary on at most ${limits.summariesASecond} time a second`);
 		monitor.devices = new Set(devices);
-		if (isOther) {
-			monitor.summary = summary ? this.#openSummary() : undefined;
+		if (isOther && summary) this.#sendSummary(monitor, summaryText);
+		else if (isOther) {
+			monitor.summary = undefined;
 			// In place of what is left of the previous one.
-			monitor.sendSnapshot(monitor.summary?.snapshot() ?? [].values());
+			monitor.sendSnapshot([].values());
 		}
 		monitors.changed();
-		const send = (session: Session, reason: ChangeReason) =>
-			monitor.sendChange(session.sessionId, Buffer.from(statusUpdateText(reason, session, now())));
-		if (isOther && summary)
-			for (const session of sessions.list()) if (!session.device) send(session, "connected");
+		if (isOther && summary) this.#sendNameless(monitor);
 		const added = [...monitor.devices].filter((id) => isOther || !previous.has(id));
 		await monitors.gather(added);
 		for (const id of added) {
 			const session = sessions.devices.get(id)?.session;
-			if (session && monitor.devices.has(id)) send(session, "identified");
+			if (session && monitor.devices.has(id)) this.#send(monitor, session, "identified");
 		}
 		return { command: "subscribe" };
 	}
@@ -81,22 +94,41 @@ export class Subscriptions {
 	#mayHaveSummary(monitor: Monitor): boolean {
 		const { summariesASecond: perSecond, summaryBurst: burst } = this.#core.limits;
 		const { monotonic } = this.#core;
-		const bucket = this.#summaries.get(monitor) ?? new TokenBucket({ perSecond, burst, monotonic });
-		this.#summaries.set(monitor, bucket);
+		const bucket = this.#rates.get(monitor) ?? new TokenBucket({ perSecond, burst, monotonic });
+		this.#rates.set(monitor, bucket);
 		return bucket.take();
 	}
 
-	#openSummary(): Summary {
+	#send(monitor: Monitor, session: Session, reason: ChangeReason): void {
+		const text = statusUpdateText(reason, session, this.#core.now());
+		monitor.sendChange(session.sessionId, Buffer.from(text));
+	}
+
+	/** No summary names them. */
+	#sendNameless(monitor: Monitor): void {
+		for (const session of this.#core.sessions.list())
+			if (!session.device) this.#send(monitor, session, "connected");
+	}
+
+	#sendSummary(monitor: Monitor, form: TextOf): void {
+		const summary = this.#summaries.get(form) ?? this.#openSummary(form);
+		this.#summaries.set(form, summary);
+		monitor.summary = summary;
+		monitor.sendSnapshot(summary.snapshot());
+	}
+
+	#openSummary(form: TextOf): Summary {
 		const { sessions, monitors, now, limits } = this.#core;
-		this.#summary ??= new Summary({
+		const summary: Summary = new Summary({
 			devices: sessions.devices,
+			textOf: (device) => form(device, this.#attentions),
 			now,
 			pauseMs: limits.summaryPauseMs,
 			onFrame: (frame) => {
 				monitors.cork();
-				for (const monitor of monitors.list()) if (monitor.summary) monitor.sendSummary(frame);
+				for (const monitor of monitors.list()) if (monitor.summary === summary) monitor.sendSummary(frame);
 			},
 		});
-		return this.#summary;
+		return summary;
 	}
 }

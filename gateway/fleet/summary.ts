@@ -4,14 +4,42 @@
  */
 
 import type { FrameOf } from "../api/frames.js";
+import { noUpdate } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
-import { frameCharacters, isoTime, summaryText, textWith } from "../sessions/view.js";
+import { deviceHead, frameCharacters, isoTime, textWith } from "../sessions/view.js";
+import type { Attentions } from "./attention.js";
+
+/** Of a snapshot: one page of rows, then a step of its progress. */
+const firstFrameCharacters = 16 * 1024;
+const laterFrameCharacters = 64 * 1024;
 
 type Head = Omit<FrameOf<"summary">, "devices">;
+
+/** As in `GET /api/devices`, without what changes with each report. */
+export function summaryText(device: Device, attentions: Pick<Attentions, "of">): string {
+	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
+	return JSON.stringify({ ...deviceHead(device), lastSeenAt, ...attentions.of(device) });
+}
+
+/** As `summaryText`, without what lists do not show, and a compressed text has to repeat: ids and times. */
+export function shortText(device: Device, attentions: Pick<Attentions, "of">): string {
+	const { connected, lastSeenAt, handshake } = device.session;
+	const { sessionId, connectedAt: _, firstSeenAt: __, metadata, ...head } = deviceHead(device);
+	return JSON.stringify({
+		...head,
+		// Monitors know a session by its id until it has a name.
+		sessionId: handshake.deviceId === undefined ? sessionId : undefined,
+		metadata: metadata === noUpdate ? undefined : metadata,
+		lastSeenAt: connected ? undefined : isoTime(lastSeenAt),
+		...attentions.of(device),
+	});
+}
 
 export interface SummaryOptions {
 	/** By device id. */
 	readonly devices: ReadonlyMap<string, Device>;
+	/** As JSON. */
+	readonly textOf: (device: Device) => string;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Between two frames of changes. */
@@ -40,15 +68,19 @@ export class Summary {
 		this.#timer ??= this.#plan();
 	}
 
-	/** All devices, in frames; `remaining` counts those to come. */
+	/**
+	 * All devices by name, in frames; `remaining` counts those to come. The first frame is small: on a slow connection a person sees
+	 * something of it at once.
+	 */
 	*snapshot(): Generator<string> {
-		const ids = [...this.#options.devices.keys()];
+		const ids = this.#idsByName();
+		let characters = firstFrameCharacters;
 		let reason: Head["reason"] = "snapshot";
 		let next = 0;
 		do {
 			this.#refresh();
 			const texts: string[] = [];
-			for (let size = 0; size < frameCharacters && next < ids.length; next++) {
+			for (let size = 0; size < characters && next < ids.length; next++) {
 				const text = this.#textOf(ids[next] ?? "");
 				if (text === undefined) continue;
 				texts.push(text);
@@ -56,11 +88,19 @@ export class Summary {
 			}
 			yield this.#frame({ reason, remaining: ids.length - next }, texts);
 			reason = "changed";
+			characters = laterFrameCharacters;
 		} while (next < ids.length);
 	}
 
 	close(): void {
 		clearTimeout(this.#timer);
+	}
+
+	#idsByName(): readonly string[] {
+		const named = Array.from(this.#options.devices.values(), ({ deviceId, label }) => {
+			return { deviceId, name: label.name ?? deviceId };
+		});
+		return named.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ deviceId }) => deviceId);
 	}
 
 	#plan(): NodeJS.Timeout {
@@ -90,7 +130,7 @@ export class Summary {
 	#refresh(): void {
 		for (const id of this.#touched) {
 			const device = this.#options.devices.get(id);
-			const text = device && summaryText(device);
+			const text = device && this.#options.textOf(device);
 			if (text === this.#texts.get(id)) continue;
 			if (text === undefined) this.#texts.delete(id);
 			else this.#texts.set(id, text);
@@ -102,7 +142,7 @@ export class Summary {
 	/** Made when it is first asked for: all at once would keep reports waiting. */
 	#textOf(id: string): string | undefined {
 		const device = this.#options.devices.get(id);
-		const text = this.#texts.get(id) ?? (device && summaryText(device));
+		const text = this.#texts.get(id) ?? (device && this.#options.textOf(device));
 		if (text !== undefined) this.#texts.set(id, text);
 		return text;
 	}

@@ -101,12 +101,6 @@ export function deviceHead(device: Device): DeviceSummary {
 	return { ...head, firstSeenAt: isoTime(firstSeenAt), ...vitals };
 }
 
-/** As `deviceHead`, without what changes with each report. */
-export function summaryText(device: Device): string {
-	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
-	return JSON.stringify({ ...deviceHead(device), lastSeenAt });
-}
-
 /** Of the stored crashes, those of the running firmware; undefined: none. */
 function crashCountOf({ crashes, firmwareVersion }: Device): { readonly crashCount: number } | undefined {
 	const crashCount = crashes.filter(({ version }) => version === firmwareVersion).length;

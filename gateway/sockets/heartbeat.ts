@@ -36,6 +36,7 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 		(): Moment => ({ peers: new Map(), askedAt: Number.NEGATIVE_INFINITY }),
 	);
 	const momentOf = new Map<Peer, Map<Peer, number>>();
+	const busy = new WeakMap<Peer, () => boolean>();
 	let joined = 0;
 	let beats = 0;
 	const timer = setInterval(() => {
@@ -47,7 +48,7 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 			// After a late ping, a socket needs time to answer.
 			if (!moment || now - moment.askedAt < intervalMs / 3) continue;
 			moment.askedAt = now;
-			ask(moment.peers, allowed);
+			ask(moment.peers, allowed, busy);
 		}
 	}, stepMs).unref();
 	// Shared by all sockets, to save memory.
@@ -59,12 +60,16 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 		momentOf.delete(this);
 	}
 	return {
-		/** Pings a socket until it is closed. */
-		watch(socket: Peer): void {
+		/**
+		 * Pings a socket until it is closed.
+		 * @param isBusy whether unanswered pings do not count now: they wait behind what is being sent
+		 */
+		watch(socket: Peer, isBusy?: () => boolean): void {
 			const peers = moments[joined++ % count]?.peers;
 			if (!peers) return;
 			peers.set(socket, 0);
 			momentOf.set(socket, peers);
+			if (isBusy) busy.set(socket, isBusy);
 			socket.on("pong", onPong);
 			socket.on("close", onClose);
 		},
@@ -73,10 +78,10 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 	};
 }
 
-function ask(peers: Map<Peer, number>, allowed: number): void {
+function ask(peers: Map<Peer, number>, allowed: number, busy: WeakMap<Peer, () => boolean>): void {
 	for (const [socket, unanswered] of peers) {
 		// Its pongs are not read, but it expects pings.
-		if (socket.isPaused) socket.ping();
+		if (socket.isPaused || (busy.get(socket)?.() && socket.readyState === socket.OPEN)) socket.ping();
 		else if (unanswered >= allowed) socket.terminate();
 		else if (socket.readyState === socket.OPEN) {
 			peers.set(socket, unanswered + 1);

@@ -25,6 +25,10 @@ export const socketLimits = Object.freeze({
 	uplinkBurst: 200,
 	/** Unread bytes at which a device is disconnected. */
 	deviceBacklogBytes: 1024 * 1024,
+	/** Of a frame to a monitor that offers permessage-deflate; only snapshots and summaries are compressed. */
+	compressedFromBytes: 1024,
+	/** For a monitor to read its first picture, during which it need not answer pings. */
+	firstPictureMs: 120_000,
 	/** Unread bytes above which a monitor gets only the newest reports. */
 	slowMonitorBytes: 1024 * 1024,
 	/** Unread bytes at which a monitor's socket is closed with 1013. */

@@ -22,6 +22,8 @@ export interface MonitorHooks {
 	 * MonitorSockets.broadcast sends later ones.
 	 */
 	readonly channels?: Readonly<Record<string, () => readonly string[]>>;
+	/** What a monitor that names it like a channel gets in place of the snapshot of all sessions. */
+	readonly pictures?: Readonly<Record<string, (monitor: Monitor) => void>>;
 	/** Updates the reports of these devices, or of all, before a monitor gets them. */
 	gather?(deviceIds: readonly string[] | undefined): Promise<void>;
 	/** A monitor connected, disconnected, or changed its subscription. */
@@ -34,6 +36,7 @@ export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
 /** A part of this gateway that needs uplinks of devices, whichever process they are connected to. */
 interface Follower extends MonitorNeeds {
 	readonly devices: ReadonlySet<string>;
+	readonly hearsReports: boolean;
 	readonly onUplink: (session: Session, text: string) => void;
 }
 
@@ -72,15 +75,21 @@ export class MonitorSockets {
 	 * Adds a socket after its upgrade was checked, and sends the snapshot.
 	 * @param stream the connection under the socket
 	 * @param channels see MonitorHooks; unknown ones have no effect
+	 * @returns whether its snapshot is still on its way
 	 */
-	accept(socket: WebSocket, stream: Duplex, remoteAddress: string, channels: ReadonlySet<string>): void {
+	accept(
+		socket: WebSocket,
+		stream: Duplex,
+		remoteAddress: string,
+		channels: ReadonlySet<string>,
+	): () => boolean {
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
 		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
-		const monitor = new Monitor({ socket, stream, limits, yieldToLoop });
+		const monitor = new Monitor({ socket, stream, limits, monotonic, yieldToLoop });
 		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
@@ -110,8 +119,16 @@ export class MonitorSockets {
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
 		this.#waiting.add(monitor);
-		if (this.#options.hooks.some(({ gather }) => gather)) void this.#prepare(monitor);
+		const needsReports = !this.#pictureOf(monitor) && this.#options.hooks.some(({ gather }) => gather);
+		if (needsReports) void this.#prepare(monitor);
 		else this.#begin(monitor);
+		return () => monitor.isLoading;
+	}
+
+	/** Undefined: all sessions. */
+	#pictureOf(monitor: Monitor): ((monitor: Monitor) => void) | undefined {
+		const pictures = this.#options.hooks.flatMap(({ pictures = {} }) => Object.entries(pictures));
+		return pictures.find(([name]) => this.#monitors.get(monitor)?.has(name))?.[1];
 	}
 
 	/** Updates the reports before the snapshot, unless the monitor subscribes at once. */
@@ -128,12 +145,18 @@ export class MonitorSockets {
 	#begin(monitor: Monitor): void {
 		if (!this.#waiting.delete(monitor)) return;
 		monitor.isGathering = false;
-		monitor.devices = undefined;
-		monitor.sendSnapshot(this.#snapshot());
+		const picture = this.#pictureOf(monitor);
+		if (picture) {
+			picture(monitor);
+			this.changed();
+		} else {
+			monitor.devices = undefined;
+			monitor.sendSnapshot(this.#snapshot());
+		}
 		for (const { channels = {} } of this.#options.hooks)
 			for (const [name, frames] of Object.entries(channels))
 				if (this.#monitors.get(monitor)?.has(name))
-					for (const text of frames()) monitor.send(Buffer.from(text));
+					for (const text of frames()) monitor.send(Buffer.from(text), true);
 	}
 
 	list(): Iterable<Monitor> {
@@ -145,9 +168,13 @@ export class MonitorSockets {
 		return [...this.#monitors.keys(), ...this.#followers];
 	}
 
-	/** @param onUplink called with all uplinks of these devices but state reports, as text @returns a function that ends it */
-	follow(devices: ReadonlySet<string>, onUplink: Follower["onUplink"]): () => void {
-		const follower: Follower = { devices, summary: undefined, isGathering: false, onUplink };
+	/**
+	 * @param onUplink called with the uplinks of these devices, as text
+	 * @param hearsReports whether with their state reports too
+	 * @returns a function that ends it
+	 */
+	follow(devices: ReadonlySet<string>, onUplink: Follower["onUplink"], hearsReports = false): () => void {
+		const follower = { devices, hearsReports, summary: undefined, isGathering: false, onUplink };
 		this.#followers.add(follower);
 		this.changed();
 		return () => {
@@ -169,7 +196,7 @@ export class MonitorSockets {
 	broadcast(channel: string, text: string): void {
 		const frame = Buffer.from(text);
 		for (const [monitor, channels] of this.#monitors)
-			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame);
+			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame, true);
 	}
 
 	/** Sends all snapshots again, since only the summary reports forgotten devices. */
@@ -194,8 +221,8 @@ export class MonitorSockets {
 
 	relay(session: Session, text: string, isStateReport: boolean): void {
 		const { deviceId = "" } = session.device ?? {};
-		if (!isStateReport)
-			for (const { devices, onUplink } of this.#followers) if (devices.has(deviceId)) onUplink(session, text);
+		for (const { devices, hearsReports, onUplink } of this.#followers)
+			if ((hearsReports || !isStateReport) && devices.has(deviceId)) onUplink(session, text);
 		this.#sendAbout(
 			session,
 			() => deviceMessageText(session, text),

@@ -8,11 +8,16 @@ import type { WebSocket } from "ws";
 import type { Session } from "../sessions/device.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
+/** A ping whose answer says that the snapshot has arrived. */
+const afterSnapshot = Buffer.from("snapshot");
+
 export interface MonitorOptions {
 	readonly socket: WebSocket;
 	/** The connection under the socket. */
 	readonly stream: Duplex;
-	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
+	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes" | "firstPictureMs">;
+	/** Monotonic, in milliseconds. */
+	readonly monotonic: () => number;
 	/** Awaited before further frames of a snapshot. */
 	readonly yieldToLoop: () => Promise<void>;
 }
@@ -30,11 +35,23 @@ export class Monitor {
 	/** The rest of the snapshot. */
 	#snapshot: Iterator<string> | undefined;
 	#isSnapshotPlanned = false;
+	#snapshotFrames = 0;
+	/** When the snapshot began, on the monotonic clock; undefined: all of it has arrived. */
+	#loadingSince: number | undefined;
 	/** It missed a change of the summary, and gets the whole one again. */
 	#isBehind = false;
 
 	constructor(options: MonitorOptions) {
 		this.#options = options;
+		options.socket.on("pong", (data) => {
+			if (data.equals(afterSnapshot)) this.#loadingSince = undefined;
+		});
+	}
+
+	/** Whether its snapshot is still on its way, so that it cannot answer pings in time. */
+	get isLoading(): boolean {
+		const { monotonic, limits } = this.#options;
+		return this.#loadingSince !== undefined && monotonic() - this.#loadingSince < limits.firstPictureMs;
 	}
 
 	/** In bytes. */
@@ -65,14 +82,19 @@ export class Monitor {
 		this.#waiting.clear();
 		this.#isBehind = false;
 		this.#snapshot = frames;
+		this.#snapshotFrames = 0;
+		this.#loadingSince = this.#options.monotonic();
 		this.#sendNextOfSnapshot();
 	}
 
-	/** Sends a frame that must not be dropped. */
-	send(frame: Buffer): void {
+	/**
+	 * Sends a frame that must not be dropped.
+	 * @param compress if the monitor offers it; not for reports, of which many monitors get each: it would be compressed for each
+	 */
+	send(frame: Buffer, compress = false): void {
 		const { socket, limits } = this.#options;
 		if (socket.readyState !== socket.OPEN) return;
-		socket.send(frame, { binary: false }, this.#onSent);
+		socket.send(frame, { binary: false, compress }, this.#onSent);
 		if (!this.#hasMoreThan(limits.stuckMonitorBytes)) return;
 		this.#waiting.clear();
 		socket.close(closeCodes.tryAgainLater, "reads too slowly");
@@ -93,7 +115,7 @@ export class Monitor {
 	/** A change of the summary. */
 	sendSummary(frame: Buffer): void {
 		if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.#isBehind = true;
-		else this.send(frame);
+		else this.send(frame, true);
 	}
 
 	close(code: number, reason: string): void {
@@ -128,8 +150,14 @@ export class Monitor {
 	#sendNextOfSnapshot(): void {
 		const { socket } = this.#options;
 		const next = socket.readyState === socket.OPEN ? this.#snapshot?.next() : undefined;
-		if (next && !next.done) this.send(Buffer.from(next.value));
-		else this.#snapshot = undefined;
+		if (next && !next.done) {
+			this.#snapshotFrames += 1;
+			return this.send(Buffer.from(next.value), true);
+		}
+		this.#snapshot = undefined;
+		// A single frame is soon read.
+		if (this.#snapshotFrames <= 1) this.#loadingSince = undefined;
+		else if (socket.readyState === socket.OPEN) socket.ping(afterSnapshot);
 	}
 
 	/** Whether more bytes are unread, after sending what is corked. */

@@ -45,7 +45,8 @@ export interface UpgradesOptions extends SocketsOptions {
 	readonly guard: Guard | undefined;
 }
 
-type Accept = (socket: WebSocket) => void;
+/** @returns whether unanswered pings do not count now; undefined: they always do */
+type Accept = (socket: WebSocket) => (() => boolean) | undefined;
 
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
@@ -57,11 +58,19 @@ export function createUpgrades(options: UpgradesOptions) {
 		maxFragments: limits.maxFragments,
 		closeTimeout: limits.closeTimeoutMs,
 	};
-	const server = new WebSocketServer({
-		noServer: true,
-		clientTracking: false,
-		perMessageDeflate: false,
-		...bounds,
+	const common = { noServer: true, clientTracking: false, ...bounds };
+	const deviceServer = new WebSocketServer({ ...common, perMessageDeflate: false });
+	// A window of 8 KB: zlib keeps 100 KB for each monitor, with its default 256. Two at a time, as files share its threads.
+	const monitorServer = new WebSocketServer({
+		...common,
+		perMessageDeflate: {
+			serverNoContextTakeover: true,
+			clientNoContextTakeover: true,
+			threshold: limits.compressedFromBytes,
+			serverMaxWindowBits: 13,
+			zlibDeflateOptions: { level: 3, memLevel: 7 },
+			concurrencyLimit: 2,
+		},
 	});
 	let drain: Drain | undefined;
 
@@ -91,7 +100,11 @@ export function createUpgrades(options: UpgradesOptions) {
 
 	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
 		const handshake = readHandshake(request, publicUrl, owner);
-		return "status" in handshake ? handshake : (socket) => devices.accept(socket, handshake);
+		if ("status" in handshake) return handshake;
+		return (socket) => {
+			devices.accept(socket, handshake);
+			return undefined;
+		};
 	}
 
 	function report(request: IncomingMessage, reason: string): void {
@@ -131,10 +144,10 @@ export function createUpgrades(options: UpgradesOptions) {
 				return refuse(stream, admission);
 			}
 			stream.off("error", onError);
+			const server = url?.pathname === "/device" ? deviceServer : monitorServer;
 			server.handleUpgrade(request, stream, head, (socket) => {
 				guard?.onSocket(stream, socket);
-				heartbeat.watch(socket);
-				admission(socket);
+				heartbeat.watch(socket, admission(socket));
 			});
 		},
 

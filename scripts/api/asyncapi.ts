@@ -10,6 +10,7 @@ import {
 	uplinks,
 } from "../../device/protocol/messages.js";
 import { keysOf, oneOf } from "../../device/protocol/schema.js";
+import { asks } from "../../gateway/api/command.js";
 import { frames, type MonitorErrorCode } from "../../gateway/api/frames.js";
 import { deviceSummary, session } from "../../gateway/api/session.js";
 import { closed } from "../../gateway/api/shapes.js";
@@ -122,7 +123,7 @@ function monitorChannel(): JsonObject {
 	return {
 		address: "/monitor",
 		description:
-			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it. A monitor that sends subscribe gets summaries instead: at most four frames per second, of at most about 256 KB; after it read too slowly, a whole one again. A monitor that connects to /monitor?rollouts also gets rollout_update, one that connects to /monitor?cluster also cluster_update.",
+			"The first frame is a snapshot of all sessions. A snapshot of more than about 256 KB is split: its first frame has the field remaining, the other sessions follow in status_update frames with the same field, as fast as the monitor reads, and changes may come between them. When a monitor reads too slowly, it gets only the newest state_report of each session while more than 1 MiB waits, and is closed with 1013 above 8 MiB. A monitor is closed with 1008 when it continues to send after rate_limited (400 times at once, or 10 times per second), or sends more than 100 ping and pong frames at once or 20 per second. After a device is removed, a new snapshot is sent, which replaces everything before it. A monitor that sends subscribe gets summaries instead: at most four frames per second, of at most about 256 KB; after it read too slowly, a whole one again. A monitor that connects to /monitor?summary gets a short summary at once, in place of the snapshot, and uses subscribe for the devices of which it needs reports. Snapshots and summaries are compressed for a monitor that offers permessage-deflate. A monitor that connects to /monitor?rollouts also gets rollout_update, one that connects to /monitor?cluster also cluster_update, one that connects to /monitor?announcements also announcement_update, and one that connects to /monitor?commands also command_update.",
 		messages: refs([
 			...Object.keys(monitorMessages),
 			...Object.keys(addedMessages),
@@ -135,6 +136,7 @@ function monitorChannel(): JsonObject {
 function schemas(): JsonObject {
 	const all: Document = { session: jsonSchemaOf(session), device_summary: jsonSchemaOf(deviceSummary) };
 	for (const name of keysOf(commands)) all[name] = jsonSchemaOf(commands[name]);
+	all.ask = { oneOf: keysOf(asks).map((name) => jsonSchemaOf(asks[name])) };
 	for (const name of keysOf(uplinks))
 		all[name] =
 			name === "state_report"

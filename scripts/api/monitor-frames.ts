@@ -53,6 +53,7 @@ export const monitorFrames: Frames = {
 					rssi: -61,
 					ssid: "workshop",
 					volume: 40,
+					attention: [{ kind: "crashed", since: timestamp, seen: false, count: 1, reason: "exception" }],
 				},
 			],
 			removed: ["dev-1-a1b2c4"],
@@ -99,6 +100,19 @@ export const monitorFrames: Frames = {
 					underruns: 0,
 				},
 			],
+		},
+	},
+	command_update: {
+		description:
+			"How a command to many devices goes, at most 4 a second, for a monitor whose address has the query parameter `commands`. It gets the commands that run first, with all their devices that do not wait.",
+		example: {
+			type: "command_update",
+			id: "9f3c0a51b2d4e687",
+			payload: { command: "set_volume", value: 40 },
+			createdAt: timestamp,
+			isOver: false,
+			counts: { failed: 0, unsupported: 0, away: 1, cancelled: 0, asked: 20, waiting: 278, done: 1 },
+			devices: [{ deviceId, state: "done", reason: null, at: timestamp }],
 		},
 	},
 	cluster_update: {

@@ -27,10 +27,10 @@ export class DemoReleases {
 		this.#options = options;
 	}
 
-	/** Makes a pre-release where the folder has no release, so that the dashboard can install it on a new device. */
+	/** Makes a release where the folder has none, above what the demo's devices run: the first offer is an update. */
 	async makeFirst(): Promise<void> {
 		const { releases } = await readCatalog(this.#options.releasesDir);
-		if (releases.length === 0) await this.#add(`${packageVersion()}-demo`);
+		if (releases.length === 0) await this.#add(inc(packageVersion(), "patch") ?? packageVersion());
 	}
 
 	/** The minor version after all that there are. @throws ReleaseRefused where the catalog cannot be read */

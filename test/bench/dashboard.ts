@@ -4,15 +4,18 @@
  * page of as many plain rows, as software draws them here; and all of it with another checkout's page, where BENCH_BEFORE names one.
  */
 
+import { on } from "node:events";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, CDPSession, Page } from "playwright-core";
+import { WebSocket } from "ws";
 import { type Asset, type Bundle, bundlePage } from "../../gateway/dashboard/bundle.js";
 import { launchChromium, skip } from "../support/chromium.js";
+import { openSlowLink } from "../support/slow-link.js";
 import { Child } from "./child.js";
 import type { Devices } from "./load/devices.js";
-import { roundCount } from "./rounds.js";
+import { roundCount, type Sides } from "./rounds.js";
 import { compare, measure, percentile, type Row, type Target } from "./row.js";
 import type { GatewayServer } from "./servers/gateway-server.js";
 import { socketsAtMost } from "./sockets.js";
@@ -28,6 +31,47 @@ const scrollSeconds = 4;
 const scrolledEachFrame = 60;
 /** Of a frame at 60 a second; no browser is exact. */
 const frameMs = 17.5;
+
+const slowFleet = 3000;
+/** A weak mobile network. */
+const slow = { bitsPerSecond: 400_000, roundTripMs: 400 };
+const slowVisits = ["first visit", "next visit"] as const;
+type SlowVisit = (typeof slowVisits)[number];
+
+interface SlowCost {
+	/** Milliseconds since the navigation began. */
+	readonly firstDeviceMs: number;
+	readonly liveMs: number;
+	/** Bytes of all connections until then. */
+	readonly received: number;
+}
+
+/** For one monitor. */
+interface SummaryCost {
+	readonly cpuMs: number;
+	/** Bytes. */
+	readonly received: number;
+	/** Bytes. */
+	readonly resident: number;
+}
+
+const summaryMonitors = 10;
+
+const slowFigures = [
+	{
+		name: "first device",
+		unit: "ms",
+		atMost: 3000,
+		figureOf: ({ firstDeviceMs }: SlowCost) => firstDeviceMs,
+	},
+	{ name: "all devices", unit: "ms", atMost: 15_000, figureOf: ({ liveMs }: SlowCost) => liveMs },
+	{
+		name: "received until live",
+		unit: "KB",
+		atMost: undefined,
+		figureOf: ({ received }: SlowCost) => received / 1024,
+	},
+];
 
 const viewport = { width: 1280, height: 900 };
 
@@ -97,6 +141,7 @@ export async function run(): Promise<readonly Row[]> {
 	const rows = [...(await scriptRows())];
 	const browser = await launchChromium();
 	try {
+		rows.push(...(await slowRows(browser)));
 		for (const size of fleets) rows.push(...(await fleetRows(browser, Math.min(size, socketsAtMost()))));
 		return rows;
 	} finally {
@@ -155,6 +200,57 @@ async function fleetRows(browser: Browser, size: number): Promise<readonly Row[]
 	}
 }
 
+/** A page that is opened for the first time, without a cache, and again. */
+async function slowRows(browser: Browser): Promise<readonly Row[]> {
+	const size = Math.min(slowFleet, socketsAtMost());
+	const fleet = new Fleet(browser, size);
+	const rounds: Record<SlowVisit, SlowCost>[] = [];
+	const summaries: Sides<SummaryCost>[] = [];
+	try {
+		await fleet.start();
+		for (let round = 0; round < roundCount; round++)
+			summaries.push({ ours: await fleet.summaryCost(true), reference: await fleet.summaryCost(false) });
+		for (let round = 0; round < roundCount; round++)
+			rounds.push(await fleet.during(60, () => fleet.slowCost()));
+	} finally {
+		await fleet.close();
+	}
+	const summaryRow = (name: string, unit: string, figureOf: (cost: SummaryCost) => number) =>
+		compare(
+			{
+				benchmark,
+				what: `${size.toLocaleString("en")} devices: ${name}`,
+				unit,
+				note: "beside the same, not compressed",
+			},
+			summaries.map(({ ours, reference }) => ({ ours: figureOf(ours), reference: figureOf(reference) })),
+		);
+	const where = `${size.toLocaleString("en")} devices over 400 kbit/s and 400 ms`;
+	const visits = slowVisits.flatMap((visit) =>
+		slowFigures.map(({ name, unit, atMost, figureOf }) =>
+			measure(
+				{
+					benchmark,
+					what: `${where}, ${visit}: ${name}`,
+					unit,
+					...(atMost !== undefined && { target: { of: "ours", atMost } as const }),
+				},
+				rounds.map((round) => figureOf(round[visit])),
+			),
+		),
+	);
+	return [
+		...visits,
+		summaryRow("a summary, the gateway's processor time", "ms", ({ cpuMs }) => cpuMs),
+		summaryRow("a summary, received", "KB", ({ received }) => received / 1024),
+		summaryRow(
+			"a monitor that has it, the gateway's memory",
+			"KB resident",
+			({ resident }) => resident / 1024,
+		),
+	];
+}
+
 /** A gateway and its devices. */
 class Fleet {
 	readonly #browser: Browser;
@@ -188,6 +284,59 @@ class Fleet {
 	cost(view: string): Promise<Cost> {
 		const open = () => costOf(this.#browser, `${this.#url}/${view}`, this.#url, this.#token);
 		return this.during(restSeconds * 1.5 + scrollSeconds + 4, open);
+	}
+
+	/** Of the summary of each of some monitors that are there at once. */
+	async summaryCost(perMessageDeflate: boolean): Promise<SummaryCost> {
+		const before = await this.#gateway.ask("usage", { isSettled: true });
+		let received = 0;
+		const sockets = await Promise.all(
+			Array.from({ length: summaryMonitors }, async () => {
+				const headers = { Authorization: `Bearer ${this.#token}` };
+				const address = `${this.#url.replace("http", "ws")}/monitor?summary`;
+				const socket = new WebSocket(address, { headers, perMessageDeflate });
+				for await (const [data] of on(socket, "message")) if (JSON.parse(String(data)).remaining === 0) break;
+				const stream: unknown = Reflect.get(socket, "_socket");
+				received += Number(Object(stream).bytesRead);
+				return socket;
+			}),
+		);
+		const after = await this.#gateway.ask("usage", { isSettled: true });
+		for (const socket of sockets) socket.terminate();
+		return {
+			cpuMs: (after.cpuMicros - before.cpuMicros) / 1000 / summaryMonitors,
+			received: received / summaryMonitors,
+			resident: (after.rss - before.rss) / summaryMonitors,
+		};
+	}
+
+	async slowCost(): Promise<Record<SlowVisit, SlowCost>> {
+		const link = await openSlowLink({ to: Number(new URL(this.#url).port), ...slow });
+		const url = `http://127.0.0.1:${link.port}`;
+		const context = await this.#browser.newContext({ viewport });
+		try {
+			// The cookie is for all ports of the host.
+			await context.request.post(`${this.#url}/login`, { form: { token: this.#token }, maxRedirects: 0 });
+			const visit = async (): Promise<SlowCost> => {
+				const page = await context.newPage();
+				const before = link.received;
+				await page.addInitScript(markFirstDevice);
+				const startedAt = performance.now();
+				await page.goto(url, { waitUntil: "commit" });
+				await page.getByText("Live").waitFor({ timeout: 120_000 });
+				const liveMs = performance.now() - startedAt;
+				const received = link.received - before;
+				const firstDeviceMs: number = await page.evaluate(
+					'performance.getEntriesByName("first device")[0].startTime',
+				);
+				await page.close();
+				return { firstDeviceMs, liveMs, received };
+			};
+			return { "first visit": await visit(), "next visit": await visit() };
+		} finally {
+			await context.close();
+			link.close();
+		}
 	}
 
 	/** Does something while the devices report. @param seconds it takes at least */
@@ -232,17 +381,19 @@ function frameRows(what: string, rounds: readonly Round[]): readonly Row[] {
 	);
 }
 
+const markFirstDevice = `new MutationObserver((_, observer) => {
+	if (!document.querySelector(".card, .table-body tr")) return;
+	observer.disconnect();
+	requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("first device")));
+}).observe(document, { childList: true, subtree: true });`;
+
 /** Opens the page without caches. */
 async function costOf(browser: Browser, address: string, url: string, token: string): Promise<Cost> {
 	const context = await browser.newContext({ viewport });
 	await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
 	const page = await context.newPage();
 	const session = await context.newCDPSession(page);
-	await page.addInitScript(`new MutationObserver((_, observer) => {
-		if (!document.querySelector(".card, .table-body tr")) return;
-		observer.disconnect();
-		requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("first device")));
-	}).observe(document, { childList: true, subtree: true });`);
+	await page.addInitScript(markFirstDevice);
 	await page.goto(address);
 	await page.getByText("Live").waitFor();
 	const times: Pick<Cost, "firstPaintMs" | "firstDeviceMs"> = await page.evaluate(`(async () => {

@@ -31,7 +31,7 @@ describe("axe finds nothing at", { skip }, () => {
 		}
 
 		test(`a device that is updated, that has gone, and whose update has failed, ${colorScheme}`, async (t) => {
-			const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/device/dev-1-000000");
+			const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/devices/dev-1-000000/firmware");
 			await page.getByRole("button", { name: "Update" }).click();
 			fleet[0]?.progress(40);
 			await page.getByText("Downloading 40 %").first().waitFor();
@@ -47,6 +47,7 @@ describe("axe finds nothing at", { skip }, () => {
 
 		test(`a device that restarts, that refused, and that has not reported, ${colorScheme}`, async (t) => {
 			const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
+			await page.getByText("More", { exact: true }).click();
 			await page.getByRole("button", { name: "Restart" }).click();
 			await page.getByText("restarting").waitFor();
 			await isClean(page);
@@ -66,17 +67,17 @@ describe("axe finds nothing at", { skip }, () => {
 			const { page, url, fleet } = await setUp(
 				t,
 				[{ executesCommands: false }, problem],
-				"#/device/dev-1-000000",
+				"#/devices/dev-1-000000/settings",
 			);
 			const panel = page.getByRole("region", { name: "Settings", exact: true });
 			await panel.getByLabel("Time server").fill("time.example");
 			await panel.getByRole("button", { name: "Try these settings" }).click();
-			await panel.getByText("trying, up to 120 s").waitFor();
+			await panel.getByText("Trying new settings").waitFor();
 			await isClean(page);
 			fleet[0]?.endTrial();
 			await panel.getByText("The device keeps the new settings.").waitFor();
 			await isClean(page);
-			await page.goto(`${url}/#/device/dev-1-000001`);
+			await page.goto(`${url}/#/devices/dev-1-000001/settings`);
 			await panel.getByLabel("Token").fill("wrong-token");
 			await panel.getByRole("button", { name: "Try these settings" }).click();
 			await panel.getByText("The device has its previous settings.").waitFor();
@@ -84,11 +85,13 @@ describe("axe finds nothing at", { skip }, () => {
 			await page.goto(`${url}/#/settings`);
 			await page.getByLabel("At a time").selectOption("1");
 			await page.getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
-			const progress = page.getByRole("region", { name: "Progress" });
-			await progress.getByText("1 under way, 1 to come").waitFor();
+			await isClean(page);
+			await page.getByRole("dialog").getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
+			const progress = page.getByRole("region", { name: "New tokens" });
+			await progress.getByText("1 asked, 1 to come").waitFor();
 			await isClean(page);
 			fleet[0]?.endTrial();
-			await progress.getByText("1 done, 1 failed").waitFor();
+			await progress.getByText("1 failed, 1 done").waitFor();
 			await isClean(page);
 		});
 
@@ -122,7 +125,9 @@ describe("axe finds nothing at", { skip }, () => {
 			await fleet[0]?.finish("updates");
 			await page.getByText("Group 2 begins once it is approved.").waitFor();
 			await page.getByText("Scheduled").waitFor();
-			const running = page.getByRole("article", { name: "Roll-out runs" });
+			const running = page
+				.getByRole("article", { name: /^Roll-out of 1\.4\.0, begun/ })
+				.filter({ has: page.getByRole("button", { name: "2 downloading" }) });
 			await running.getByRole("button", { name: "2 downloading" }).click();
 			await running.getByRole("list", { name: "Downloading devices" }).waitFor();
 			await isClean(page);
@@ -144,12 +149,13 @@ describe("axe finds nothing at", { skip }, () => {
 			const headers = { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") };
 			const refused = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
 			await new Promise((resolve) => refused.once("error", resolve));
-			const page = await open(t, url, look);
-			await page.getByText("2 devices, 2 connected").waitFor();
+			const page = await open(t, url, { ...look, view: "#/attention" });
+			await page.getByRole("region", { name: "Refused" }).waitFor();
 			away.close();
-			await page.getByText("Refused lately: 1 cause").click();
 			await page.getByText("1 device away").click();
 			await isClean(page);
+			await page.getByRole("link", { name: "Fleet" }).click();
+			await page.getByText("1 of 2 here").waitFor();
 			await gateway.close();
 			for (const view of ["Cards", "Table"]) {
 				await page.getByRole("button", { name: view }).click();
@@ -166,21 +172,21 @@ describe("axe finds nothing at", { skip }, () => {
 			const { page } = await setUp(t, devices, "#/?view=cards");
 			await page.getByRole("button", { name: "Select all 2" }).click();
 			await page.getByRole("button", { name: "Restart" }).click();
-			await page.getByText("1 failed, 1 done").waitFor();
+			await page.getByText("1 not supported, 1 done").waitFor();
 			await page.getByRole("button", { name: "Identify dev-1-000001" }).click();
 			await page.locator(".identify.problem").waitFor();
 			await isClean(page);
 		});
 
 		test(`a log that is paused, and a login with a wrong token, ${colorScheme}`, async (t) => {
-			const { page, fleet, url } = await setUp(t, [{}], "#/device/dev-1-000000");
-			const log = page.getByRole("region", { name: "What it said" });
+			const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
+			const log = page.getByRole("region", { name: "Log" });
 			await log.getByText("Nothing yet").waitFor();
 			fleet[0]?.report({ "network.wifi_rssi": -63 });
-			await log.getByText("1 message").waitFor();
+			await log.getByText("1 line").waitFor();
 			await log.getByRole("button", { name: "Pause" }).click();
 			fleet[0]?.report({ "network.wifi_rssi": -64 });
-			await log.getByText("Paused, 1 message since").waitFor();
+			await log.getByText("Paused, 1 line since").waitFor();
 			await isClean(page);
 			await page.context().clearCookies();
 			await page.goto(`${url}/login`);

@@ -56,8 +56,12 @@ const views = [
 	["the fleet", "", ".update-state.bad"],
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
 	["the fleet, of which nothing is found", "#/?search=nowhere", ".empty button"],
-	["a device", "#/device/proto-1-5c02fe", ".plot svg"],
-	["a device that crashed", "#/device/dev-1-crashd", ".crashes li"],
+	["a device", "#/devices/proto-1-5c02fe", ".facts-panel"],
+	["the history of a device", "#/devices/proto-1-5c02fe/history", ".plot svg"],
+	["the firmware of a device", "#/devices/dev-1-backed/firmware", ".history li"],
+	["the settings of a device", "#/devices/proto-1-5c02fe/settings", ".settings form"],
+	["the log of a device", "#/devices/proto-1-5c02fe/log", ".log .toolbar"],
+	["a device that crashed", "#/devices/dev-1-crashd/history", ".crashes li"],
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
@@ -83,7 +87,7 @@ describe("axe finds nothing at", { skip }, () => {
 				colorScheme,
 				reducedMotion: "reduce",
 			});
-			await page.locator(".plot svg").first().waitFor();
+			await page.locator(".facts-panel").waitFor();
 			// In real time: axe sets timers in the page, which Playwright's clock may hold back until the next one of the page.
 			await page.getByRole("slider").first().fill("80");
 			await page.getByText("The device did not confirm it in time.").waitFor();
@@ -115,7 +119,12 @@ describe("axe finds nothing at", { skip }, () => {
 			const board = new UsbBoard({ serial: "c0ffee", hasNoResetLines: true });
 			let chosen: UsbBoard | undefined;
 			const prepare = withSerialPort(() => chosen);
-			const page = await open(t, url, { view: "#/add", colorScheme, reducedMotion: "reduce", prepare });
+			const page = await open(t, url, {
+				view: "#/add?virtual",
+				colorScheme,
+				reducedMotion: "reduce",
+				prepare,
+			});
 			await page.getByLabel("Address of the gateway").fill("wss://192.168.1.10/device");
 			await page.getByRole("button", { name: "Install" }).click();
 			await page.getByText("For wss the device needs").waitFor();
@@ -163,12 +172,15 @@ describe("axe finds nothing at", { skip }, () => {
 
 		test(`a live log that runs and a crash that is read, ${colorScheme}`, async (t) => {
 			const page = await open(t, await everyState(t), {
-				view: "#/device/dev-1-crashd",
+				view: "#/devices/dev-1-crashd/history",
 				colorScheme,
 				reducedMotion: "reduce",
 			});
 			await page.getByText("Stack and last lines").click();
-			await page.getByRole("button", { name: "Start", exact: true }).click();
+			await page.locator(".crashes pre").waitFor();
+			assert.deepEqual(await violations(page), []);
+			await page.getByRole("link", { name: "Log", exact: true }).click();
+			await page.getByRole("button", { name: "Start the live log" }).click();
 			await page.getByText("2 lines").waitFor();
 			assert.deepEqual(await violations(page), []);
 		});
@@ -187,10 +199,15 @@ describe("axe finds nothing at", { skip }, () => {
 				reducedMotion: "reduce",
 			});
 			await page.getByText("Technical details").click();
+			await page.getByText("More", { exact: true }).click();
+			assert.deepEqual(await violations(page), []);
 			await page.getByRole("button", { name: "Edit name, room and note" }).click();
 			await page.locator(".label-form").waitFor();
+			assert.deepEqual(await violations(page), []);
+			await page.keyboard.press("Escape");
+			await page.getByRole("link", { name: "Log", exact: true }).click();
 			device.report({ "network.wifi_rssi": -63 });
-			await page.locator(".log summary").click();
+			await page.locator(".log summary").first().click();
 			await page.locator(".log mark").first().waitFor();
 			assert.deepEqual(await violations(page), []);
 			await gateway.close();

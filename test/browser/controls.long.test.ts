@@ -43,9 +43,9 @@ for (const model of models)
 			const ring = page.getByRole("group", { name: "LED ring" });
 			for (const [name, state, look] of [
 				["Off", "idle", "off"],
-				["Failed", "failed", "red, no Wi-Fi, 80 %"],
-				["Connecting", "connecting", "flashing orange, connecting, 80 %"],
-				["Updating", "updating", "pulsing blue, updating, 80 %"],
+				["Failed", "failed", "red, 80 %"],
+				["Connecting", "connecting", "flashing orange, 80 %"],
+				["Updating", "updating", "pulsing blue, 80 %"],
 				["Rainbow", "rainbow", "rainbow, 80 %"],
 			] as const) {
 				await ring.getByLabel(name).check();
@@ -110,6 +110,7 @@ for (const model of models)
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
 			await overview.getByText("Connected").waitFor();
+			await overview.getByText("More", { exact: true }).click();
 			await overview.getByRole("button", { name: "Reconnect" }).click();
 			await overview.getByText("sending").waitFor();
 			const boot = await monitorClient.change("boot");
@@ -120,7 +121,9 @@ for (const model of models)
 			await page.getByText(back.sessionId).waitFor();
 			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
 
-			const log = page.getByRole("region", { name: "What it said" });
+			await page.getByRole("link", { name: "Log", exact: true }).click();
+			const log = page.getByRole("region", { name: "Log" });
+			await overview.getByText("More", { exact: true }).click();
 			await overview.getByRole("button", { name: "Ask for a report" }).click();
 			await log.locator("summary", { hasText: "Report" }).nth(1).waitFor();
 		});
@@ -131,6 +134,7 @@ for (const model of models)
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
 			await overview.getByText("Connected").waitFor();
+			await overview.getByText("More", { exact: true }).click();
 			await overview.getByRole("button", { name: "Restart" }).click();
 			await overview.getByText("restarting").waitFor();
 			const back = await monitorClient.change("connected");
@@ -138,7 +142,7 @@ for (const model of models)
 			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
 			assert.equal(device.started.resetReason, "SW_RESET");
 			assert.equal(back.crashCount, undefined);
-			await page.getByText("last start: restarted by its firmware").waitFor();
+			await page.getByText("last start: restarted by its firmware").first().waitFor();
 		});
 	});
 
@@ -242,25 +246,25 @@ describe("the log of a device", { skip }, () => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
-		const page = await open(t, url, { view: "#/device/dev-1-a1b2c3" });
-		const log = page.getByRole("region", { name: "What it said" });
+		const page = await open(t, url, { view: "#/devices/dev-1-a1b2c3/log" });
+		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
 		device.refuse("set_led", "busy with 42");
 		device.report({ "network.wifi_ssid": "attic" });
-		await log.getByText("2 messages").waitFor();
+		await log.getByText("2 lines").waitFor();
 
-		await log.getByLabel("Type").selectOption("command_error");
-		await log.getByText("1 message", { exact: true }).waitFor();
+		await log.getByLabel("Show").selectOption("command_error");
+		await log.getByText("1 line", { exact: true }).waitFor();
 		await log.locator("summary").click();
 		await log.locator("pre", { hasText: '"message": "busy with 42"' }).waitFor();
-		await log.getByLabel("Type").selectOption("");
-		await log.getByLabel("Search what it said").fill("ATTIC");
-		await log.getByText("1 message", { exact: true }).waitFor();
-		await log.getByLabel("Search what it said").fill("");
+		await log.getByLabel("Show").selectOption("");
+		await log.getByLabel("Search the log").fill("ATTIC");
+		await log.getByText("1 line", { exact: true }).waitFor();
+		await log.getByLabel("Search the log").fill("");
 
 		await log.getByRole("button", { name: "Pause" }).click();
 		device.report({ "network.wifi_ssid": "cellar" });
-		await log.getByText("Paused, 1 message since").waitFor();
+		await log.getByText("Paused, 1 line since").waitFor();
 		assert.equal(await log.getByText("cellar").count(), 0);
 		await log.getByRole("button", { name: "Pause" }).click();
 		await log.getByText("cellar").first().waitFor();
@@ -271,13 +275,13 @@ describe("the log of a device", { skip }, () => {
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
 		const page = await open(t, url, {
-			view: "#/device/dev-1-a1b2c3",
+			view: "#/devices/dev-1-a1b2c3/log",
 			permissions: ["clipboard-read", "clipboard-write"],
 		});
-		const log = page.getByRole("region", { name: "What it said" });
+		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
 		// The page subscribes to a device's messages a moment after it shows the device.
-		while ((await log.getByText(/^\d+ messages?$/).count()) === 0) {
+		while ((await log.getByText(/^\d+ lines?$/).count()) === 0) {
 			device.send({ type: "ota_error", reason: "early" });
 			await setTimeout(100);
 		}
@@ -296,7 +300,7 @@ describe("the log of a device", { skip }, () => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "proto-1-a1b2c3", model: "PROTO-1" }).connect();
 		t.after(() => device.close());
-		const page = await open(t, url, { view: "#/device/proto-1-a1b2c3" });
+		const page = await open(t, url, { view: "#/devices/proto-1-a1b2c3/history" });
 		const plots = page.getByRole("region", { name: "The last 24 hours" });
 		await plots.locator(".plot svg").nth(2).waitFor();
 		device.report({

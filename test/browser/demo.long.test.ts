@@ -127,10 +127,10 @@ describe("the board of a demo's device", { skip }, () => {
 
 	test("loses its power for a moment", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
-		const restarts = page.getByRole("region", { name: "About it" }).getByText("Switched on", { exact: true });
-		await restarts.first().waitFor();
-		assert.equal(await restarts.count(), 1);
+		const restarts = page.getByRole("region", { name: "Restarts" }).getByText("Switched on", { exact: true });
 		await board.getByRole("button", { name: /^Cut its power/ }).click();
+		await page.getByText(/^Away/).waitFor();
+		await page.getByRole("link", { name: "History" }).click();
 		await restarts.nth(1).waitFor();
 		await page.getByText(/^Connected/).waitFor();
 	});
@@ -185,7 +185,7 @@ describe("the board of a demo's device", { skip }, () => {
 				colorScheme,
 				reducedMotion: "reduce",
 			});
-			await page.locator(".plot svg").first().waitFor();
+			await page.locator(".facts-panel").waitFor();
 			await board.getByRole("button", { name: "Hear it here" }).click();
 			await button(board, "Play").hover();
 			const playing = board.getByText("Plays at volume 50").waitFor();
@@ -201,7 +201,7 @@ describe("the board of a demo's device", { skip }, () => {
 	test("fits a window of 320 pixels", async (t) => {
 		const viewport = { width: 320, height: 740 };
 		const { page } = await openBoard(t, await startDemo(t), { viewport, hasTouch: true });
-		await page.locator(".plot svg").first().waitFor();
+		await page.locator(".facts-panel").waitFor();
 		assert.deepEqual(await widerThanPhone(page), []);
 		assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
 	});
@@ -322,7 +322,7 @@ test("a gateway that is no demo has no board, and its page does not ask for one"
 		view: "#/device/proto-1-5c02fe",
 		prepare: async (context) => void context.on("request", (request) => asked.push(request.url())),
 	});
-	await page.locator(".plot svg").first().waitFor();
+	await page.locator(".facts-panel").waitFor();
 	assert.equal(await page.getByRole("region", { name: "Board" }).count(), 0);
 	assert.deepEqual(
 		asked.filter((address) => address.includes("demo")),

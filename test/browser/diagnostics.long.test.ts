@@ -19,7 +19,7 @@ const sampleCrash: Crash = {
 async function setUp(
 	t: TestContext,
 	options: Partial<ScriptedDeviceOptions> = {},
-	view = `#/device/${deviceId}`,
+	view = `#/devices/${deviceId}/history`,
 ) {
 	const { url } = await runGateway(t);
 	const device = await new ScriptedDevice({ url, deviceId, ...options }).connect();
@@ -62,11 +62,14 @@ describe("crashes on the page", { skip }, () => {
 });
 
 describe("the live log on the page", { skip }, () => {
+	const log = `#/devices/${deviceId}/log`;
+
 	test("starts with the lines that are kept, goes on, is paused, filtered and stopped", async (t) => {
-		const { device, page } = await setUp(t, { logLines: "Wi-Fi connected\ngateway connected\n" });
-		const panel = page.getByRole("region", { name: "Live log" });
-		await panel.getByText("Start it to see").waitFor();
-		await panel.getByRole("button", { name: "Start" }).click();
+		const { device, page } = await setUp(t, { logLines: "Wi-Fi connected\ngateway connected\n" }, log);
+		const panel = page.getByRole("region", { name: "Log" });
+		await panel.getByText("Nothing yet").waitFor();
+		await panel.getByLabel("Show").selectOption("Live log");
+		await panel.getByRole("button", { name: "Start the live log" }).click();
 		await panel.getByText("2 lines").waitFor();
 		await device.receives({ command: "set_log", level: "info", seconds: 300 });
 		device.log("volume 12\n", 1, 3);
@@ -83,17 +86,21 @@ describe("the live log on the page", { skip }, () => {
 		await panel.getByRole("searchbox").fill("wi-fi");
 		await panel.getByText("1 line", { exact: true }).waitFor();
 		await panel.getByRole("searchbox").fill("");
-		await panel.getByRole("button", { name: "Stop" }).click();
-		await panel.getByRole("button", { name: "Start" }).waitFor();
+		await panel.getByRole("button", { name: "Stop the live log" }).click();
+		await panel.getByRole("button", { name: "Start the live log" }).waitFor();
 		await device.receives({ command: "set_log", level: "off", seconds: 300 });
 	});
 
-	test("started again, it does not repeat what is shown", async (t) => {
-		const { device, page } = await setUp(t, { logLines: "one\ntwo\n" });
-		const panel = page.getByRole("region", { name: "Live log" });
-		await panel.getByRole("button", { name: "Start" }).click();
+	test("started again, it does not repeat what is shown, and is one with the messages", async (t) => {
+		const { device, page } = await setUp(t, { logLines: "one\ntwo\n" }, log);
+		const panel = page.getByRole("region", { name: "Log" });
+		await panel.getByRole("button", { name: "Start the live log" }).click();
 		await panel.getByText("2 lines").waitFor();
 		device.log("one\ntwo\nthree\n", 0);
 		await panel.getByText("3 lines").waitFor();
+		device.report({ "network.wifi_rssi": -63 });
+		await panel.getByText("4 lines").waitFor();
+		await panel.getByLabel("Show").selectOption("Report");
+		await panel.getByText("1 line", { exact: true }).waitFor();
 	});
 });

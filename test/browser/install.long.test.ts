@@ -34,7 +34,7 @@ async function openView(t: TestContext, board: UsbBoard | undefined, expected?: 
 	await fleet.release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
 	let chosen = board;
 	const prepare = withSerialPort(() => chosen);
-	const page = await open(t, fleet.url, { view: "#/add", prepare, ...(expected && { expected }) });
+	const page = await open(t, fleet.url, { view: "#/add?virtual", prepare, ...(expected && { expected }) });
 	const choose = (other: UsbBoard) => {
 		chosen = other;
 	};
@@ -74,15 +74,15 @@ describe("installing from the dashboard", { skip }, () => {
 		const url = /Dashboard\s+(\S+)\/login/.exec(demo.output())?.[1] ?? "";
 		const board = plugIn(t);
 		const page = await open(t, url, { prepare: withSerialPort(() => board) });
-		await page.getByText("2 devices, 2 connected").waitFor();
-		await page.getByRole("link", { name: "Add device" }).click();
+		await page.getByText("2 of 2 here").waitFor();
+		await page.goto(`${url}/#/add?virtual`);
 		await fillIn(page);
 		await page.getByText("A board cannot reach this address").waitFor();
 		await install(page);
 		await joined(page);
 		await page.getByRole("link", { name: `Open ${deviceId}` }).click();
 		await page.getByRole("heading", { name: deviceId }).waitFor();
-		await page.getByText("1.0.0-demo").first().waitFor();
+		await page.getByText("1.0.1").first().waitFor();
 	});
 
 	test("gives the device its settings and a token that is for it alone", async (t) => {
@@ -116,11 +116,24 @@ describe("installing from the dashboard", { skip }, () => {
 		await addRelease(releasesDir, { version: "1.1.0", date: "2026-01-02", notes: "", images });
 		const board = plugIn(t);
 		const prepare = withSerialPort(() => board);
-		const page = await open(t, url, { view: "#/add", prepare, ignoreHTTPSErrors: true });
+		const page = await open(t, url, { view: "#/add?virtual", prepare, ignoreHTTPSErrors: true });
 		await fillIn(page);
 		await install(page);
 		await joined(page);
 		assert.equal(readSettings(board.flash).get("ca"), authority.base64);
+	});
+
+	test("names the device and its room at the end", async (t) => {
+		const { page, monitorClient } = await openView(t, plugIn(t));
+		await fillIn(page);
+		await install(page);
+		await joined(page);
+		await page.getByLabel("Name", { exact: true }).fill("Lobby speaker");
+		await page.getByLabel("Room", { exact: true }).fill("Lobby");
+		await page.getByRole("button", { name: "Save" }).click();
+		const { name, room } = await monitorClient.change("labelled");
+		assert.deepEqual([name, room], ["Lobby speaker", "Lobby"]);
+		await page.getByRole("link", { name: "Open Lobby speaker" }).waitFor();
 	});
 
 	test("again leaves the settings where a person keeps them, and erases them where not", async (t) => {
@@ -162,6 +175,13 @@ describe("installing from the dashboard", { skip }, () => {
 		await page.getByLabel("Address of the gateway").fill("http://192.168.1.10");
 		await page.getByLabel("Wi-Fi password").fill("short");
 		await install(page);
+		const ssid = page.getByLabel("Wi-Fi name");
+		await ssid.and(page.locator(":focus")).waitFor();
+		assert.equal(await ssid.getAttribute("aria-invalid"), "true");
+		const password = page.getByLabel("Wi-Fi password");
+		assert.equal(await password.getAttribute("type"), "password");
+		await page.getByRole("button", { name: "Show" }).click();
+		assert.equal(await password.getAttribute("type"), "text");
 		await page.getByText("The name of the Wi-Fi network is missing.").waitFor();
 		await page.getByText("The password must have 8 to 63 characters").waitFor();
 		await page.getByText(/^gateway must be ws:/).waitFor();
@@ -215,6 +235,22 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await joined(page);
 	});
 
+	test("the password is wrong, so that it does not connect, and is corrected in the settings that were given", async (t) => {
+		const board = plugIn(t);
+		const { page } = await openView(t, board);
+		await fillIn(page, { ...network, password: "wrong horse" });
+		await install(page);
+		await page.getByText("Waiting for it to connect…").waitFor();
+		await page.clock.install();
+		await page.clock.fastForward(61_000);
+		await page
+			.getByRole("alert")
+			.getByText("It has not connected for 1 min. Most often the Wi-Fi password")
+			.waitFor();
+		await page.getByRole("button", { name: "Back to the settings" }).click();
+		assert.equal(await page.getByLabel("Wi-Fi name").inputValue(), "home");
+	});
+
 	test("an ESP32-S3 that its BOOT button brought into download mode does not restart by itself", async (t) => {
 		const board = plugIn(t, { isNative: true });
 		const { page } = await openView(t, board);
@@ -233,7 +269,10 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await fillIn(page);
 		await install(page);
 		const said = await failure(page);
-		assert.match(said, /chip is ESP32-C6, but the firmware for DEV-1 is for virtual; nothing was written\./);
+		assert.match(
+			said,
+			/chip is ESP32-C6, but the firmware for DEV-1 is for virtual devices; nothing was written\./,
+		);
 		assert.ok(board.isFlashEmpty);
 	});
 
@@ -250,10 +289,9 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 	test("a real board never gets the firmware of a virtual device", async (t) => {
 		const board = plugIn(t, { vendor: "f0f5bd" });
 		const { page } = await openView(t, board);
-		await page.getByText("Firmware 1.1.0 is for virtual devices alone.").waitFor();
 		await fillIn(page);
 		await install(page);
-		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual/);
+		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual devices/);
 		assert.ok(board.isFlashEmpty);
 	});
 
@@ -307,11 +345,20 @@ describe("without Web Serial the view says why, and shows the command line:", { 
 				.waitFor();
 		});
 
+	test("a release for virtual devices alone is not offered for a board", async (t) => {
+		const { url, release } = await runFleet(t);
+		await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
+		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
+		await page.getByText("This gateway has no release for DEV-1 boards yet.").waitFor();
+		assert.equal(await page.getByRole("button", { name: "Install" }).isDisabled(), true);
+		assert.equal(await page.getByText("1.1.0").count(), 0);
+	});
+
 	test("nor is there an installation without a release that has all parts, which it says how to make", async (t) => {
 		const { url, release } = await runFleet(t);
 		await release("1.1.0", makeVirtualImage(Buffer.from("a program"), "DEV-1", "1.1.0"));
 		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
-		await page.getByText("No release for DEV-1 can be installed yet.").waitFor();
+		await page.getByText("This gateway has no release for DEV-1 boards yet.").waitFor();
 		assert.equal(await page.getByRole("button", { name: "Install" }).isDisabled(), true);
 	});
 });

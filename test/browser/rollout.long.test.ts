@@ -94,6 +94,7 @@ describe("a new roll-out", { skip }, () => {
 		await form(page).getByRole("combobox", { name: "For" }).selectOption("Chosen devices");
 		await form(page).getByText("No device is chosen.").waitFor();
 		await nameDevice(url, "dev-1-000000");
+		await row(page, 0).getByRole("checkbox", { name: "Select Lobby speaker" }).waitFor();
 		await row(page, 0).getByRole("link", { name: "Lobby speaker" }).waitFor();
 		await row(page, 1).getByText("away").waitFor();
 		await row(page, 2).getByText("runs it already").waitFor();
@@ -148,6 +149,38 @@ describe("a new roll-out", { skip }, () => {
 		await preview(page, "then the rest, 3 at a time").waitFor();
 		await form(page).getByRole("button", { name: "Update 1 device" }).click();
 		await active(page).getByText("Running").waitFor();
+	});
+
+	test("shows the gateway's defaults in what is left empty, and how long each device is watched", async (t) => {
+		const { page } = await setUp(t, some(1, "waits"));
+		await form(page).getByText("Options", { exact: true }).click();
+		await preview(page, "each is watched for 3 min before it counts as updated").waitFor();
+		for (const [label, value] of [
+			["First group", "5"],
+			["Stop it after", "2"],
+			["Then at a time", "20"],
+			["Stop the rest after", "10%"],
+			["Watch each for", "180"],
+			["Attempts", "2"],
+		] as const)
+			assert.equal(await form(page).getByLabel(label, { exact: true }).getAttribute("placeholder"), value);
+	});
+
+	test("names no number of devices before they are counted", async (t) => {
+		const { page } = await setUp(t, some(1, "waits"));
+		let goOn = () => {};
+		const counted = new Promise<void>((resolve) => {
+			goOn = resolve;
+		});
+		await page.route("**/api/rollouts/preview", async (route) => {
+			await counted;
+			await route.continue().catch(() => {});
+		});
+		await page.reload();
+		await preview(page, "Counting the devices…").waitFor();
+		await form(page).getByRole("button", { name: "Update", exact: true, disabled: true }).waitFor();
+		goOn();
+		await form(page).getByRole("button", { name: "Update 1 device" }).waitFor();
 	});
 
 	test("sends the gateway every option", async (t) => {
@@ -263,7 +296,7 @@ describe("a roll-out", { skip }, () => {
 		await active(page).getByText("Too many updates failed").waitFor();
 		const reasons = active(page).getByRole("list", { name: "What went wrong" });
 		await reasons
-			.getByText("dev-1-000002 rolled back: The device went back to 1.2.3; the new firmware ended")
+			.getByText("dev-1-000002 rolled back: The device went back to 1.2.3; the new firmware ended: crashed")
 			.waitFor();
 		assert.equal(await reasons.getByRole("listitem").count(), 2);
 		await nameDevice(url, "dev-1-000002");

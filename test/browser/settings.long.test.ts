@@ -13,7 +13,7 @@ async function setUp(t: TestContext, options: Partial<ScriptedDeviceOptions> = {
 	const { url } = await runGateway(t);
 	const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3", ...options }).connect();
 	t.after(() => device.close());
-	const page = await open(t, url, { view: "#/device/dev-1-a1b2c3" });
+	const page = await open(t, url, { view: "#/devices/dev-1-a1b2c3/settings" });
 	const panel = page.getByRole("region", { name: "Settings", exact: true });
 	return { url, device, page, panel };
 }
@@ -25,7 +25,8 @@ describe("the settings of a device", { skip }, () => {
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await field(panel, "Its default one").check();
 		await panel.getByRole("button", { name: "Try these settings" }).click();
-		await panel.getByRole("status").getByText("trying, up to 120 s").waitFor();
+		await panel.getByRole("status").getByText("Trying new settings").waitFor();
+		await panel.getByText(/^(2 min|1 min \d+ s) left to reach a gateway$/).waitFor();
 		await device.receives({
 			command: "set_settings",
 			value: { ssid: "workshop", password: "correct horse", sntp: "" },
@@ -77,14 +78,14 @@ describe("the settings of a device", { skip }, () => {
 		await page.clock.install();
 		await field(panel, "Time server").fill("time.example");
 		await panel.getByRole("button", { name: "Try these settings" }).click();
-		await panel.getByText("trying, up to 120 s").waitFor();
+		await panel.getByText("Trying new settings").waitFor();
 		await page.clock.fastForward(6 * 60_000);
 		await panel.getByRole("alert").getByText("It has not said how it ended.").waitFor();
 	});
 
 	test("are not offered where the firmware does not know them", async (t) => {
 		const { page, panel } = await setUp(t, { features: ["identify"] });
-		await page.getByRole("region", { name: "Firmware" }).waitFor();
+		await page.getByText("Its firmware takes no new settings").waitFor();
 		assert.equal(await panel.count(), 0);
 	});
 
@@ -119,17 +120,27 @@ describe("one setting of all devices", { skip }, () => {
 		t.after(() => old.close());
 		const page = await open(t, url, { view: "#/settings" });
 		await page.getByText(`${problems.length} devices of ${problems.length + 1} can take`).waitFor();
-		return { devices, old, page, progress: page.getByRole("region", { name: "Progress" }) };
+		const confirm = async (name: string) => {
+			await page.getByRole("button", { name }).click();
+			await page.getByRole("dialog").getByRole("button", { name }).click();
+		};
+		return { devices, old, page, confirm };
 	}
 
 	test("gives each a token of its own, a few at a time", async (t) => {
-		const { devices, old, page, progress } = await fleet(
+		const { devices, old, page, confirm } = await fleet(
 			t,
 			Array.from({ length: 7 }, () => undefined),
 		);
 		await page.getByLabel("At a time").selectOption("2");
 		await page.getByRole("button", { name: "Replace the tokens of 7 devices" }).click();
-		await progress.getByText("7 done").waitFor();
+		await page.getByRole("dialog").getByRole("button", { name: "Not now" }).click();
+		assert.deepEqual(
+			devices.flatMap(({ commands }) => commands),
+			[],
+		);
+		await confirm("Replace the tokens of 7 devices");
+		await page.getByRole("region", { name: "New tokens" }).getByText("7 done").waitFor();
 		const tokens = devices.map(({ commands }) => JSON.stringify(commands));
 		assert.equal(new Set(tokens).size, 7);
 		for (const [index, text] of tokens.entries()) assert.match(text, new RegExp(`dev-1-00000${index}\\.`));
@@ -137,7 +148,7 @@ describe("one setting of all devices", { skip }, () => {
 	});
 
 	test("ends with the first failure, and shows who is done", async (t) => {
-		const { devices, page, progress } = await fleet(t, [
+		const { devices, page, confirm } = await fleet(t, [
 			undefined,
 			"the gateway refused the token (401)",
 			undefined,
@@ -145,8 +156,10 @@ describe("one setting of all devices", { skip }, () => {
 		]);
 		await page.getByLabel("At a time").selectOption("1");
 		await page.getByLabel("New address").fill("wss://moved.example/device");
-		await page.getByRole("button", { name: "Move 4 devices" }).click();
-		await progress.getByText("1 done, 1 failed, 2 not begun").waitFor();
+		await confirm("Move 4 devices");
+		const progress = page.getByRole("region", { name: "To wss://moved.example/device" });
+		await progress.getByText("1 failed, 2 not begun, 1 done").waitFor();
+		await progress.getByRole("button", { name: "Answers" }).click();
 		await progress.getByText("failed: The gateway refused the token (401).").waitFor();
 		assert.deepEqual(
 			devices.map(({ commands }) => commands.length),

@@ -15,7 +15,7 @@ const deviceId = "proto-1-5c02fe";
 const views = [
 	["the fleet", "#/", `text=${deviceId}`],
 	["the fleet as a table", "#/?view=table", ".table-body"],
-	["a device", `#/device/${deviceId}`, ".plot svg"],
+	["a device", `#/devices/${deviceId}/history`, ".plot svg"],
 	["firmware", "#/firmware", "text=1.4.0 >> visible=true"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["announcing", "#/announce", ".announce .primary"],

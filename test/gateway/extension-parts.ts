@@ -28,9 +28,12 @@ export const extensionParts = {
 		"test/bench/sound.ts",
 		"test/system/announcement.test.ts",
 	],
+	commands: [],
 	wifi: [],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
+		"test/gateway/commands/cluster.test.ts",
+		"test/gateway/fleet/attention-cluster.test.ts",
 		"test/gateway/wifi/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",

@@ -7,7 +7,17 @@ import { test } from "node:test";
 import { type ExtensionName, extensionParts, isExtension, lists, pathsOf } from "./extension-parts.js";
 
 /** Of the core; everything else in gateway/ is an extension. */
-const coreFolders = ["access", "api", "firmware", "http", "sessions", "sockets", "storage", "telemetry"];
+const coreFolders = [
+	"access",
+	"api",
+	"firmware",
+	"http",
+	"jobs",
+	"sessions",
+	"sockets",
+	"storage",
+	"telemetry",
+];
 
 const files = ["gateway", "scripts", "test"].flatMap((folder) =>
 	readdirSync(folder, { recursive: true, encoding: "utf8" })

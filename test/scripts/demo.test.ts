@@ -38,7 +38,7 @@ test("the demo makes a first release only where there is none", async (t) => {
 	const { releases, versions } = await setUp(t);
 	await releases.makeFirst();
 	await releases.makeFirst();
-	assert.deepEqual(await versions(), ["1.0.0-demo"]);
+	assert.deepEqual(await versions(), ["1.0.1"]);
 	const other = await setUp(t);
 	await other.add("0.9.0");
 	await other.releases.makeFirst();

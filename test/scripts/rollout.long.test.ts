@@ -53,9 +53,8 @@ describe("npm run rollout", () => {
 			assert.equal(
 				command
 					.output()
-					.split(
-						`${device} rolled back: The device went back to 1.2.3; the new firmware ended with PANIC_RESET.\n`,
-					).length,
+					.split(`${device} rolled back: The device went back to 1.2.3; the new firmware ended: crashed.\n`)
+					.length,
 				2,
 				command.output(),
 			);

@@ -5,12 +5,13 @@
  */
 
 import type { StateReport } from "../../../device/protocol/messages.js";
+import type { Attention } from "../attention.js";
 import type { ChangeReason, FrameOf } from "../frames.js";
 import { labelFields } from "../label.js";
 import type { DeviceSummary, SessionRecord } from "../session.js";
 import { otaStatuses } from "../statuses.js";
-import type { OtaMetadata } from "../update.js";
-import { isUpdating, signalBars } from "./words.js";
+import { noUpdate, type OtaMetadata } from "../update.js";
+import { isUpdating } from "./words.js";
 
 /** Of the latest report, as far as lists show it; null before the first. */
 export type Vitals = Pick<DeviceSummary, "rssi" | "ssid" | "volume" | "safeMode">;
@@ -24,6 +25,8 @@ export interface Entry {
 	/** Its latest report that came here, which may be old where `isFollowed` is false. */
 	readonly state: StateReport | null;
 	readonly vitals: Vitals;
+	/** What people should look at. */
+	readonly attention: readonly Attention[];
 	/** Whether each of its reports comes here. */
 	readonly isFollowed: boolean;
 	/** When the device was last heard, in milliseconds of this client's clock; may be old where it is connected and not followed. */
@@ -138,16 +141,20 @@ export class Fleet {
 			chip: known?.chip ?? null,
 			state,
 			vitals: state ? vitalsOf(state) : (known?.vitals ?? noVitals),
+			attention: known?.attention ?? nothing,
 			isFollowed: this.#isFollowed(key),
 			heardAt: Math.max(heardAt, known?.heardAt ?? 0),
 		});
 	}
 
 	#takeSummary(device: DeviceSummary, timestamp: string, now: number): void {
-		const { deviceId: key, chip, firstSeenAt: _, rssi, ssid, volume, safeMode, ...head } = device;
+		const { deviceId: key, chip, firstSeenAt: _, rssi, ssid, volume, safeMode, attention, ...rest } = device;
 		// Before its first report it may have had no name.
-		this.#remove(head.sessionId);
+		if (rest.sessionId !== undefined) this.#remove(rest.sessionId);
 		const known = this.#entries.get(key);
+		// What the short summary leaves out comes with the record of a device that is followed.
+		const { sessionId = "", connectedAt = "" } = known?.session ?? {};
+		const head = { sessionId, connectedAt, ...rest, metadata: rest.metadata ?? noUpdate };
 		const metadata = known ? neverBackward(known.session.metadata, head.metadata) : head.metadata;
 		const lastSeenAt = head.lastSeenAt ?? timestamp;
 		const isFollowed = known?.isFollowed ?? false;
@@ -159,6 +166,7 @@ export class Fleet {
 			// Each report comes here, and is newer and finer than the summary.
 			vitals:
 				isFollowed && known?.state ? known.vitals : { rssi, ssid, volume, ...(safeMode && { safeMode }) },
+			attention: attention ?? nothing,
 			isFollowed,
 			heardAt: head.connected ? (known?.heardAt ?? now) : heardAt(lastSeenAt, timestamp, now),
 		});
@@ -187,14 +195,17 @@ export class Fleet {
 }
 
 /** What lists are filtered and sorted by; while it is unchanged, lists are reused. */
-function listedBy({ session, vitals }: Entry): string {
+function listedBy({ session, vitals, attention }: Entry): string {
 	const { model, connected, firmwareVersion, metadata, crashCount, remoteAddress } = session;
-	const bars = vitals.rssi === null ? 0 : signalBars(vitals.rssi);
+	// As finely as the summary has it; by every dBm, lists would be sorted with each report.
+	const signal = vitals.rssi === null ? 0 : Math.round(vitals.rssi / 4);
 	const { ssid, volume, safeMode } = vitals;
+	const attentionText = attention.length === 0 ? "" : JSON.stringify(attention);
 	const label = labelFields.map((field) => session[field]).join("\n");
-	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${bars} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}`;
+	return `${model} ${connected} ${firmwareVersion} ${metadata.otaStatus} ${crashCount} ${signal} ${volume} ${safeMode} ${remoteAddress} ${label}\n${ssid}${attentionText}`;
 }
 
+const nothing: readonly never[] = [];
 const noVitals: Vitals = { rssi: null, ssid: null, volume: null };
 
 function vitalsOf({ health, network, peripherals }: StateReport): Vitals {

@@ -144,7 +144,7 @@ export function previewWords({ plan, ...preview }: Preview): string {
 	].join(", ");
 }
 
-/** "first 5 devices, 5 at a time; then the rest, 20 at a time" */
+/** "first 5 devices, 5 at a time; then the rest, 20 at a time; each is watched for 3 min before it counts as updated" */
 export function planWords({ groups, startsAt, window }: Plan, now: number): string {
 	const steps = groups.map((group, index) => {
 		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
@@ -152,6 +152,8 @@ export function planWords({ groups, startsAt, window }: Plan, now: number): stri
 	});
 	if (Date.parse(startsAt) > now) steps.push(`from ${when(startsAt)}`);
 	if (window) steps.push(windowWords(window));
+	const soakSeconds = Math.max(...groups.map((group) => group.soakSeconds));
+	if (soakSeconds > 0) steps.push(`each is watched for ${timeLeft(soakSeconds)} before it counts as updated`);
 	return steps.join("; ");
 }
 

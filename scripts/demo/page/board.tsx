@@ -4,6 +4,7 @@ import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
+import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { HearIt } from "./hear-it.js";
 import { HoldButton } from "./hold-button.js";
@@ -113,9 +114,7 @@ export function Board({ entry }: { entry: Entry }) {
 				</div>
 				<MakeAndInstall entry={entry} next={next} />
 			</fieldset>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</section>
 	);
 }
@@ -138,7 +137,7 @@ function Range({ label, unit = "", least, most, value, isOff = false, onChange }
 	return (
 		<div class="control">
 			<label for={id}>{label}</label>
-			<output for={id}>{`${shown}${unit}`.replace("-", "−")}</output>
+			<span class="value">{`${shown}${unit}`.replace("-", "−")}</span>
 			<input
 				id={id}
 				type="range"

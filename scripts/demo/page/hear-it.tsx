@@ -1,6 +1,7 @@
 /** Lets this browser play what the speakers of devices get. */
 
 import { useState } from "preact/hooks";
+import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import type { Speaker } from "./speaker.js";
 
 export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) {
@@ -25,9 +26,7 @@ export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) 
 					Hear it here
 				</button>
 			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</>
 	);
 }

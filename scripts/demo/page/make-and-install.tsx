@@ -6,6 +6,7 @@ import { ask } from "../../../gateway/api/client/request.js";
 import { isUpdating, sentence } from "../../../gateway/api/client/words.js";
 import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
 import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
+import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import type { MadeRelease } from "../messages.js";
 
 /** @param next the version that a release would have now */
@@ -45,9 +46,7 @@ export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) 
 			</div>
 			<p role="status">{isMaking ? "Making a release of this checkout…" : made && `${made} is made.`}</p>
 			{made !== undefined && <UpdateState metadata={session.metadata} withReason />}
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</div>
 	);
 }

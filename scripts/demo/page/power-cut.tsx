@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { ask } from "../../../gateway/api/client/request.js";
+import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 
 /** @param path of the board */
 export function PowerCut({ path }: { path: string }) {
@@ -24,9 +25,7 @@ export function PowerCut({ path }: { path: string }) {
 					Cut its power for a moment
 				</button>
 			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</>
 	);
 }

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { playStates } from "../../../gateway/api/announcement.js";
-import { otaStatuses } from "../../../gateway/api/statuses.js";
+import { asks } from "../../../gateway/api/command.js";
+import { commandStates, otaStatuses } from "../../../gateway/api/statuses.js";
 import { pathOf, writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { brokenRelease, examplePath, probeByRule, probes, release, wrongToken } from "./probes.js";
@@ -66,6 +67,14 @@ test("openapi.yaml lists each status of an update", () => {
 test("openapi.yaml lists each state of a device in an announcement", () => {
 	const { enum: states } = openApi.at("components", "schemas", "play", "properties", "state");
 	assert.deepEqual(states, [...playStates]);
+});
+
+test("openapi.yaml lists each command that many devices can be sent, and each state of a device in one", () => {
+	const schemas = ["components", "schemas"];
+	const { enum: states } = openApi.at(...schemas, "commandPart", "properties", "state");
+	assert.deepEqual(states, [...commandStates]);
+	const asked = [...schemas, "askedCommand", "properties", "payload", "properties", "command"];
+	assert.deepEqual(openApi.at(...asked).enum, Object.keys(asks));
 });
 
 test("openapi.yaml has each route of the running gateway, and no other", async (t) => {

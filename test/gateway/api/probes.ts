@@ -26,6 +26,7 @@ const labelling = (deviceId: string, body: string): Asked => ({
 	headers: monitor,
 	body,
 });
+const seeing = (body: string): Asked => ({ path: "/api/attention/seen", headers: monitor, body });
 const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, startsAt: "2100-01-01T00:00:00Z" };
 const rolloutPath = "/api/rollouts/autumn";
 const rollout = (path: string, body: object | string = plan): Asked => ({
@@ -68,6 +69,8 @@ const announcement = (body: object | string): Asked => ({
 	body: typeof body === "string" ? body : JSON.stringify(body),
 });
 
+const manyCommand = (body: object | string): Asked => ({ ...announcement(body), path: "/api/commands" });
+
 const upload = (body: Buffer): Asked => ({
 	path: "/ota/upload",
 	headers: { ...monitor, ...formHeaders },
@@ -94,6 +97,10 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
 	"GET /api/wifi 200": { path: "/api/wifi", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
+	"POST /api/attention/seen 204": seeing('{"items":[{"kind":"away","id":"dev-1-a1b2c3"}]}'),
+	"POST /api/attention/seen 400": seeing("no JSON"),
+	"POST /api/attention/seen 422": seeing('{"items":[{"kind":"lost","id":"dev-1-a1b2c3"}]}'),
+	"POST /api/attention/seen 507": { testedIn: "test/gateway/fleet/attention.test.ts" },
 	"GET /api/devices 200": { path: "/api/devices", headers: monitor },
 	"DELETE /api/devices 200": { path: "/api/devices?awayDays=1", headers: monitor },
 	"DELETE /api/devices 422": { path: "/api/devices?awayDays=0", headers: monitor },
@@ -149,6 +156,15 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
 	"DELETE /api/announcements/{id} 204": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"DELETE /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },
+	"GET /api/commands 200": { path: "/api/commands", headers: monitor },
+	"POST /api/commands 202": manyCommand({ targets: { all: true }, payload: { command: "identify" } }),
+	"POST /api/commands 400": manyCommand("no JSON"),
+	"POST /api/commands 409": { testedIn: "test/gateway/commands/http.test.ts" },
+	"POST /api/commands 422": manyCommand({ targets: { all: true }, payload: { command: "start_ota" } }),
+	"GET /api/commands/{id} 200": { testedIn: "test/gateway/commands/http.test.ts" },
+	"GET /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
+	"DELETE /api/commands/{id} 204": { testedIn: "test/gateway/commands/http.test.ts" },
+	"DELETE /api/commands/{id} 404": { path: "/api/commands/unknown", headers: monitor },
 	"DELETE /api/sounds/{id} 507": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"DELETE /api/sounds/{id} 204": { path: `/api/sounds/${wavId}`, headers: monitor },
 	"DELETE /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },

@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
-import {
-	type Answer,
-	type Ask,
-	Attempts,
-	isConfirmedBy,
-} from "../../../gateway/dashboard/page/model/attempts.js";
+import { isConfirmedBy } from "../../../gateway/api/confirmation.js";
+import { type Answer, type Ask, Attempts } from "../../../gateway/dashboard/page/model/attempts.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 
 const deviceId = "proto-1-a1b2c3";

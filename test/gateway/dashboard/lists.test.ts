@@ -59,7 +59,7 @@ function entry(key: string, like: Like = {}): Entry {
 	};
 	const vitals = { rssi, ssid: "home", volume: 50 };
 	const { chip = null } = like;
-	return { key, session, chip, state: reportWith(rssi), vitals, isFollowed: true, heardAt };
+	return { key, session, chip, state: reportWith(rssi), vitals, attention: [], isFollowed: true, heardAt };
 }
 
 const fleet = [
@@ -105,13 +105,24 @@ describe("a list of devices", () => {
 	});
 
 	test("is sorted by urgency, semantic version and signal, then by name, and the other way round", () => {
-		assert.equal(keys({ sort: "state" }), "dbac");
+		assert.equal(keys({ sort: "state" }), "dabc", "a download needs no person");
 		assert.equal(keys({ sort: "version" }), "dabc");
 		assert.equal(keys({ sort: "version", isDescending: true }), "cbad");
-		assert.equal(keys({ sort: "signal" }), "acbd");
+		assert.equal(keys({ sort: "signal" }), "cbda", "one without a signal comes last");
 		assert.equal(keys({ sort: "room" }), "dabc");
 		assert.equal(keys({ sort: "heard" }), "abcd", "the one that is away comes first");
 		assert.equal(keys({ sort: "model", isDescending: true }), "abcd", "by name among equals");
+	});
+
+	test("is in natural order: by numbers, and Ä beside A", () => {
+		const rooms = ["Zoo", "Lobby 10", "Lobby 2", "Äpfel"];
+		const named = rooms.map((room, index) => entry(`${index}`, { label: { name: room, room } }));
+		assert.equal(
+			select(named, noQuery)
+				.map(({ session }) => session.name)
+				.join(", "),
+			"Äpfel, Lobby 2, Lobby 10, Zoo",
+		);
 	});
 
 	test("counts its versions, the newest first, and its states", () => {

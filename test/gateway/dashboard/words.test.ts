@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
-import {
-	markText,
-	memoryText,
-	resetText,
-	signalText,
-} from "../../../gateway/dashboard/page/model/health-words.js";
+import { resetText } from "../../../gateway/api/statuses.js";
+import { markText, memoryText, signalText } from "../../../gateway/dashboard/page/model/health-words.js";
 import { changedPaths, jsonLines, uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 

@@ -158,7 +158,7 @@ describe("the reason", () => {
 		[
 			"how the new firmware ended",
 			[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
-			"The device went back to 1.3.0; the new firmware ended with TASK_WDT_RESET.",
+			"The device went back to 1.3.0; the new firmware ended: hung (watchdog).",
 		],
 		[
 			"where it restarted",

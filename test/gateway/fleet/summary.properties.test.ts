@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Summary } from "../../../gateway/fleet/summary.js";
+import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
+import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
-import { summaryText } from "../../../gateway/sessions/view.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { Picture } from "../../support/picture.js";
 import { runs } from "../../support/property-runs.js";
@@ -33,6 +33,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 	);
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const link = { send: () => {}, isOpen: () => true, close: () => {} };
+	const textOf = (device: Device) => summaryText(device, { of: () => ({}) });
 	// Two of these fill a frame.
 	const remoteAddress = "x".repeat(140_000);
 	fc.assert(
@@ -52,6 +53,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 			const subscribers: { picture: Picture; snapshot: Iterator<string> }[] = [];
 			const summary: Summary = new Summary({
 				devices: sessions.devices,
+				textOf,
 				now: () => 0,
 				pauseMs: 250,
 				onFrame: (frame) => {
@@ -97,7 +99,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 			for (const subscriber of subscribers) while (!read(subscriber));
 			// A timer that is set in a tick fires in a later one.
 			for (const _ of ids) t.mock.timers.tick(250);
-			const known = [...sessions.devices.values()].map((device) => JSON.parse(summaryText(device)));
+			const known = [...sessions.devices.values()].map((device) => JSON.parse(textOf(device)));
 			const byId = new Map(known.map((device) => [device.deviceId, device]));
 			for (const { picture } of subscribers) {
 				assert.ok(picture.isWhole);

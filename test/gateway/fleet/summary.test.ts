@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { subscribedDevicesAtMost } from "../../../gateway/api/subscription.js";
-import { Summary } from "../../../gateway/fleet/summary.js";
+import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { frameCharacters } from "../../../gateway/sessions/view.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
@@ -261,6 +261,7 @@ function summarized(t: TestContext, count: number, characters: number) {
 	const frames: Buffer[] = [];
 	const summary: Summary = new Summary({
 		devices: sessions.devices,
+		textOf: (device) => summaryText(device, { of: () => ({}) }),
 		now: () => 0,
 		pauseMs: 250,
 		onFrame: (frame) => void frames.push(frame),

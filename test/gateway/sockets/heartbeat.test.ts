@@ -57,6 +57,24 @@ describe("a fleet", () => {
 	const watchFor = (count: number, intervals: number) => watch(count, () => pass(intervals * intervalMs));
 	const gaps = ({ pings }: Device) => pings.slice(1).map((time, index) => time - (pings[index] ?? 0));
 
+	test("may leave pings unanswered while a snapshot is sent, and no longer", () => {
+		let isLoading = true;
+		let lived = 0;
+		const device = new Device();
+		device.isAnswering = false;
+		watch(0, () => {
+			const heartbeat = startHeartbeat(intervalMs, 2, () => now);
+			heartbeat.watch(device, () => isLoading);
+			pass(10 * intervalMs);
+			lived = device.pings.length;
+			isLoading = false;
+			pass(4 * intervalMs);
+			heartbeat.close();
+		});
+		assert.ok(lived >= 9, `${lived} pings`);
+		assert.ok((device.terminatedAt ?? 0) > 11 * intervalMs);
+	});
+
 	test("is pinged one by one, each device once an interval", () => {
 		const peers = watchFor(600, 3).filter(({ isAnswering }) => isAnswering);
 		const times = peers.flatMap(({ pings }) => pings);

@@ -17,6 +17,7 @@ import { onEnd } from "../../support/cleanup.js";
  */
 async function connected(t: TestContext, held?: Duplex) {
 	const server = createServer().listen(0, "127.0.0.1");
+	const clock = { now: 0 };
 	const sockets = new WebSocketServer({ noServer: true });
 	onEnd(t, () => {
 		server.closeAllConnections();
@@ -31,11 +32,33 @@ async function connected(t: TestContext, held?: Duplex) {
 	const stream = held ?? connection;
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(new Monitor({ socket, stream, limits: socketLimits, yieldToLoop: createYield() })),
+			resolve(
+				new Monitor({
+					socket,
+					stream,
+					limits: socketLimits,
+					monotonic: () => clock.now,
+					yieldToLoop: createYield(),
+				}),
+			),
 		),
 	);
-	return { monitor, client };
+	return { monitor, client, clock };
 }
+
+test("a monitor is loading until its snapshot has arrived, at most two minutes", async (t) => {
+	const { monitor, client, clock } = await connected(t);
+	assert.equal(monitor.isLoading, false);
+	monitor.sendSnapshot(["a", "b"].values());
+	assert.ok(monitor.isLoading);
+	while (monitor.isLoading) await setImmediate();
+	client.pause();
+	monitor.sendSnapshot(["c", "d"].values());
+	clock.now = 119_999;
+	assert.ok(monitor.isLoading);
+	clock.now = 120_000;
+	assert.equal(monitor.isLoading, false);
+});
 
 test("any amount of messages in one turn of the event loop does not count as slow reading", async (t) => {
 	const { monitor, client } = await connected(t);

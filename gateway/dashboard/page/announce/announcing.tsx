@@ -1,14 +1,15 @@
 /** The view that announces: what is played, where, how loud, and what each device says of it. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Targets } from "../../../api/announcement.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
+import type { Targets } from "../../../api/targets.js";
 import { topics } from "../app/app.js";
 import { listedDevices, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { Choice, type Option } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
+import { Problem } from "../parts/problem.js";
 import { Announcer, type Source } from "./announcer.js";
 import { PlaysPanel } from "./plays-panel.js";
 import { SourcePanel } from "./source-panel.js";
@@ -26,9 +27,7 @@ export function AnnouncingView({ search }: { readonly search: string }) {
 	return (
 		<div class="announce">
 			<h1>Announce</h1>
-			<p class="problem" role="alert">
-				{announcer.problem}
-			</p>
+			<Problem>{announcer.problem}</Problem>
 			<SourcePanel announcer={announcer} onSource={setSource} />
 			<Where announcer={announcer} search={search} source={source} />
 			{latest && <PlaysPanel key={latest.id} id={latest.id} name={latest.name} announcer={announcer} />}
@@ -150,9 +149,7 @@ function Where({ announcer, search, source }: WhereProps) {
 				</Confirm>
 				{!source && <p class="hint">Choose first what is played.</p>}
 			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</section>
 	);
 }

@@ -5,6 +5,7 @@ import type { Play } from "../../../api/announcement.js";
 import { useApp, useIsLive, useMedia } from "../app/hooks.js";
 import { countText, playText } from "../model/plays.js";
 import { Grid } from "../parts/grid.js";
+import { Problem } from "../parts/problem.js";
 import { DeviceLink } from "../views/device-link.js";
 import type { Announcer } from "./announcer.js";
 
@@ -38,9 +39,7 @@ export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
 					</button>
 				)}
 			</div>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 			{/* Rows of one height: the longest reason takes three lines on a phone. */}
 			<Grid label="Devices" keys={all.map(({ deviceId }) => deviceId)} height={isNarrow ? 60 : 40} gap={0}>
 				{(key) => <Row play={byKey.get(key)} />}

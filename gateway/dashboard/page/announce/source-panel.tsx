@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { longestName, type Sound } from "../../../api/announcement.js";
 import { duration } from "../../../api/client/words.js";
 import { Confirm } from "../parts/confirm.js";
+import { Problem } from "../parts/problem.js";
 import type { Announcer, Source } from "./announcer.js";
 import { Recording } from "./recording.js";
 import { type Draft, draftOf, Player } from "./sound.js";
@@ -112,9 +113,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 			{draft && !isReading && (
 				<DraftLine draft={draft} keptAs={keptAs} onKeptAs={setKeptAs} onProblem={setProblem} />
 			)}
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</section>
 	);
 }

@@ -14,15 +14,16 @@ import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
-import { FleetChange } from "../model/fleet-change.js";
 import { Plays } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { Details } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
+import { Jobs } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
 import { Recorder } from "./recorder.js";
+import { Refusals } from "./refusals.js";
 import { Rings } from "./rings.js";
 import { Rollouts } from "./rollouts.js";
 import { Subscription } from "./subscription.js";
@@ -36,10 +37,12 @@ export const topics = {
 	record: (key: string) => `record ${key}`,
 	firmware: "firmware",
 	rollouts: "rollouts",
-	fleetChange: "fleet change",
 	query: "query",
 	selection: "selection",
-	actions: "actions",
+	/** The keys of the listed devices. */
+	shown: "shown",
+	jobs: "jobs",
+	refusals: "refusals",
 	/** Once a second. */
 	second: "second",
 	install: "install",
@@ -65,13 +68,8 @@ export class App {
 		else if (previous) this.#compare(previous, entry);
 	});
 	readonly selection = new Selection(() => this.painter.mark(topics.selection));
-	/** The latest action on a selection. */
-	readonly actions = new FleetChange({
-		onChanged: () => {
-			this.painter.mark(topics.actions);
-			this.#subscription.plan();
-		},
-	});
+	readonly jobs = new Jobs(() => this.painter.mark(topics.jobs));
+	readonly refusals = new Refusals(() => this.painter.mark(topics.refusals));
 	readonly attempts = new Attempts({
 		send: (deviceId, ask) => {
 			this.#subscription.ensure(deviceId);
@@ -95,9 +93,9 @@ export class App {
 			});
 		},
 		later,
+		now: () => Date.now(),
 		onChanged: (deviceId) => this.#onAsked(deviceId),
 	});
-	readonly fleetChange = new FleetChange({ onChanged: () => this.painter.mark(topics.fleetChange) });
 	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
@@ -116,9 +114,10 @@ export class App {
 	heardAt: number | undefined;
 	/** The devices that the fleet's view shows, in its order. */
 	shownKeys: readonly string[] = [];
-	/** Where the fleet's view was left; undefined: it was not shown yet. */
-	place: Place | undefined;
-	#query: Query = noQuery;
+	/** Where the view of the fleet, and that of each room, was left: by its address. */
+	readonly places = new Map<string, Place>();
+	/** By the address of the view that they filter. */
+	readonly #queries = new Map<string, Query>();
 	readonly #subscription = new Subscription({
 		needed: () => this.#needed(),
 		send: (devices) => this.#link.request({ type: "subscribe", summary: true, devices }),
@@ -135,7 +134,11 @@ export class App {
 				this.cluster = undefined;
 				// Those that still play come again with the connection.
 				this.announcements.clear();
-			} else if (state.name === "live") this.firmware.onLive();
+			} else if (state.name === "live") {
+				this.firmware.onLive();
+				this.jobs.onLive();
+				void this.refusals.refresh();
+			}
 			this.painter.mark(topics.link);
 		},
 		// With the fragment, which leads on to the same view.
@@ -147,20 +150,21 @@ export class App {
 		setInterval(() => this.painter.mark(topics.second), 1000);
 	}
 
-	/** What the fleet is filtered by; it outlives the view, and is in the address while that is shown. */
+	/** What the fleet or a room is filtered by; it outlives the view, and is in the address while that is shown. */
 	get query(): Query {
-		return this.#query;
+		return this.#queries.get(listAddress()) ?? noQuery;
 	}
 
 	set query(query: Query) {
-		this.#query = query;
-		history.replaceState(null, "", `#/${queryText(query)}`);
+		const address = listAddress();
+		this.#queries.set(address, query);
+		history.replaceState(null, "", `${address}${queryText(query)}`);
 		this.painter.mark(topics.query);
 	}
 
-	/** Reads the address of the fleet; without a query it means the latest. */
+	/** Reads the address of the fleet or a room; without a query it means the latest. */
 	readQuery(search: string): void {
-		this.query = search === "" ? this.#query : queryOf(search);
+		this.query = search === "" ? this.query : queryOf(search);
 	}
 
 	/** A view shows a device, so its reports are needed. @returns a function that ends it */
@@ -181,7 +185,7 @@ export class App {
 
 	/** Connects, unless it is already connecting. */
 	connect(): void {
-		void this.#link.retryNow();
+		this.#link.retryNow();
 	}
 
 	/** Requests a token for a device, which the device then tries. */
@@ -197,6 +201,7 @@ export class App {
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 		else if (frame.type === "announcement_update") this.takePlays(frame.id, frame.devices);
+		else if (frame.type === "command_update") this.jobs.onUpdate(frame);
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
 			this.painter.mark(topics.link);
@@ -246,7 +251,6 @@ export class App {
 	*#needed(): Generator<string> {
 		yield* this.attempts.pending();
 		yield* this.settings.pending();
-		yield* this.actions.comingKeys.slice(0, comingHeard);
 		yield* this.recorder.keys();
 	}
 
@@ -267,6 +271,11 @@ export class App {
 	}
 }
 
+/** The address without its query. */
+export function listAddress(): string {
+	return location.hash.split("?")[0] || "#/";
+}
+
 /** What the fleet's view returns to. */
 export interface Place {
 	/** CSS pixels. */
@@ -276,8 +285,6 @@ export interface Place {
 }
 
 const announcementsAtMost = 10;
-/** The next devices of a selection's action: more than are requested between two subscriptions. */
-const comingHeard = 60;
 
 function isSameUpdate(a: OtaMetadata, b: OtaMetadata): boolean {
 	return (

@@ -96,13 +96,20 @@ export function useLeaveWarning(isOn: boolean): void {
 export type Route =
 	/** @param search as in an address: "?state=away", or empty */
 	| { readonly view: "fleet"; readonly search: string }
-	| { readonly view: "device"; readonly key: string }
+	/** @param room empty: the devices without one */
+	| { readonly view: "room"; readonly room: string; readonly search: string }
+	| { readonly view: "attention" }
+	| { readonly view: "device"; readonly key: string; readonly tab: DeviceTab }
 	/** @param devices to be updated: ids, `selected`, or none */
 	| { readonly view: "firmware"; readonly devices: string }
 	/** @param search as in an address: "?room=Kitchen", "?devices=", or empty for all devices */
 	| { readonly view: "announce"; readonly search: string }
 	| { readonly view: "settings" }
-	| { readonly view: "add" };
+	/** @param withVirtual boards may be virtual ones, as in tests: "#/add?virtual" */
+	| { readonly view: "add"; readonly withVirtual: boolean };
+
+export const deviceTabs = ["overview", "history", "firmware", "settings", "log"] as const;
+export type DeviceTab = (typeof deviceTabs)[number];
 
 /** The view that the address names, by its fragment: it works below any path, without a request. */
 export function useRoute(): Route {
@@ -119,15 +126,25 @@ export function useRoute(): Route {
 export function routeOf(hash: string): Route {
 	const [path = "", ...rest] = hash.split("?");
 	const search = rest.length > 0 ? `?${rest.join("?")}` : "";
-	const [, view, key] = /^#\/(device|firmware|announce|settings|add)(?:\/(.+))?$/.exec(path) ?? [];
-	if (view === "settings" || view === "add") return { view };
+	const [, room] = /^#\/rooms\/(.*)$/.exec(path) ?? [];
+	if (room !== undefined) return { view: "room", room: decode(room), search };
+	const [, view, key, part] =
+		/^#\/(devices?|firmware|announce|attention|settings|add)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
+	if (view === "attention" || view === "settings") return { view };
 	if (view === "announce") return { view, search };
+	if (view === "add") return { view, withVirtual: search === "?virtual" };
 	if (view === "firmware") return { view, devices: new URLSearchParams(search).get("devices") ?? "" };
-	return view === "device" && key ? { view, key: decode(key) } : { view: "fleet", search };
+	if (!view || !key) return { view: "fleet", search };
+	return { view: "device", key: decode(key), tab: deviceTabs.find((tab) => tab === part) ?? "overview" };
 }
 
-export function deviceAddress(key: string): string {
-	return `#/device/${encodeURIComponent(key)}`;
+export function deviceAddress(key: string, tab: DeviceTab = "overview"): string {
+	return `#/devices/${encodeURIComponent(key)}${tab === "overview" ? "" : `/${tab}`}`;
+}
+
+/** @param room undefined: of the devices without one */
+export function roomAddress(room: string | undefined): string {
+	return `#/rooms/${encodeURIComponent(room ?? "")}`;
 }
 
 /** Of the view that updates these devices; many are not named in it. */

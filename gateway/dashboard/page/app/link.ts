@@ -7,7 +7,8 @@ import type { MonitorFrame } from "../../../api/frames.js";
 import type { Answer } from "../model/attempts.js";
 
 export type LinkState =
-	| { readonly name: "connecting" }
+	/** With the devices that have come, once the first have. */
+	| { readonly name: "connecting"; readonly loaded?: number; readonly total?: number }
 	| { readonly name: "live" }
 	/** Times in milliseconds of this page's clock. */
 	| { readonly name: "lost"; readonly since: number; readonly retryAt: number };
@@ -51,7 +52,8 @@ export class Link {
 	#silenceTimer: number | undefined;
 	#requestCount = 0;
 	#lostSince: number | undefined;
-	#isTrying = false;
+	/** Devices of the snapshot that have come. */
+	#loaded = 0;
 
 	constructor(options: LinkOptions) {
 		this.#options = options;
@@ -63,14 +65,10 @@ export class Link {
 	}
 
 	/** Connects, unless it is connected or about to be. */
-	async retryNow(): Promise<void> {
-		if (this.#socket || this.#isTrying) return;
+	retryNow(): void {
+		if (this.#socket) return;
 		window.clearTimeout(this.#retryTimer);
-		this.#isTrying = true;
-		const isLoggedOut = await this.#isLoggedOut();
-		this.#isTrying = false;
-		if (isLoggedOut) this.#options.onLoginNeeded();
-		else this.#connect();
+		this.#connect();
 	}
 
 	/** Sends a request. @returns its answer; the promise never fails */
@@ -90,18 +88,24 @@ export class Link {
 	}
 
 	#connect(): void {
-		const address = new URL("monitor?rollouts&announcements&cluster", document.baseURI);
+		const address = new URL("monitor?summary&rollouts&announcements&cluster&commands", document.baseURI);
 		address.protocol = address.protocol.replace("http", "ws");
 		address.hash = "";
 		const socket = new WebSocket(address);
+		let isOpened = false;
 		this.#socket = socket;
 		socket.addEventListener("message", ({ data }) => {
 			if (this.#socket === socket) this.#receive(String(data));
 		});
 		socket.addEventListener("open", () => {
+			isOpened = true;
 			if (this.#socket === socket) this.#options.onOpen();
 		});
-		socket.addEventListener("close", () => this.#drop(socket));
+		socket.addEventListener("close", async () => {
+			// A browser does not say why it was refused.
+			if (!isOpened && (await isLoggedOut())) this.#options.onLoginNeeded();
+			else this.#drop(socket);
+		});
 	}
 
 	#receive(text: string): void {
@@ -112,10 +116,18 @@ export class Link {
 			return this.#answer(frame.requestId, { isTaken: false, code: frame.code, message: frame.message });
 		this.#options.onFrame(frame, text);
 		// Until all devices are received, the page shows the old state.
-		if (!completesSnapshot(frame)) return;
+		if (!completesSnapshot(frame)) return this.#onPart(frame);
 		this.#retryMs = firstRetryMs;
 		this.#lostSince = undefined;
 		this.#options.onState({ name: "live" });
+	}
+
+	#onPart(frame: MonitorFrame): void {
+		if (frame.type !== "summary" || frame.remaining === undefined) return;
+		if (frame.reason === "snapshot") this.#loaded = 0;
+		this.#loaded += frame.devices.length;
+		const total = this.#loaded + frame.remaining;
+		this.#options.onState({ name: "connecting", loaded: this.#loaded, total });
 	}
 
 	#answer(requestId: string | undefined, answer: Answer): void {
@@ -149,14 +161,13 @@ export class Link {
 			else this.#drop(socket);
 		}, silenceMs);
 	}
+}
 
-	/** A browser does not say why a WebSocket was refused, so HTTP is asked first. */
-	async #isLoggedOut(): Promise<boolean> {
-		try {
-			return (await fetch("login/state", { signal: AbortSignal.timeout(healthMs) })).status === 401;
-		} catch {
-			return false; // The gateway is away; the socket will say so too, and try again.
-		}
+async function isLoggedOut(): Promise<boolean> {
+	try {
+		return (await fetch("login/state", { signal: AbortSignal.timeout(healthMs) })).status === 401;
+	} catch {
+		return false; // The gateway is away; the socket tries again.
 	}
 }
 

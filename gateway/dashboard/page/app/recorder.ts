@@ -8,9 +8,10 @@ import { UplinkLog } from "../model/uplink-log.js";
 
 export interface Record {
 	readonly series: Series;
+	/** Messages, and each line of the live log. */
 	readonly log: UplinkLog;
-	/** The live log, line by line. */
-	readonly trace: UplinkLog;
+	/** The last line of the live log. */
+	readonly trace: { last: { readonly text: string } | undefined };
 }
 
 /** Devices whose records are kept; beyond it the one shown longest ago is dropped. */
@@ -24,7 +25,7 @@ export class Recorder {
 		const record = this.#records.get(key) ?? {
 			series: new Series(),
 			log: new UplinkLog(),
-			trace: new UplinkLog(),
+			trace: { last: undefined },
 		};
 		this.#records.delete(key);
 		this.#records.set(key, record);
@@ -42,12 +43,16 @@ export class Recorder {
 	take(key: string, uplink: Uplink, text: string, now: number, before: StateReport | null): boolean {
 		const record = this.#records.get(key);
 		if (!record) return false;
+		if (uplink.type === "log") {
+			for (const line of newLines(record.trace, uplink)) {
+				record.trace.last = { text: line };
+				record.log.add({ type: "log", text: line, at: now, words: "", changed: [] });
+			}
+			return true;
+		}
 		const changed = uplink.type === "state_report" && before ? changedPaths(before, uplink) : [];
 		record.log.add({ type: uplink.type, text, at: now, words: uplinkText(uplink, before, changed), changed });
 		if (uplink.type === "state_report") record.series.add(uplink, now);
-		if (uplink.type === "log")
-			for (const line of newLines(record.trace, uplink))
-				record.trace.add({ type: "log", text: line, at: now, words: "", changed: [] });
 		return true;
 	}
 }

@@ -1,35 +1,46 @@
 /** What is to be installed: the board, and the settings that it gets. */
 
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
+import { Check, Field } from "../parts/field.js";
 import type { Installation } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
 import { type GivenSettings, isForThisComputer, isSecure, settingsProblems } from "./settings.js";
 
-export function InstallForm({ onInstall }: { onInstall: (installation: Installation) => void }) {
+interface InstallFormProps {
+	readonly withVirtual: boolean;
+	readonly onInstall: (installation: Installation) => void;
+}
+
+export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
 	const { firmware } = useApp();
 	useTopic(topics.firmware);
 	useEffect(() => void firmware.refresh(), [firmware]);
 	const [model, setModel] = useState<Model>("DEV-1");
 	const [isKept, setIsKept] = useState(false);
 	const [given, set] = useSettings();
-	const [isChecked, setIsChecked] = useState(false);
+	/** How often a person wanted to install: before the first time nothing is called wrong. */
+	const [tries, setTries] = useState(0);
+	const form = useRef<HTMLFormElement>(null);
+	useLayoutEffect(() => {
+		if (tries > 0) form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+	}, [tries]);
 	const { catalog } = firmware;
-	const forBoards = installableRelease(catalog, model, isBoardChip);
-	const release = forBoards ?? installableRelease(catalog, model, () => true);
+	const isMeant = withVirtual ? () => true : isBoardChip;
+	const release = installableRelease(catalog, model, isMeant);
 	const problems = isKept ? {} : settingsProblems(given);
-	const shown = isChecked ? problems : {};
+	const shown = tries > 0 ? problems : {};
 	const onSubmit = (event: Event) => {
 		event.preventDefault();
-		setIsChecked(true);
+		setTries(tries + 1);
 		if (catalog && release && Object.keys(problems).length === 0)
 			onInstall({ catalog, release, model, settings: isKept ? undefined : given });
 	};
 	return (
-		<form class="panel" onSubmit={onSubmit} noValidate>
+		<form ref={form} class="panel" onSubmit={onSubmit} noValidate>
 			<p>Connect the board to this computer by USB. Install asks for its port.</p>
 			<label class="field">
 				<span>Board</span>
@@ -44,29 +55,32 @@ export function InstallForm({ onInstall }: { onInstall: (installation: Installat
 					))}
 				</select>
 			</label>
-			<p class={forBoards ? "hint" : "problem"} role="status">
-				{forBoards && `Firmware ${forBoards.version}, the latest that can be installed.`}
-				{release && !forBoards && (
-					<>
-						Firmware {release.version} is for virtual devices alone. Make a release for boards with the
-						Moddable SDK: <code>npm run release -- 1.0.0</code>
-					</>
-				)}
+			<p class={release ? "hint" : "problem"} role="status">
+				{release && `Firmware ${release.version}, the latest that can be installed.`}
 				{catalog && !release && (
 					<>
-						No release for {model} can be installed yet. Make one: <code>npm run release -- 1.0.0</code>
+						This gateway has no release for {model} boards yet. Make one with the Moddable SDK:{" "}
+						<code>npm run release -- 1.0.0</code>
 					</>
 				)}
 				{firmware.problem}
 			</p>
 			<fieldset class="choices">
 				<legend>Settings</legend>
-				<Option isOn={!isKept} onChoose={() => setIsKept(false)}>
-					New ones; what the board has is erased
-				</Option>
-				<Option isOn={isKept} onChoose={() => setIsKept(true)}>
-					Keep those on the board
-				</Option>
+				<Check
+					isRadio
+					name="settings"
+					label="New ones; what the board has is erased"
+					checked={!isKept}
+					onToggle={() => setIsKept(false)}
+				/>
+				<Check
+					isRadio
+					name="settings"
+					label="Keep those on the board"
+					checked={isKept}
+					onToggle={() => setIsKept(true)}
+				/>
 			</fieldset>
 			{!isKept && <SettingFields given={given} problems={shown} onChange={set} />}
 			<p>
@@ -143,63 +157,12 @@ function SettingFields({ given, problems, onChange }: FieldsProps) {
 				<Field
 					label="Certificate of the authority, in PEM"
 					type="lines"
+					rows={4}
 					{...field("authority")}
 					hint="With it the device knows the gateway: that of the authority that signed the gateway's certificate."
 				/>
 			)}
 			<p class="hint">The device also gets a token, which is made for it alone.</p>
 		</>
-	);
-}
-
-interface FieldProps {
-	readonly label: string;
-	readonly value: string;
-	readonly type?: "text" | "password" | "lines";
-	readonly problem: string | undefined;
-	readonly hint?: string;
-	readonly onInput: (value: string) => void;
-}
-
-function Field({ label, value, type = "text", problem, hint, onInput }: FieldProps) {
-	const id = useId();
-	const attributes = {
-		id,
-		value,
-		spellcheck: false,
-		autocomplete: "off",
-		autocapitalize: "off",
-		"aria-invalid": problem !== undefined,
-		"aria-describedby": `${id}-problem ${id}-hint`,
-		onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput(currentTarget.value),
-	} as const;
-	return (
-		<div class="field">
-			<label for={id}>{label}</label>
-			{type === "lines" && <textarea {...attributes} rows={4} />}
-			{type === "password" && <input {...attributes} type="password" />}
-			{type === "text" && <input {...attributes} type="text" />}
-			<p class="problem" id={`${id}-problem`} role="alert">
-				{problem}
-			</p>
-			<p class="hint" id={`${id}-hint`}>
-				{hint}
-			</p>
-		</div>
-	);
-}
-
-interface OptionProps {
-	readonly isOn: boolean;
-	readonly onChoose: () => void;
-	readonly children: string;
-}
-
-function Option({ isOn, onChoose, children }: OptionProps) {
-	return (
-		<label class="check">
-			<input type="radio" name="settings" checked={isOn} onChange={onChoose} />
-			<span>{children}</span>
-		</label>
 	);
 }

@@ -1,30 +1,41 @@
 /** The view that installs firmware on a board that is connected by USB to this computer. */
 
+import { useState } from "preact/hooks";
+import { duration } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { deviceAddress, useApp, useLeaveWarning, useTopic } from "../app/hooks.js";
+import { deviceAddress, useApp, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
+import { LabelForm } from "../views/device-label.js";
 import { InstallForm } from "./form.js";
 import { Installer, type InstallState } from "./installer.js";
-import type { Problem } from "./problems.js";
+import type { Failure } from "./problems.js";
 import { WithoutSerial } from "./without-serial.js";
 
-export function InstallationView() {
+/** @param withVirtual boards may be virtual ones, as in tests */
+export function InstallationView({ withVirtual }: { withVirtual: boolean }) {
 	const { serial } = navigator;
 	return (
 		<div class="install">
 			<h1>Add device</h1>
-			{serial ? <WithSerial serial={serial} /> : <WithoutSerial />}
+			{serial ? <WithSerial serial={serial} withVirtual={withVirtual} /> : <WithoutSerial />}
 		</div>
 	);
 }
 
-function WithSerial({ serial }: { serial: Serial }) {
+function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: boolean }) {
 	const app = useApp();
 	useTopic(topics.install);
 	app.installer ??= new Installer({
 		serial,
 		sessionOf: (deviceId) => app.fleet.get(deviceId)?.session,
-		onDevice: (deviceId, listener) => app.painter.listen(topics.device(deviceId), listener),
+		onDevice: (deviceId, listener) => {
+			// The summary of all devices does not name their sessions.
+			const ends = [app.follow(deviceId), app.painter.listen(topics.device(deviceId), listener)];
+			return () => {
+				for (const end of ends) end();
+			};
+		},
 		onChanged: () => app.painter.mark(topics.install),
 	});
 	const { installer } = app;
@@ -43,7 +54,10 @@ function WithSerial({ serial }: { serial: Serial }) {
 			)}
 			{/* Kept while it is hidden: what was filled in must not be lost by a failure. */}
 			<div hidden={state.name !== "idle" && state.name !== "failed"}>
-				<InstallForm onInstall={(installation) => installer.install(installation)} />
+				<InstallForm
+					withVirtual={withVirtual}
+					onInstall={(installation) => installer.install(installation)}
+				/>
 			</div>
 		</>
 	);
@@ -69,22 +83,42 @@ function Progressing({ state }: { state: InstallState }) {
 				</section>
 			);
 		case "waiting":
-			return <Waiting deviceId={state.deviceId} isStuck={state.isStuck} />;
+			return <Waiting {...state} />;
 		case "done":
-			return (
-				<section class="panel" aria-label="Installation">
-					<p class="good" role="status">
-						{state.deviceId} is installed and has joined the fleet.
-					</p>
-					<p>
-						<a href={deviceAddress(state.deviceId)}>Open {state.deviceId}</a>
-					</p>
-				</section>
-			);
+			return <Done deviceId={state.deviceId} />;
 	}
 }
 
-function Waiting({ deviceId, isStuck }: { deviceId: string; isStuck: boolean }) {
+/** A device that is named now is found again later. */
+function Done({ deviceId }: { deviceId: string }) {
+	const entry = useDevice(deviceId);
+	const [isNamed, setIsNamed] = useState(false);
+	return (
+		<section class="panel" aria-label="Installation">
+			<p class="good" role="status">
+				{deviceId} is installed and has joined the fleet.
+			</p>
+			{entry && !isNamed && (
+				<LabelForm deviceId={deviceId} given={entry.session} onEnd={() => setIsNamed(true)} />
+			)}
+			<p>
+				<a href={deviceAddress(deviceId)}>Open {entry?.session.name ?? deviceId}</a>
+			</p>
+		</section>
+	);
+}
+
+/** A device that connects at all does so within this time. */
+const patienceMs = 60_000;
+
+interface WaitingProps {
+	readonly deviceId: string;
+	readonly isStuck: boolean;
+	readonly since: number;
+}
+
+function Waiting({ deviceId, isStuck, since }: WaitingProps) {
+	const waitedMs = useNow(1000) - since;
 	return (
 		<section class="panel" aria-label="Installation">
 			<p role="status">
@@ -93,6 +127,10 @@ function Waiting({ deviceId, isStuck }: { deviceId: string; isStuck: boolean }) 
 					: `${deviceId} is installed. Waiting for it to connect…`}
 			</p>
 			<Progress percent={null} label="Waiting" />
+			<Problem>
+				{waitedMs > patienceMs &&
+					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept here, and install again.`}
+			</Problem>
 			<ul class="ways">
 				<li>
 					<b>Its ring stays dark:</b> press its reset button (EN or RST); some boards do not restart by
@@ -109,12 +147,10 @@ function Waiting({ deviceId, isStuck }: { deviceId: string; isStuck: boolean }) 
 	);
 }
 
-function Failed({ problem }: { problem: Problem }) {
+function Failed({ problem }: { problem: Failure }) {
 	return (
 		<section class="panel failed" aria-label="What went wrong">
-			<p class="problem" role="alert">
-				{problem.sentence}
-			</p>
+			<Problem>{problem.sentence}</Problem>
 			<ul class="ways">
 				{problem.ways.map((way) => (
 					<li key={way}>{way}</li>

@@ -3,10 +3,11 @@
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
+import { ask } from "../../../api/client/request.js";
 import type { SessionRecord } from "../../../api/session.js";
 import type { Catalog, Release } from "../model/responses.js";
 import { Board, type FlashFile } from "./board.js";
-import { describeProblem, InstallError, type Problem } from "./problems.js";
+import { describeProblem, type Failure, InstallError } from "./problems.js";
 import { chipOf, installableRelease, loadFiles } from "./release.js";
 import { type GivenSettings, storedSettings } from "./settings.js";
 
@@ -23,10 +24,13 @@ export type InstallState =
 	| { readonly name: "idle" }
 	| { readonly name: "connecting" }
 	| { readonly name: "writing"; readonly deviceId: string; readonly percent: number }
-	/** @param isStuck it starts only once its reset button is pressed */
-	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean }
+	/**
+	 * @param isStuck it starts only once its reset button is pressed
+	 * @param since milliseconds of this page's clock
+	 */
+	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean; readonly since: number }
 	| { readonly name: "done"; readonly deviceId: string }
-	| { readonly name: "failed"; readonly problem: Problem };
+	| { readonly name: "failed"; readonly problem: Failure };
 
 export interface InstallerOptions {
 	readonly serial: Serial;
@@ -94,7 +98,7 @@ export class Installer {
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);
-		const before = this.#options.sessionOf(deviceId)?.sessionId;
+		const before = this.#options.sessionOf(deviceId) && (await readSessionId(deviceId));
 		this.#set({ name: "writing", deviceId, percent: 0 });
 		await board.write(files, (part) =>
 			this.#set({ name: "writing", deviceId, percent: Math.floor(100 * part) }),
@@ -105,10 +109,10 @@ export class Installer {
 
 	/** @param before its session before it was written, if it had one */
 	#waitFor(deviceId: string, before: string | undefined, isStuck: boolean): void {
-		this.#set({ name: "waiting", deviceId, isStuck });
+		this.#set({ name: "waiting", deviceId, isStuck, since: Date.now() });
 		const check = () => {
 			const session = this.#options.sessionOf(deviceId);
-			if (!session?.connected || session.sessionId === before) return;
+			if (!session?.connected || !session.sessionId || session.sessionId === before) return;
 			this.#stopWaiting();
 			this.#set({ name: "done", deviceId });
 		};
@@ -147,6 +151,13 @@ async function requireSamePartitions(board: Board, table: Uint8Array): Promise<v
 }
 
 /** The token of this device alone, made now. @throws InstallError */
+/** Of a device that the gateway knows; undefined if it cannot be read. */
+async function readSessionId(deviceId: string): Promise<string | undefined> {
+	const path = `api/devices/${encodeURIComponent(deviceId)}`;
+	const known = await ask<{ readonly sessionId: string }>(path).catch(() => undefined);
+	return known?.sessionId;
+}
+
 async function readToken(deviceId: string): Promise<string> {
 	const headers = { "Content-Type": "application/json" };
 	const body = JSON.stringify({ deviceId });

@@ -22,7 +22,7 @@ export class InstallError extends Error {
 	}
 }
 
-export interface Problem {
+export interface Failure {
 	readonly code: ProblemCode;
 	readonly sentence: string;
 	/** Each on its own may help; the likeliest first. */
@@ -33,7 +33,7 @@ const downloadMode =
 	"Bring it into download mode by hand: hold its BOOT button, press and release its reset button (EN or RST), then release BOOT.";
 const dataCable = "Use a USB cable that carries data: many only charge.";
 
-const texts: Readonly<Record<ProblemCode, Omit<Problem, "code">>> = {
+const texts: Readonly<Record<ProblemCode, Omit<Failure, "code">>> = {
 	no_port: {
 		sentence: "No port was chosen.",
 		ways: [
@@ -82,7 +82,7 @@ const texts: Readonly<Record<ProblemCode, Omit<Problem, "code">>> = {
 	},
 };
 
-export function describeProblem({ code, message }: InstallError): Problem {
+export function describeProblem({ code, message }: InstallError): Failure {
 	const { sentence, ways } = texts[code];
 	const isOurs = sentence === "" || code === "wrong_chip";
 	return { code, sentence: isOurs && message !== "" ? message : sentence, ways };

@@ -52,8 +52,12 @@ export async function loadFiles(release: Release, model: Model, chipFamily: stri
 	}
 	throw new InstallError(
 		"wrong_chip",
-		`This board's chip is ${chipFamily}, but the firmware for ${model} is for ${families.join(" and ")}; nothing was written.`,
+		`This board's chip is ${chipFamily}, but the firmware for ${model} is for ${families.map(familyText).join(" and ")}; nothing was written.`,
 	);
+}
+
+function familyText(family: string): string {
+	return family === "virtual" ? "virtual devices" : family;
 }
 
 /** A virtual device is no board: what it alone can run is not offered to boards. */

@@ -3,28 +3,19 @@
  * confirms it. If that does not happen, the control returns to the reported value and says why.
  */
 
-import type {
-	CommandError,
-	CommandName,
-	CommandOf,
-	StateReport,
-} from "../../../../device/protocol/messages.js";
+import type { CommandError, StateReport } from "../../../../device/protocol/messages.js";
 import { sentence } from "../../../api/client/words.js";
+import type { Ask, AskName } from "../../../api/command.js";
+import {
+	confirmationMs,
+	endsConnection,
+	goneBefore,
+	isConfirmedBy,
+	isForConnection,
+	unconfirmed,
+} from "../../../api/confirmation.js";
 
-/** What a control can be asked to do; `boot_device` is a new connection. */
-export type Ask =
-	| CommandOf<
-			| "set_volume"
-			| "set_brightness"
-			| "set_led"
-			| "set_haptics"
-			| "play_audio"
-			| "identify"
-			| "restart"
-			| "query_state"
-	  >
-	| { readonly command: "boot_device" };
-export type AskName = Ask["command"];
+export type { Ask, AskName };
 
 export interface Attempt {
 	readonly ask: Ask;
@@ -46,11 +37,6 @@ export interface AttemptsOptions {
 	readonly now: () => number;
 	readonly onChanged: (deviceId: string) => void;
 }
-
-/** A report comes every 5 s: one that is sent at once and one that is periodic both have had their time. */
-const confirmationMs = 11_000;
-/** Of a restart: Wi-Fi, TLS and a round of retries that fails, of 31 s. */
-const restartMs = 60_000;
 
 interface Slot {
 	attempt: Attempt;
@@ -96,7 +82,7 @@ export class Attempts {
 		previous?.onEnd("Replaced by a newer command.");
 		const giveUp = this.#options.later(
 			() => this.#refuse(deviceId, ask.command, unconfirmed(ask)),
-			ask.command === "restart" ? restartMs : confirmationMs,
+			confirmationMs(ask),
 		);
 		const isWaiting = previous?.isOnItsWay ?? false;
 		this.#slots.set(name, {
@@ -136,15 +122,14 @@ export class Attempts {
 	onConnected(deviceId: string): void {
 		this.#each(deviceId, ({ attempt: { ask, reason } }) => {
 			if (reason !== null) return;
-			if (ask.command === "boot_device") this.#drop(deviceId, ask.command);
+			if (isForConnection(ask)) this.#drop(deviceId, ask.command);
 		});
 	}
 
 	/** A device has gone. */
 	onGone(deviceId: string): void {
 		this.#each(deviceId, ({ attempt: { ask, reason } }) => {
-			if (reason === null && ask.command !== "boot_device" && ask.command !== "restart")
-				this.#refuse(deviceId, ask.command, "The device disconnected before it confirmed it.");
+			if (reason === null && !endsConnection(ask)) this.#refuse(deviceId, ask.command, goneBefore);
 		});
 	}
 
@@ -184,38 +169,6 @@ export class Attempts {
 	}
 }
 
-/** Whether a report shows what was asked for. @param passedMs since then */
-export function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs: number): boolean {
-	const { audio, led_ring, haptic_intensity } = peripherals;
-	switch (ask.command) {
-		case "set_volume":
-			return audio.volume === ask.value;
-		case "set_brightness":
-			return Math.abs(led_ring.brightness_coef - ask.value) < 1e-4;
-		case "set_led":
-			return led_ring.state_name === ask.value;
-		case "set_haptics":
-			return haptic_intensity === ask.value;
-		case "play_audio":
-			return audio.player_state === "playing" && audio.current_track.endsWith(`/${ask.value}`);
-		case "identify":
-			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
-		case "restart":
-			return health.uptime_seconds * 1000 < passedMs;
-		case "query_state":
-			return true;
-		case "boot_device":
-			return false;
-	}
-}
-
-function unconfirmed({ command }: Ask): string {
-	if (command === "restart") return "The device did not restart in time.";
-	return command === "boot_device"
-		? "The device did not come back in time."
-		: "The device did not confirm it in time.";
-}
-
-function slotName(deviceId: string, name: CommandName | "boot_device"): string {
+function slotName(deviceId: string, name: AskName): string {
 	return `${deviceId} ${name}`;
 }

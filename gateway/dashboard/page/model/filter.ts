@@ -3,7 +3,7 @@
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { hasFailed, isUpdating, signalBars } from "../../../api/client/words.js";
+import { hasFailed, isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
 
 export const states = [
@@ -16,9 +16,11 @@ export const states = [
 	"safe_mode",
 ] as const;
 export type State = (typeof states)[number];
+/** Those that a person should look at. */
+export const wrongStates: readonly State[] = ["rolled_back", "failed", "crashed", "safe_mode", "away"];
 export const sorts = ["name", "room", "model", "version", "state", "signal", "volume", "heard"] as const;
 export type Sort = (typeof sorts)[number];
-export const looks = ["cards", "table"] as const;
+export const looks = ["rooms", "cards", "table"] as const;
 export type Look = (typeof looks)[number];
 
 export interface Query {
@@ -31,7 +33,7 @@ export interface Query {
 	readonly state: State | "";
 	readonly sort: Sort;
 	readonly isDescending: boolean;
-	/** Empty: by the number of devices. */
+	/** Empty: by rooms, or by the number of devices. */
 	readonly look: Look | "";
 }
 
@@ -89,15 +91,34 @@ export function select(entries: readonly Entry[], query: Query): readonly Entry[
 	const sign = query.isDescending ? -1 : 1;
 	const isFound = finder(query.search);
 	const nameSign = query.sort === "name" ? sign : 1;
+	const rank = ranks(entries);
+	// Another order than by name is one that a person chose: it stands above how well a device matches.
+	const fitOf = query.sort === "name" ? fitter(query.search) : () => 0;
 	return entries
 		.filter((entry) => isMeant(entry, query) && isFound(entry))
-		.map((entry) => ({ entry, name: nameOf(entry).toLowerCase() }))
+		.map((entry) => ({ entry, fit: fitOf(entry), rank: rank.get(nameOf(entry)) ?? 0 }))
 		.sort(
 			(a, b) =>
+				a.fit - b.fit ||
 				sign * order(a.entry, b.entry) ||
-				nameSign * (byText(a.name, b.name) || byText(a.entry.key, b.entry.key)),
+				nameSign * (a.rank - b.rank || byText(a.entry.key, b.entry.key)),
 		)
 		.map(({ entry }) => entry);
+}
+
+/** "Lobby 2" before "Lobby 10", and "Äpfel" before "Zoo". */
+const collator = new Intl.Collator("en", { numeric: true });
+export const inOrder = collator.compare;
+
+let knownRanks: ReadonlyMap<string, number> = new Map();
+
+/** The places of all names in their order, kept: by a collator thousands of names take long to sort. */
+function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
+	if (entries.some((entry) => !knownRanks.has(nameOf(entry)))) {
+		const names = [...new Set(entries.map(nameOf))].sort(inOrder);
+		knownRanks = new Map(names.map((name, rank) => [name, rank]));
+	}
+	return knownRanks;
 }
 
 export interface Tally<T extends string> {
@@ -137,7 +158,7 @@ export function tally(entries: readonly Entry[], query: Query) {
 
 /** Every room that is there. */
 export function roomsOf(entries: readonly Entry[]): readonly string[] {
-	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(byText);
+	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(inOrder);
 }
 
 /** By semantic version; what is none comes first, by its letters. */
@@ -153,6 +174,10 @@ function isMeant(entry: Entry, { model, room, version, state }: Query): boolean 
 	if (room !== "" && session.room !== room) return false;
 	if (version !== "" && session.firmwareVersion !== version) return false;
 	return state === "" || isIn(entry, state);
+}
+
+export function isWrong(entry: Entry): boolean {
+	return wrongStates.some((state) => isIn(entry, state));
 }
 
 function isIn({ session, vitals }: Entry, state: State): boolean {
@@ -182,6 +207,18 @@ function finder(search: string): (entry: Entry) => boolean {
 	};
 }
 
+/** How well a name matches: 0 it begins with the search, 1 contains it, 2 contains each word, 3 other texts do. */
+function fitter(search: string): (entry: Entry) => number {
+	const phrase = search.toLowerCase().trim().replace(/\s+/g, " ");
+	const words = phrase.split(" ");
+	return (entry) => {
+		const name = nameOf(entry).toLowerCase();
+		const place = name.indexOf(phrase);
+		if (place >= 0) return Math.min(place, 1);
+		return words.every((word) => name.includes(word)) ? 2 : 3;
+	};
+}
+
 function textOf({ key, session, vitals }: Entry): string {
 	const { model, firmwareVersion, remoteAddress } = session;
 	const label = labelFields.map((field) => session[field]);
@@ -197,21 +234,22 @@ export function nameOf({ key, session }: Entry): string {
 const orders: Readonly<Record<Sort, (a: Entry, b: Entry) => number>> = {
 	name: () => 0,
 	// Devices without a room come last.
-	room: (a, b) => byText(a.session.room ?? "\uffff", b.session.room ?? "\uffff"),
+	room: (a, b) =>
+		Number(a.session.room === undefined) - Number(b.session.room === undefined) ||
+		inOrder(a.session.room ?? "", b.session.room ?? ""),
 	model: (a, b) => byText(a.session.model ?? "", b.session.model ?? ""),
 	version: (a, b) =>
 		a.session.firmwareVersion === b.session.firmwareVersion
 			? 0
 			: compareVersions(a.session.firmwareVersion ?? "", b.session.firmwareVersion ?? ""),
 	state: (a, b) => urgency(a) - urgency(b),
-	// By bars and not by dBm, which changes with every report: cards would not stand still.
-	signal: (a, b) => barsOf(a) - barsOf(b),
+	// Devices without a signal come last.
+	signal: (a, b) => signalOf(a) - signalOf(b),
 	volume: (a, b) => (a.vitals.volume ?? -1) - (b.vitals.volume ?? -1),
 	// Those away longest come first; connected ones are heard all the time.
 	heard: (a, b) => awaySince(a) - awaySince(b),
 };
 
-/** By code units, which is much faster than by a language's rules. */
 function byText(a: string, b: string): number {
 	return a < b ? -1 : Number(a > b);
 }
@@ -219,13 +257,14 @@ function byText(a: string, b: string): number {
 /** What needs a person comes first. */
 function urgency({ session, vitals }: Entry): number {
 	if (hasFailed(session.metadata)) return 0;
-	if (isUpdating(session.metadata)) return 1;
-	if (session.crashCount !== undefined || vitals.safeMode) return 2;
-	return session.connected ? 4 : 3;
+	if (session.crashCount !== undefined || vitals.safeMode) return 1;
+	if (!session.connected) return 2;
+	return isUpdating(session.metadata) ? 3 : 4;
 }
 
-function barsOf({ session, vitals }: Entry): number {
-	return session.connected && vitals.rssi !== null ? signalBars(vitals.rssi) : 0;
+/** In dBm; 0, which is above every signal, where there is none. */
+function signalOf({ session, vitals }: Entry): number {
+	return session.connected ? (vitals.rssi ?? 0) : 0;
 }
 
 function awaySince({ session, heardAt }: Entry): number {

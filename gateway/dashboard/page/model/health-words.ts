@@ -2,30 +2,8 @@
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
 import { signalBars } from "../../../api/client/words.js";
-import { updateWords } from "../../../api/statuses.js";
+import { resetText, updateWords } from "../../../api/statuses.js";
 import type { PastMark } from "./responses.js";
-
-const resets: Readonly<Record<string, string>> = {
-	POWERON_RESET: "switched on",
-	EXT_RESET: "reset button",
-	SW_RESET: "restarted by its firmware",
-	PANIC_RESET: "crashed",
-	INT_WDT_RESET: "hung (watchdog)",
-	TASK_WDT_RESET: "hung (watchdog)",
-	WDT_RESET: "hung (watchdog)",
-	DEEPSLEEP_RESET: "woken from sleep",
-	BROWNOUT_RESET: "supply voltage too low",
-	USB_RESET: "reset by USB",
-	JTAG_RESET: "reset by a debugger",
-	PWR_GLITCH_RESET: "supply voltage unsteady",
-	CPU_LOCKUP_RESET: "processor locked up",
-	UNKNOWN_RESET: "reason not known",
-};
-
-/** "switched on"; a reason without words as it is */
-export function resetText(reason: string): string {
-	return resets[reason] ?? reason.toLowerCase().replaceAll("_", " ");
-}
 
 export const crashWords: Readonly<Record<CrashKind, string>> = {
 	exception: "Uncaught exception",

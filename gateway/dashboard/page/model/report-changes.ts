@@ -86,12 +86,16 @@ export function uplinkText(uplink: Uplink, before: StateReport | null, changed: 
 }
 
 function changesText(before: StateReport, after: StateReport, changed: readonly string[]): string {
-	const news = changed.filter((path) => !alwaysNew.includes(path));
+	const news = changed
+		.filter((path) => !alwaysNew.includes(path))
+		.map((path) => {
+			const { name = lastName(path), text = String } = fields[path] ?? {};
+			return { name, from: valueText(before, path, text), to: valueText(after, path, text) };
+		})
+		// What people do not read as a change, such as 100 of 112 KB.
+		.filter(({ from, to }) => from !== to);
 	if (news.length === 0) return "as before";
-	const texts = news.slice(0, shownAtMost).map((path) => {
-		const { name = lastName(path), text = String } = fields[path] ?? {};
-		return `${name} ${valueText(before, path, text)} → ${valueText(after, path, text)}`;
-	});
+	const texts = news.slice(0, shownAtMost).map(({ name, from, to }) => `${name} ${from} → ${to}`);
 	const rest = news.length - texts.length;
 	return rest > 0 ? `${texts.join(", ")} and ${rest} more` : texts.join(", ");
 }

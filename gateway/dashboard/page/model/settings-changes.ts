@@ -22,6 +22,8 @@ export interface SettingsChange {
 	readonly status: ChangeStatus;
 	/** Why it is not kept; null otherwise. */
 	readonly reason: string | null;
+	/** When a device that tries them returns to its previous ones, in milliseconds of this page's clock. */
+	readonly endsAt?: number;
 }
 
 export interface SettingsChangesOptions {
@@ -29,9 +31,13 @@ export interface SettingsChangesOptions {
 	readonly send: (deviceId: string, value: ChangedSettings) => Promise<Answer>;
 	/** Calls `action` once, later. @returns a function that takes that back */
 	readonly later: (action: () => void, delayMs: number) => () => void;
+	/** Milliseconds of this page's clock. */
+	readonly now: () => number;
 	readonly onChanged: (deviceId: string) => void;
 }
 
+/** Of a trial: device/settings-trial.ts. */
+const trialMs = 120_000;
 /** Two trials of two minutes, where the power fails in one, and the way back with a wait of a minute before it. */
 export const silenceMs = 6 * 60_000;
 
@@ -85,8 +91,15 @@ export class SettingsChanges {
 		const problem = await this.#send(deviceId, make);
 		if (problem !== undefined) this.#end(deviceId, { status: "failed", reason: sentence(problem) });
 		else if (this.#changes.get(deviceId)?.status === "asked")
-			this.#set(deviceId, { status: "trying", reason: null });
+			this.#set(deviceId, { status: "trying", reason: null, endsAt: this.#options.now() + trialMs });
 		return ended;
+	}
+
+	/** Removes how the latest change ended from view. */
+	dismiss(deviceId: string): void {
+		if (this.isPending(deviceId)) return;
+		this.#changes.delete(deviceId);
+		this.#options.onChanged(deviceId);
 	}
 
 	/** A device has tried settings. */

@@ -1,4 +1,4 @@
-/** What one device said, word by word, the newest last; only so much of it that a page can stay open for days. */
+/** What one device said, and what it traced, word by word, the newest last; only so much of it that a page can stay open for days. */
 
 import type { UplinkType } from "../../../../device/protocol/messages.js";
 
@@ -7,7 +7,7 @@ export interface Line {
 	/** Milliseconds since 1970, by this page's clock. */
 	readonly at: number;
 	readonly type: UplinkType;
-	/** The uplink as it came. */
+	/** The uplink as it came; of type `log` one traced line. */
 	readonly text: string;
 	/** What it says, in a few words. */
 	readonly words: string;
@@ -25,10 +25,6 @@ export class UplinkLog {
 	add(line: Omit<Line, "number">): void {
 		this.#heard += 1;
 		this.#lines = [...this.#lines.slice(1 - linesKept), { ...line, number: this.#heard }];
-	}
-
-	get last(): Line | undefined {
-		return this.#lines.at(-1);
 	}
 
 	get isPaused(): boolean {

@@ -7,6 +7,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { useApp, useDevice, useIsLive } from "../app/hooks.js";
 import type { Ask, AskName, Attempt } from "../model/attempts.js";
+import { Problem } from "./problem.js";
 
 interface Control {
 	readonly attempt: Attempt | undefined;
@@ -40,9 +41,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskName 
 			<span role="status" class={isSending ? "sending" : ""}>
 				{isSending && (name === "restart" ? "restarting" : "sending")}
 			</span>
-			<span role="alert" class="problem">
-				{attempt?.reason}
-			</span>
+			<Problem>{attempt?.reason}</Problem>
 			{attempt?.reason && (
 				<button
 					type="button"
@@ -75,7 +74,7 @@ export function Slider({ deviceKey, name, label, value, scale }: SliderProps) {
 	return (
 		<div class="control">
 			<label for={id}>{label}</label>
-			<output for={id}>{shown}</output>
+			<span class="value">{shown}</span>
 			<input
 				id={id}
 				type="range"
@@ -138,17 +137,26 @@ export function Choices<T extends string>({
 interface ActionProps {
 	readonly deviceKey: string;
 	readonly name: AskName;
+	readonly toAsk: () => Ask;
+	readonly isPrimary?: boolean;
+	/** It would change nothing. */
+	readonly isNeedless?: boolean;
+	readonly onAsk?: () => void;
 	readonly children: ComponentChildren;
 }
 
 /** Something to be done once. */
-export function Action({ deviceKey, name, children, toAsk }: ActionProps & { readonly toAsk: () => Ask }) {
+export function Action({ deviceKey, name, isPrimary, isNeedless, toAsk, onAsk, children }: ActionProps) {
 	const { isSending, isOff, ask } = useControl(deviceKey, name);
 	return (
 		<button
 			type="button"
-			disabled={isOff || (isSending && (name === "boot_device" || name === "restart"))}
-			onClick={() => ask(toAsk())}
+			class={isPrimary ? "primary" : ""}
+			disabled={isOff || isNeedless || (isSending && (name === "boot_device" || name === "restart"))}
+			onClick={() => {
+				ask(toAsk());
+				onAsk?.();
+			}}
 		>
 			{children}
 		</button>

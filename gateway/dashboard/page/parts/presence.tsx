@@ -33,15 +33,8 @@ export function Signal({ entry }: { entry: Entry }) {
 }
 
 /** That a device runs in safe mode; nothing where it does not. */
-export function SafeMode({ entry, withHelp }: { entry: Entry; withHelp?: boolean }) {
-	if (!entry.vitals.safeMode) return null;
-	if (!withHelp) return <span class="tag warn">safe mode</span>;
-	return (
-		<p class="safe-mode">
-			<span class="tag warn">safe mode</span> Its last three starts failed, so it runs without sound, motor
-			and sensors. Update it, or restart it to try again.
-		</p>
-	);
+export function SafeMode({ entry }: { entry: Entry }) {
+	return entry.vitals.safeMode ? <span class="tag warn">safe mode</span> : null;
 }
 
 /** How a device's update stands; nothing where there was none. */

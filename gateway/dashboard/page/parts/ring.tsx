@@ -7,14 +7,15 @@ import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 
+/** Without a cause: a person may have chosen the preset. */
 const looks: readonly string[] = [
 	"off",
-	"flashing red, no Wi-Fi yet",
-	"red, no Wi-Fi",
-	"flashing orange, connecting",
-	"orange, no gateway",
+	"flashing red",
+	"red",
+	"flashing orange",
+	"orange",
 	"rainbow",
-	"pulsing blue, updating",
+	"pulsing blue",
 ];
 
 /** What a ring shows, in words. */

@@ -4,6 +4,7 @@ import { OnDemand } from "./on-demand.js";
 
 const load = async () => (await import("../install/installation.js")).InstallationView;
 
-export function AddDeviceView() {
-	return <OnDemand title="Add device" load={load} with={{}} />;
+/** @param withVirtual boards may be virtual ones, as in tests */
+export function AddDeviceView({ withVirtual }: { withVirtual: boolean }) {
+	return <OnDemand title="Add device" load={load} with={{ withVirtual }} />;
 }

@@ -1,4 +1,4 @@
-/** The controls of a device: commands, restart and identification. */
+/** The controls of a device: sound, ring and motor; and what it reports of its buttons and sensors. */
 
 import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -12,20 +12,53 @@ const chimes: readonly (readonly [Chime, string])[] = [
 	["wifi_connected", "Wi-Fi connected"],
 ];
 
-export function DeviceControls({ entry, state }: { entry: Entry; state: StateReport }) {
-	const { key, session } = entry;
+interface ControlsProps {
+	readonly entry: Entry;
+	readonly state: StateReport;
+}
+
+/** Why nothing can be asked now; empty where it can. */
+function useObstacle({ session }: Entry): string {
 	const isLive = useIsLive();
-	const { audio, led_ring, haptic_intensity } = state.peripherals;
-	const why = !isLive
-		? "off while the gateway cannot be reached"
-		: session.connected
-			? ""
-			: "off while it is away";
+	if (!isLive) return "off while the gateway cannot be reached";
+	return session.connected ? "" : "off while it is away";
+}
+
+/** In the head of the page: volume and sound. */
+export function SoundControls({ entry, state: { peripherals } }: ControlsProps) {
+	const { key } = entry;
+	const { audio } = peripherals;
+	const why = useObstacle(entry);
 	return (
 		<section class="panel" aria-label="Controls">
-			<h2>Controls {why && <span class="hint">{why}</span>}</h2>
+			<h2 class="visually-hidden">Controls {why}</h2>
 			<fieldset class="controls" disabled={why !== ""}>
 				<Slider deviceKey={key} name="set_volume" label="Volume" value={audio.volume} scale={100} />
+				<Sound entry={entry} audio={audio} />
+			</fieldset>
+		</section>
+	);
+}
+
+/** Ring and motor. */
+export function RingControls({ entry, state: { peripherals } }: ControlsProps) {
+	const { key } = entry;
+	const { led_ring, haptic_intensity } = peripherals;
+	const why = useObstacle(entry);
+	return (
+		<section class="panel" aria-label="Ring">
+			<h2>
+				{haptic_intensity === undefined ? "Ring" : "Ring and motor"} {why && <span class="hint">{why}</span>}
+			</h2>
+			<fieldset class="controls" disabled={why !== ""}>
+				<Choices
+					deviceKey={key}
+					name="set_led"
+					label="LED ring"
+					options={presetWords}
+					value={led_ring.state_name}
+					toAsk={(value) => ({ command: "set_led", value })}
+				/>
 				<Slider
 					deviceKey={key}
 					name="set_brightness"
@@ -36,24 +69,22 @@ export function DeviceControls({ entry, state }: { entry: Entry; state: StateRep
 				{haptic_intensity !== undefined && (
 					<Slider deviceKey={key} name="set_haptics" label="Haptics" value={haptic_intensity} scale={100} />
 				)}
-				<Choices
-					deviceKey={key}
-					name="set_led"
-					label="LED ring"
-					options={presetWords}
-					value={led_ring.state_name}
-					toAsk={(value) => ({ command: "set_led", value })}
-				/>
-				<Chimes deviceKey={key} audio={audio} />
 			</fieldset>
 		</section>
 	);
 }
 
-function Chimes({ deviceKey, audio }: { deviceKey: string; audio: StateReport["peripherals"]["audio"] }) {
-	const { attempt, isSending } = useControl(deviceKey, "play_audio");
+interface SoundProps {
+	readonly entry: Entry;
+	readonly audio: StateReport["peripherals"]["audio"];
+}
+
+function Sound({ entry: { key, session }, audio }: SoundProps) {
+	const { attempt, isSending } = useControl(key, "play_audio");
 	const asked = isSending && attempt?.ask.command === "play_audio" ? attempt.ask.value : undefined;
-	const track = audio.player_state === "playing" ? audio.current_track : "";
+	const isPlaying = audio.player_state === "playing";
+	const track = isPlaying ? audio.current_track : "";
+	const isChime = chimes.some(([chime]) => track.endsWith(`/${chime}`));
 	return (
 		<fieldset class="control choices">
 			<legend>
@@ -62,17 +93,24 @@ function Chimes({ deviceKey, audio }: { deviceKey: string; audio: StateReport["p
 			<div class="actions">
 				{chimes.map(([chime, text]) => (
 					<span key={chime} class={track.endsWith(`/${chime}`) ? "sounding" : asked === chime ? "asked" : ""}>
-						<Action
-							deviceKey={deviceKey}
-							name="play_audio"
-							toAsk={() => ({ command: "play_audio", value: chime })}
-						>
+						<Action deviceKey={key} name="play_audio" toAsk={() => ({ command: "play_audio", value: chime })}>
 							{text}
 						</Action>
 					</span>
 				))}
+				{session.features.includes("sound") && (
+					<Action
+						deviceKey={key}
+						name="stop_sound"
+						isNeedless={!isPlaying || isChime}
+						toAsk={() => ({ command: "stop_sound" })}
+					>
+						Stop
+					</Action>
+				)}
 			</div>
-			<Outcome deviceKey={deviceKey} name="play_audio" />
+			<Outcome deviceKey={key} name="play_audio" />
+			<Outcome deviceKey={key} name="stop_sound" />
 		</fieldset>
 	);
 }
@@ -114,7 +152,7 @@ export function Inputs({ entry: { session }, state }: { entry: Entry; state: Sta
 				<label class="light">
 					<span>Light</span>
 					<meter min={0} max={4095} value={ambient_light} />
-					<output>{ambient_light}</output>
+					<span class="value">{ambient_light}</span>
 				</label>
 			)}
 		</section>

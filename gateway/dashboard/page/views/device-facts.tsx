@@ -3,7 +3,8 @@
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { bytes, duration, when } from "../../../api/client/words.js";
-import { memoryText, resetText, signalText } from "../model/health-words.js";
+import { resetText } from "../../../api/statuses.js";
+import { memoryText, signalText } from "../model/health-words.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { Bounded } from "../parts/bounded.js";
 import { capital } from "../parts/presence.js";
@@ -48,7 +49,6 @@ export function Facts({ entry: { session }, state, details }: FactsProps) {
 				<summary>Technical details</summary>
 				<FactList facts={technical} />
 			</details>
-			{details && <Past details={details} />}
 		</section>
 	);
 }
@@ -69,11 +69,12 @@ function FactList({ facts }: { facts: readonly Fact[] }) {
 	);
 }
 
-function Past({ details: { resets, versions } }: { details: DeviceDetails }) {
+/** Its restarts and versions, as the gateway has recorded them. */
+export function Past({ details: { resets, versions } }: { details: DeviceDetails }) {
 	return (
-		<div class="past-lists">
-			<div>
-				<h3>Restarts</h3>
+		<>
+			<section class="panel" aria-label="Restarts">
+				<h2>Restarts</h2>
 				<Bounded label="Restarts, the latest first" items={[...resets].reverse()}>
 					{({ at, reason }) => (
 						<li key={at} class={isFailure(reason) ? "failed" : ""}>
@@ -82,9 +83,9 @@ function Past({ details: { resets, versions } }: { details: DeviceDetails }) {
 						</li>
 					)}
 				</Bounded>
-			</div>
-			<div>
-				<h3>Versions</h3>
+			</section>
+			<section class="panel" aria-label="Versions">
+				<h2>Versions</h2>
 				<Bounded label="Versions, the latest first" items={[...versions].reverse()}>
 					{({ at, version }) => (
 						<li key={at}>
@@ -93,8 +94,8 @@ function Past({ details: { resets, versions } }: { details: DeviceDetails }) {
 						</li>
 					)}
 				</Bounded>
-			</div>
-		</div>
+			</section>
+		</>
 	);
 }
 

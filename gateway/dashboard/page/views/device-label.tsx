@@ -1,10 +1,12 @@
-/** A device's label, shown and edited in its place. */
+/** A device's label: shown, and edited in a dialog. */
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
 import { useApp, useIsLive } from "../app/hooks.js";
+import { Field, textOf } from "../parts/field.js";
+import { Problem } from "../parts/problem.js";
 
 interface FieldLook {
 	readonly title: string;
@@ -28,47 +30,52 @@ function shownAs(place: FieldLook["shownAs"], given: Label): readonly string[] {
 	return labelFields.filter((field) => looks[field].shownAs === place).flatMap((field) => given[field] ?? []);
 }
 
+/** In the head of a device's page; edited in a dialog, so that nothing moves. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const button = useRef<HTMLButtonElement>(null);
+	const dialog = useRef<HTMLDialogElement>(null);
 	const { deviceId } = session;
 	const [heading] = shownAs("heading", session);
-	const facts = [...shownAs("fact", session), ...(heading !== undefined && deviceId ? [deviceId] : [])];
-	const close = () => {
-		setIsOpen(false);
-		button.current?.focus();
-	};
+	const facts = shownAs("fact", session);
+	const close = () => dialog.current?.close();
+	useEffect(() => {
+		if (isOpen) dialog.current?.showModal();
+	}, [isOpen]);
 	return (
 		<div class="label">
 			<div class="title">
 				<h1>{heading ?? deviceId ?? "Not named yet"}</h1>
+				{facts.map((text) => (
+					<span key={text} class="room">
+						{text}
+					</span>
+				))}
 				{deviceId !== null && (
 					<button
-						ref={button}
 						type="button"
 						class="quiet small"
-						aria-expanded={isOpen}
+						aria-haspopup="dialog"
 						aria-label={`Edit ${titles}`}
-						onClick={() => setIsOpen(!isOpen)}
+						onClick={() => setIsOpen(true)}
 					>
 						Edit
 					</button>
 				)}
 			</div>
-			{isOpen && deviceId !== null && <LabelForm deviceId={deviceId} given={session} onEnd={close} />}
-			{!isOpen && facts.length > 0 && (
-				<p class="facts">
-					{facts.map((text, index) => (
-						<span key={index}>{text}</span>
-					))}
+			{shownAs("text", session).map((text) => (
+				<p key={text} class="note">
+					{text}
 				</p>
+			))}
+			{deviceId !== null && (
+				<dialog
+					ref={dialog}
+					aria-label={`The ${titles} of ${heading ?? deviceId}`}
+					onClose={() => setIsOpen(false)}
+				>
+					{isOpen && <LabelForm deviceId={deviceId} given={session} onEnd={close} />}
+				</dialog>
 			)}
-			{!isOpen &&
-				shownAs("text", session).map((text) => (
-					<p key={text} class="note">
-						{text}
-					</p>
-				))}
 		</div>
 	);
 }
@@ -79,9 +86,9 @@ interface LabelFormProps {
 	readonly onEnd: () => void;
 }
 
-function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
+export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
+	const { fleet } = useApp();
 	const isLive = useIsLive();
-	const id = useId();
 	const form = useRef<HTMLFormElement>(null);
 	const [isSaving, setIsSaving] = useState(false);
 	const [problem, setProblem] = useState("");
@@ -103,27 +110,23 @@ function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 		}
 	};
 	return (
-		<form
-			ref={form}
-			class="label-form"
-			autocomplete="off"
-			onSubmit={save}
-			onKeyDown={({ key }) => key === "Escape" && onEnd()}
-		>
-			{labelFields.map((field) => (
-				<div key={field} class="field">
-					<label for={`${id}-${field}`}>{looks[field].title}</label>
-					<FieldInput
-						id={`${id}-${field}`}
-						field={field}
-						value={given[field]}
-						placeholder={looks[field].shownAs === "heading" ? deviceId : undefined}
+		<form ref={form} class="label-form" autocomplete="off" onSubmit={save}>
+			{labelFields.map((field) => {
+				const { title, shownAs: place, isShared } = looks[field];
+				return (
+					<Field
+						key={field}
+						name={field}
+						label={title}
+						type={place === "text" ? "lines" : "text"}
+						maxLength={label.fields[field].maxLength}
+						initial={given[field]}
+						placeholder={place === "heading" ? deviceId : undefined}
+						{...(isShared && { known: valuesOf(field, fleet.all()) })}
 					/>
-				</div>
-			))}
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+				);
+			})}
+			<Problem>{problem}</Problem>
 			<div class="actions">
 				<button type="submit" class="primary" disabled={!isLive}>
 					Save
@@ -136,39 +139,7 @@ function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 	);
 }
 
-interface FieldInputProps {
-	readonly id: string;
-	readonly field: keyof Label;
-	readonly value: string | undefined;
-	readonly placeholder: string | undefined;
-}
-
-function FieldInput({ id, field, value, placeholder }: FieldInputProps) {
-	const { fleet } = useApp();
-	const { shownAs, isShared } = looks[field];
-	const common = {
-		id,
-		name: field,
-		maxLength: label.fields[field].maxLength,
-		defaultValue: value,
-		placeholder,
-	};
-	if (shownAs === "text") return <textarea {...common} rows={3} />;
-	if (!isShared) return <input {...common} type="text" />;
-	const known = new Set(fleet.all().flatMap(({ session }) => session[field] ?? []));
-	return (
-		<>
-			<input {...common} type="text" list={`${id}-known`} />
-			<datalist id={`${id}-known`}>
-				{[...known].sort().map((one) => (
-					<option key={one} value={one} />
-				))}
-			</datalist>
-		</>
-	);
-}
-
-function textOf(form: FormData, name: string): string {
-	const value = form.get(name);
-	return typeof value === "string" ? value.trim() : "";
+/** What other devices have there. */
+function valuesOf(field: keyof Label, entries: readonly Entry[]): readonly string[] {
+	return [...new Set(entries.flatMap(({ session }) => session[field] ?? []))].sort();
 }

@@ -1,32 +1,119 @@
-/** The messages of a device: in words, and as JSON for anyone who looks for a cause. */
+/** The log of a device: its messages in words, as JSON on demand, and what its firmware traces once a person asks for it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { useApp, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { jsonLines, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
 import { Choice } from "../parts/choice.js";
 import { CopyButton } from "../parts/copy-button.js";
-import { LogPane } from "../parts/log-pane.js";
+import { Problem } from "../parts/problem.js";
 
-export function DeviceLog({ deviceKey }: { deviceKey: string }) {
-	const { recorder } = useApp();
-	useTopic(topics.record(deviceKey));
+/** Rendered at most; all that is kept is searched and copied. */
+const linesShown = 100;
+
+export function DeviceLog({ entry }: { entry: Entry }) {
+	const { key } = entry;
+	const { log } = useApp().recorder.watch(key);
+	useTopic(topics.record(key));
 	const [type, setType] = useState("");
+	const [search, setSearch] = useState("");
+	const [, setIsPaused] = useState(false);
+	useEffect(
+		() => () => {
+			log.isPaused = false;
+		},
+		[log],
+	);
+	const lines = log.lines(type, search);
+	const pause = () => {
+		log.isPaused = !log.isPaused;
+		setIsPaused(log.isPaused);
+	};
 	return (
-		<section class="panel log" aria-label="What it said">
-			<h2>What it said</h2>
-			<LogPane
-				log={recorder.watch(deviceKey).log}
-				what="what it said"
-				noun="message"
-				type={type}
-				tools={<Choice label="Type" value={type} onChange={setType} options={typeOptions} />}
-				empty="Nothing yet since this page was opened."
-			>
-				{(line) => <Said line={line} />}
-			</LogPane>
+		<section class="panel log" aria-label="Log">
+			<div class="toolbar">
+				<label class="find">
+					<span class="visually-hidden">Search the log</span>
+					<input
+						type="search"
+						placeholder="Search…"
+						value={search}
+						onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+					/>
+				</label>
+				<Choice label="Show" value={type} onChange={setType} options={typeOptions} />
+				{entry.session.features.includes("log") && <LiveLog entry={entry} />}
+				<button type="button" class="small" aria-pressed={log.isPaused} onClick={pause}>
+					Pause
+				</button>
+				<CopyButton text={() => lines.map(({ text }) => text).join("\n")} label="Copy all" />
+				<p class="count">
+					{log.isPaused ? `Paused, ${plural(log.missed, "line")} since` : plural(lines.length, "line")}
+				</p>
+			</div>
+			{lines.length === 0 ? (
+				<p class="empty">
+					{search || type ? "Nothing like that." : "Nothing yet since this page was opened."}
+				</p>
+			) : (
+				<ol class="lines" reversed>
+					{lines
+						.slice(-linesShown)
+						.reverse()
+						.map((line) => (
+							<li key={line.number}>{line.type === "log" ? <Traced line={line} /> : <Said line={line} />}</li>
+						))}
+				</ol>
+			)}
 		</section>
+	);
+}
+
+/** After this the device ends it. */
+const logSeconds = 300;
+
+/** Starts and stops the live log, which is of the session that it was asked of. */
+function LiveLog({ entry: { key, session } }: { entry: Entry }) {
+	const app = useApp();
+	const isLive = useIsLive();
+	const [askedOf, setAskedOf] = useState<string>();
+	const [problem, setProblem] = useState("");
+	const isOn = askedOf === session.sessionId && session.connected;
+	useEffect(() => {
+		if (!isOn) return;
+		const timer = setTimeout(() => setAskedOf(undefined), logSeconds * 1000);
+		return () => clearTimeout(timer);
+	}, [isOn]);
+	const toggle = async () => {
+		setProblem("");
+		const answer = await app.setLog(key, isOn ? "off" : "info", logSeconds);
+		if (!answer.isTaken) return setProblem(answer.message);
+		setAskedOf(isOn ? undefined : session.sessionId);
+	};
+	return (
+		<>
+			<button
+				type="button"
+				class="small"
+				title="What the firmware traces: the last 2 KB first, for 5 minutes"
+				disabled={!isLive || !session.connected}
+				onClick={() => void toggle()}
+			>
+				{isOn ? "Stop the live log" : "Start the live log"}
+			</button>
+			<Problem>{problem}</Problem>
+		</>
+	);
+}
+
+function Traced({ line }: { line: Line }) {
+	return (
+		<p class="trace-line">
+			<time>{timeOf(line)}</time> <span class="trace-text">{line.text}</span>
+		</p>
 	);
 }
 
@@ -35,7 +122,7 @@ function Said({ line }: { line: Line }) {
 	return (
 		<details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
 			<summary>
-				<time>{new Date(line.at).toLocaleTimeString("en-GB")}</time> <b>{uplinkWords[line.type]}</b>{" "}
+				<time>{timeOf(line)}</time> <b>{uplinkWords[line.type]}</b>{" "}
 				<span class="line-text">{line.words}</span>
 			</summary>
 			{isOpen && (
@@ -55,4 +142,8 @@ function Said({ line }: { line: Line }) {
 	);
 }
 
-const typeOptions = [["", "Any"] as const, ...Object.entries(uplinkWords)];
+function timeOf({ at }: Line): string {
+	return new Date(at).toLocaleTimeString("en-GB");
+}
+
+const typeOptions = [["", "Everything"] as const, ...Object.entries(uplinkWords)];

@@ -87,7 +87,7 @@ function Row({ deviceKey, isPicked, onToggle, ...row }: RowProps) {
 		<div class="row">
 			<input
 				type="checkbox"
-				aria-label={`Select ${deviceKey}`}
+				aria-label={`Select ${nameOf(entry)}`}
 				checked={isPicked && !reason}
 				disabled={reason !== undefined}
 				onChange={onToggle}

@@ -46,8 +46,10 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 	const { version } = series;
 	// The time of the data, so that pointing moves nothing.
 	const now = useMemo(() => Math.max(Date.now() / 1000, series.times.at(-1) ?? 0), [series, version, known]);
-	const since = Math.min(series.times[0] ?? now, now - leastSeconds);
-	const marks = marksOf(known).filter(({ time }) => time >= since - sameSeconds);
+	const first = Math.min(series.times[0] ?? now, now - leastSeconds);
+	const marks = marksOf(known, now).filter(({ time }) => time >= first - sameSeconds);
+	// A row lies in the middle of its step, so that a mark of its first half lies before it.
+	const since = Math.min(first, ...marks.map(({ time }) => time));
 	const row = at === undefined ? undefined : series.nearest(at);
 	const shownAt = row === undefined ? undefined : series.times[row];
 	const report = entry.state;
@@ -117,13 +119,14 @@ function isNear(seconds: number) {
 	return ({ time }: Mark) => Math.abs(time - seconds) <= sameSeconds;
 }
 
-function marksOf(known: KnownPast | undefined): readonly Mark[] {
+function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {
 	if (!known) return [];
 	const { past, readAt } = known;
 	const shift = startOf(past, readAt) - Date.parse(past.from) / 1000;
 	return past.marks.map((mark) => ({
 		kind: mark.kind,
-		time: Date.parse(mark.at) / 1000 + shift,
+		// Clocks may differ by less than a step.
+		time: Math.min(now, Date.parse(mark.at) / 1000 + shift),
 		text: markText(mark),
 	}));
 }

@@ -1,60 +1,101 @@
-/** The settings of one device: filled in values are sent, and the device reports whether it keeps them. */
+/** The settings of one device: what is known of the present ones, and new ones, of which the device reports whether it keeps them. */
 
-import { useId } from "preact/hooks";
-import type { ChangedSettings } from "../../../../device/protocol/messages.js";
+import type { ChangedSettings, StateReport } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { useApp, useIsLive } from "../app/hooks.js";
+import { timeLeft } from "../../../api/client/words.js";
+import { useApp, useIsLive, useNow } from "../app/hooks.js";
 import type { SettingsChange } from "../model/settings-changes.js";
+import { Check, Field, type FieldProps } from "../parts/field.js";
+import { Problem } from "../parts/problem.js";
+
+interface SettingLook extends Pick<FieldProps, "label" | "type" | "placeholder" | "maxLength"> {
+	/** What the device has without it; absent: the setting is required. */
+	readonly removal?: string;
+	/** What it has now, as far as it says so. */
+	readonly present: (state: StateReport) => string;
+}
+
+/** No report names it. */
+const notReported = () => "not reported";
 
 /** A new setting does not compile until it is here. */
-const looks: Readonly<Record<keyof ChangedSettings, Omit<FieldProps, "name">>> = {
-	ssid: { label: "Wi-Fi name", maxLength: 32 },
-	password: { label: "Wi-Fi password", isSecret: true, maxLength: 63, removal: "None: an open network" },
-	ssid2: { label: "Second Wi-Fi name", maxLength: 32, removal: "No second network" },
+const looks: Readonly<Record<keyof ChangedSettings, SettingLook>> = {
+	ssid: {
+		label: "Wi-Fi name",
+		maxLength: 32,
+		present: ({ network }) => (network.wifi_connected ? network.wifi_ssid : "not connected by Wi-Fi"),
+	},
+	password: {
+		label: "Wi-Fi password",
+		type: "password",
+		maxLength: 63,
+		removal: "None: an open network",
+		present: () => "secret, not reported",
+	},
+	ssid2: {
+		label: "Second Wi-Fi name",
+		maxLength: 32,
+		removal: "No second network",
+		present: notReported,
+	},
 	password2: {
 		label: "Second Wi-Fi password",
-		isSecret: true,
+		type: "password",
 		maxLength: 63,
 		removal: "None: the second network is open",
+		present: () => "secret, not reported",
 	},
-	gateway: { label: "Gateway's address", placeholder: "wss://gateway.example/device" },
-	token: { label: "Token", isSecret: true },
-	sntp: { label: "Time server", removal: "Its default one" },
-	ca: { label: "Certificate authority (PEM)", isLong: true, removal: "No authority" },
+	gateway: {
+		label: "Gateway's address",
+		placeholder: "wss://gateway.example/device",
+		present: () => "one that leads here; not reported",
+	},
+	token: { label: "Token", type: "password", present: () => "set: this gateway took it" },
+	sntp: { label: "Time server", removal: "Its default one", present: notReported },
+	ca: { label: "Certificate authority (PEM)", type: "lines", removal: "No authority", present: notReported },
 };
 /** In the order of the form. */
 const settingNames = keysOf(looks);
+/** More than any setting takes, so that the gateway names the problem; a longer frame would end the connection. */
+const longestText = 8192;
 
-export function DeviceSettings({ entry }: { entry: Entry }) {
+export function DeviceSettings({ entry, state }: { entry: Entry; state: StateReport }) {
 	const app = useApp();
 	const isLive = useIsLive();
 	const { key, session } = entry;
 	const isPending = app.settings.isPending(key);
 	const isOff = !isLive || !session.connected || isPending;
+	if (!session.features.includes("settings"))
+		return <p class="empty">Its firmware takes no new settings: update it first.</p>;
 	const onSubmit = async (event: SubmitEvent) => {
 		event.preventDefault();
 		const form = event.currentTarget;
 		if (!(form instanceof HTMLFormElement)) return;
 		const value = changedIn(new FormData(form));
 		// Secrets do not stay on the page; other values stay until they are kept, to be corrected.
-		for (const secret of form.querySelectorAll<HTMLInputElement>("[type=password]")) secret.value = "";
+		for (const secret of form.querySelectorAll<HTMLInputElement>("[data-secret=true]")) secret.value = "";
 		if (Object.keys(value).length === 0) return;
 		const { status } = await app.settings.change(key, async () => value);
 		if (status === "kept") form.reset();
 	};
 	return (
 		<section class="panel settings" aria-label="Settings">
-			<h2>Settings</h2>
 			<p class="hint">
 				Only what is filled in is sent. The device restarts to try it, and returns to its previous settings if
 				it does not reach a gateway within 120 s. <a href="#/settings">Settings of all devices</a>
 			</p>
+			<ChangeState change={app.settings.get(key)} />
 			<form autocomplete="off" onSubmit={onSubmit}>
 				<fieldset class="fields" disabled={isOff} aria-label="New settings">
-					{settingNames.map((name) => (
-						<Field key={name} name={name} {...looks[name]} />
-					))}
+					{settingNames.map((name) => {
+						const { removal, present, ...look } = looks[name];
+						return (
+							<Field key={name} maxLength={longestText} {...look} name={name} hint={`Now: ${present(state)}`}>
+								{removal !== undefined && <Check name={removed(name)} label={removal} />}
+							</Field>
+						);
+					})}
 				</fieldset>
 				<div class="actions">
 					<button type="submit" class="primary" disabled={isOff}>
@@ -65,66 +106,39 @@ export function DeviceSettings({ entry }: { entry: Entry }) {
 					</button>
 				</div>
 			</form>
-			<ChangeState change={app.settings.get(key)} />
 		</section>
 	);
 }
 
-/** More than any setting takes, so that the gateway names the problem; a longer frame would end the connection. */
-const longestText = 8192;
-
-interface FieldProps {
-	readonly name: keyof ChangedSettings;
-	readonly label: string;
-	readonly placeholder?: string;
-	readonly maxLength?: number;
-	readonly isSecret?: boolean;
-	readonly isLong?: boolean;
-	/** What the device has without it; absent: the setting is required. */
-	readonly removal?: string;
-}
-
-export function Field({ name, label, placeholder, maxLength, isSecret, isLong, removal }: FieldProps) {
-	const id = useId();
-	const common = {
-		id,
-		name,
-		placeholder,
-		maxLength: maxLength ?? longestText,
-		autocomplete: isSecret ? "new-password" : "off",
-		spellcheck: false,
-	};
+/** The state of the latest change. */
+function ChangeState({ change }: { change: SettingsChange | undefined }) {
+	if (!change) return null;
+	const { status, reason } = change;
+	const isPending = status === "asked" || status === "trying";
 	return (
-		<div class={`field ${isLong ? "long" : ""}`}>
-			<label for={id}>{label}</label>
-			{isLong && <textarea {...common} rows={3} />}
-			{isSecret && <input {...common} type="password" />}
-			{!isLong && !isSecret && <input {...common} type="text" />}
-			{removal !== undefined && (
-				<label class="check">
-					<input type="checkbox" name={removed(name)} />
-					<span>{removal}</span>
-				</label>
-			)}
+		<div class="change-state">
+			<span role="status" class={isPending ? "sending" : "good"}>
+				{isPending && "Trying new settings"}
+				{status === "kept" && "The device keeps the new settings."}
+			</span>
+			{status === "trying" && <TrialTime change={change} />}
+			<Problem>
+				{status === "failed" && `The device has its previous settings. ${reason}`}
+				{status === "unknown" && reason}
+			</Problem>
 		</div>
 	);
 }
 
-/** The state of the latest change. */
-export function ChangeState({ change }: { change: SettingsChange | undefined }) {
-	const isPending = change?.status === "asked" || change?.status === "trying";
+/** The countdown of a trial, apart from what a screen reader announces. */
+export function TrialTime({ change: { endsAt = 0 } }: { change: SettingsChange }) {
+	const secondsLeft = Math.ceil((endsAt - useNow(1000)) / 1000);
 	return (
-		<div class="change-state">
-			<span role="status" class={isPending ? "sending" : "good"}>
-				{change?.status === "asked" && "sending"}
-				{change?.status === "trying" && "trying, up to 120 s"}
-				{change?.status === "kept" && "The device keeps the new settings."}
-			</span>
-			<span role="alert" class="problem">
-				{change?.status === "failed" && `The device has its previous settings. ${change.reason}`}
-				{change?.status === "unknown" && change.reason}
-			</span>
-		</div>
+		<span class="hint">
+			{secondsLeft > 0
+				? `${timeLeft(secondsLeft)} left to reach a gateway`
+				: "its time is over: it returns to its previous settings"}
+		</span>
 	);
 }
 

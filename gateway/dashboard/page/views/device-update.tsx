@@ -9,6 +9,7 @@ import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { Choice } from "../parts/choice.js";
 import { UpdateState } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 import { History } from "./update-history.js";
 
 interface DeviceUpdateProps {
@@ -63,9 +64,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
 				</p>
 			)}
-			<p class="problem" role="alert">
-				{refusal}
-			</p>
+			<Problem>{refusal}</Problem>
 			<History updates={[...(details?.updates ?? [])].reverse()} />
 		</section>
 	);

@@ -1,51 +1,93 @@
-/** One device: its state, controls, health and messages. */
+/** One device: its head with what needs attention and its sound, and below it one of five parts, which the address names. */
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { when } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { announceAddress, useApp, useFollowedDevice, useIsLive, useTitle, useTopic } from "../app/hooks.js";
-import { Action, Outcome } from "../parts/controls.js";
-import { Presence, SafeMode, Signal } from "../parts/presence.js";
-import { Ring, ringText } from "../parts/ring.js";
-import { DeviceControls, Inputs } from "./device-controls.js";
+import {
+	type DeviceTab,
+	deviceAddress,
+	deviceTabs,
+	useApp,
+	useFollowedDevice,
+	useIsLive,
+	useTitle,
+	useTopic,
+} from "../app/hooks.js";
+import { capital } from "../parts/presence.js";
+import { Inputs, RingControls, SoundControls } from "./device-controls.js";
 import { DeviceCrashes } from "./device-crashes.js";
-import { Facts } from "./device-facts.js";
-import { DeviceLabel } from "./device-label.js";
+import { Facts, Past } from "./device-facts.js";
+import { DeviceHead } from "./device-head.js";
 import { DeviceLog } from "./device-log.js";
 import { DevicePlots } from "./device-plots.js";
 import { DeviceSettings } from "./device-settings.js";
-import { DeviceTrace } from "./device-trace.js";
 import { DeviceUpdate } from "./device-update.js";
 
-export function DeviceView({ deviceKey }: { deviceKey: string }) {
+export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 	const isLive = useIsLive();
-	const { deviceSection: Section } = useApp();
 	const entry = useFollowedDevice(deviceKey);
 	const known = useKnownPast(deviceKey, entry);
 	useTitle(entry?.session.name ?? deviceKey);
+	// From now on its messages are kept.
+	useApp().recorder.watch(deviceKey);
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>
-			<Head entry={entry} />
-			{entry.state && entry.session.deviceId !== null ? (
-				<>
-					<DeviceControls entry={entry} state={entry.state} />
-					<Inputs entry={entry} state={entry.state} />
-					{Section && <Section entry={entry} />}
-					<DevicePlots entry={entry} known={known} />
-					<DeviceUpdate entry={entry} details={known?.details} />
-					<Facts entry={entry} state={entry.state} details={known?.details} />
-					{entry.session.features.includes("settings") && <DeviceSettings entry={entry} />}
-					<DeviceCrashes details={known?.details} />
-					<DeviceTrace entry={entry} />
-				</>
-			) : (
-				<p class="empty">It has not reported yet; a device does so within seconds of connecting.</p>
-			)}
-			<DeviceLog deviceKey={deviceKey} />
+			<DeviceHead
+				entry={entry}
+				details={known?.details}
+				hasPrimary={tab !== "firmware" && tab !== "settings"}
+			/>
+			{entry.state && <SoundControls entry={entry} state={entry.state} />}
+			<nav class="tabs" aria-label="Parts of this page">
+				{deviceTabs.map((one) => (
+					<a key={one} href={deviceAddress(deviceKey, one)} aria-current={one === tab ? "page" : undefined}>
+						{capital(one)}
+					</a>
+				))}
+			</nav>
+			<div class={`tab of-${tab}`}>
+				<Part tab={tab} entry={entry} known={known} />
+			</div>
 		</div>
 	);
+}
+
+interface PartProps {
+	readonly tab: DeviceTab;
+	readonly entry: Entry;
+	readonly known: ReturnType<typeof useKnownPast>;
+}
+
+function Part({ tab, entry, known }: PartProps) {
+	const { deviceSection: Section } = useApp();
+	const { state } = entry;
+	if (tab === "log") return <DeviceLog entry={entry} />;
+	if (!state || entry.session.deviceId === null)
+		return <p class="empty">It has not reported yet; a device does so within seconds of connecting.</p>;
+	switch (tab) {
+		case "overview":
+			return (
+				<>
+					<RingControls entry={entry} state={state} />
+					<Inputs entry={entry} state={state} />
+					<Facts entry={entry} state={state} details={known?.details} />
+					{Section && <Section entry={entry} />}
+				</>
+			);
+		case "history":
+			return (
+				<>
+					<DevicePlots entry={entry} known={known} />
+					<DeviceCrashes details={known?.details} />
+					{known && <Past details={known.details} />}
+				</>
+			);
+		case "firmware":
+			return <DeviceUpdate entry={entry} details={known?.details} />;
+		case "settings":
+			return <DeviceSettings entry={entry} state={state} />;
+	}
 }
 
 /** The gateway's step of the history. */
@@ -78,82 +120,6 @@ function useStarts(entry: Entry | undefined): number {
 	return seen.current.count;
 }
 
-function Head({ entry }: { entry: Entry }) {
-	const { key, session, state } = entry;
-	const isLive = useIsLive();
-	const audio = state?.peripherals.audio;
-	const canIdentify = session.features.includes("identify");
-	const canRestart = session.features.includes("restart");
-	return (
-		<section class="panel hero" aria-label="Overview">
-			<Ring entry={entry} size="large">
-				{audio && session.connected && isLive && (
-					<>
-						<strong>{audio.volume}</strong>
-						<span>volume</span>
-					</>
-				)}
-			</Ring>
-			<div class="hero-text">
-				<p class="crumb">
-					<a href="#/">Fleet</a>
-				</p>
-				<DeviceLabel entry={entry} />
-				<p class="facts">
-					<span>{session.model ?? "Model not known"}</span>
-					{session.firmwareVersion !== null && <span>Firmware {session.firmwareVersion}</span>}
-					<Signal entry={entry} />
-				</p>
-				<p>
-					<Presence entry={entry} />
-				</p>
-				<AsOf entry={entry} />
-				<p class="hint">Ring: {isLive ? ringText(entry) : "not known"}</p>
-				<SafeMode entry={entry} withHelp />
-				<div class="actions">
-					{canIdentify && (
-						<Action deviceKey={key} name="identify" toAsk={() => ({ command: "identify" })}>
-							Identify
-						</Action>
-					)}
-					<Action deviceKey={key} name="query_state" toAsk={() => ({ command: "query_state" })}>
-						Ask for a report
-					</Action>
-					<Action deviceKey={key} name="boot_device" toAsk={() => ({ command: "boot_device" })}>
-						Reconnect
-					</Action>
-					<a class="button" href={announceAddress({ keys: new Set([key]) })}>
-						Announce…
-					</a>
-					{canRestart && (
-						<Action deviceKey={key} name="restart" toAsk={() => ({ command: "restart" })}>
-							Restart
-						</Action>
-					)}
-				</div>
-				<div class="outcomes">
-					{canIdentify && <Outcome deviceKey={key} name="identify" />}
-					<Outcome deviceKey={key} name="query_state" />
-					<Outcome deviceKey={key} name="boot_device" />
-					{canRestart && <Outcome deviceKey={key} name="restart" />}
-				</div>
-			</div>
-		</section>
-	);
-}
-
-/** The time of the shown values, if they may be outdated. */
-function AsOf({ entry: { session, heardAt } }: { entry: Entry }) {
-	const isLive = useIsLive();
-	if (isLive && session.connected) return null;
-	const why = isLive ? "The device is away" : "The gateway cannot be reached";
-	return (
-		<p class="as-of">
-			{why}: all values are from <time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
-		</p>
-	);
-}
-
 function Unknown({ deviceKey }: { deviceKey: string }) {
 	const { linkState } = useApp();
 	if (linkState.name !== "live")
@@ -167,7 +133,7 @@ function Unknown({ deviceKey }: { deviceKey: string }) {
 			<h1>No device is called {deviceKey}</h1>
 			<p>It has never reached this gateway, was forgotten, or goes by another name now.</p>
 			<p>
-				<a href="#/">All devices</a>
+				<a href="#/">All devices</a> or <a href="#/add">Add device</a>
 			</p>
 		</div>
 	);

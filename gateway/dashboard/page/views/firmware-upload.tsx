@@ -7,6 +7,7 @@ import type { Upload } from "../app/firmware.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { UploadStatus } from "../model/responses.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 
 export function UploadPanel() {
 	const { firmware } = useApp();
@@ -59,41 +60,31 @@ function describeSigning({ signature_required }: UploadStatus): string {
 }
 
 function Sending({ upload }: { upload: Upload }) {
-	switch (upload.name) {
-		case "none":
-			return null;
-		case "waiting":
-			return (
-				<p class="hint" role="status">
-					{upload.filename} is sent once the gateway can be reached.
-				</p>
-			);
-		case "sending":
-			return (
-				<div class="sending-file" role="status">
-					<span>Sending {upload.filename}</span>
-					<Progress percent={upload.percent} label={`Sending ${upload.filename}`} />
-				</div>
-			);
-		case "checking":
-			return (
-				<p class="hint" role="status">
-					Checking {upload.filename}…
-				</p>
-			);
-		case "taken":
-			return (
-				<p class="good" role="status">
-					{upload.filename} is in place.
-				</p>
-			);
-		case "refused":
-			return (
-				<p class="problem" role="alert">
-					{upload.filename} was refused: {upload.reason}
-				</p>
-			);
-	}
+	if (upload.name === "none") return null;
+	const { filename } = upload;
+	if (upload.name === "sending")
+		return (
+			<div class="sending-file" role="status">
+				<span>Sending {filename}</span>
+				<Progress percent={upload.percent} label={`Sending ${filename}`} />
+			</div>
+		);
+	if (upload.name === "refused")
+		return (
+			<Problem>
+				{filename} was refused: {upload.reason}
+			</Problem>
+		);
+	const words = {
+		waiting: `${filename} is sent once the gateway can be reached.`,
+		checking: `Checking ${filename}…`,
+		taken: `${filename} is in place.`,
+	};
+	return (
+		<p class={upload.name === "taken" ? "good" : "hint"} role="status">
+			{words[upload.name]}
+		</p>
+	);
 }
 
 function Uploaded({ status }: { status: UploadStatus }) {

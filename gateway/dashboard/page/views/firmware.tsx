@@ -4,6 +4,7 @@ import { bytes } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { listedDevices, useApp, useFirmware, useTopic } from "../app/hooks.js";
 import type { Release } from "../model/responses.js";
+import { Problem } from "../parts/problem.js";
 import { UploadPanel } from "./firmware-upload.js";
 import { RolloutForm } from "./rollout-form.js";
 import { ActiveRollouts, PastRollouts } from "./rollouts.js";
@@ -20,9 +21,7 @@ export function FirmwareView({ devices }: { devices: string }) {
 	return (
 		<div class="firmware">
 			<h1 class="visually-hidden">Firmware</h1>
-			<p class="problem" role="alert">
-				{firmware.problem}
-			</p>
+			<Problem>{firmware.problem}</Problem>
 			<div class="column">
 				<ActiveRollouts />
 				<RolloutForm key={devices} devices={chosen} />

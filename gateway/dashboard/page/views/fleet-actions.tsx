@@ -1,25 +1,33 @@
-/** The actions on one device or on a selection, and each device's answer. */
+/** The actions on one device or on a selection. */
 
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
+import { ask as request } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { announceAddress, updateAddress, useApp, useIsLive, useTopic } from "../app/hooks.js";
-import type { FleetItem } from "../model/fleet-change.js";
+import { announceAddress, updateAddress, useApp, useDevice, useIsLive, useTopic } from "../app/hooks.js";
+import { titleOf } from "../app/jobs.js";
+import type { Ask } from "../model/attempts.js";
+import { nameOf, roomsOf } from "../model/filter.js";
 import { presetWords } from "../model/presets.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { useControl } from "../parts/controls.js";
-import { Grid } from "../parts/grid.js";
-import { type DeviceAction, forget, perform } from "./device-actions.js";
-import { DeviceLink } from "./device-link.js";
+import { Problem } from "../parts/problem.js";
 
 /** Above it a confirmation is required. */
-const fewDevices = 20;
+export const fewDevices = 20;
+/** Requests that this page makes at the same time. */
+const atATime = 4;
 
 interface OfDevice {
 	readonly deviceKey: string;
 	readonly tabIndex?: number;
+}
+
+function useName(deviceKey: string): string {
+	const entry = useDevice(deviceKey);
+	return entry ? nameOf(entry) : deviceKey;
 }
 
 /** Selects a device; with Shift, all from the one before. */
@@ -31,7 +39,7 @@ export function SelectBox({ deviceKey, tabIndex }: OfDevice) {
 			type="checkbox"
 			class="select-box"
 			tabIndex={tabIndex}
-			aria-label={`Select ${deviceKey}`}
+			aria-label={`Select ${useName(deviceKey)}`}
 			checked={selection.keys.has(deviceKey)}
 			onClick={({ shiftKey }) => {
 				if (shiftKey) selection.extend(deviceKey, shownKeys);
@@ -44,6 +52,7 @@ export function SelectBox({ deviceKey, tabIndex }: OfDevice) {
 /** Makes a device flash its ring. */
 export function Identify({ deviceKey, tabIndex }: OfDevice) {
 	const { attempt, isSending, isOff, ask } = useControl(deviceKey, "identify");
+	const name = useName(deviceKey);
 	const reason = attempt?.reason;
 	const text = isSending ? "sending" : reason ? "Failed" : "Identify";
 	return (
@@ -53,7 +62,7 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 			tabIndex={tabIndex}
 			disabled={isOff}
 			title={reason ?? "Identify"}
-			aria-label={text === "Identify" ? `Identify ${deviceKey}` : `${text}: Identify ${deviceKey}`}
+			aria-label={text === "Identify" ? `Identify ${name}` : `${text}: Identify ${name}`}
 			onClick={() => ask({ command: "identify" })}
 		>
 			<span>{text}</span>
@@ -61,33 +70,43 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 	);
 }
 
-/** @param keys as they are shown */
-export function SelectionBar({ keys }: { keys: readonly string[] }) {
-	useTopic(topics.selection);
-	useTopic(topics.actions);
+/** What can be done to the selected devices; each device's answer is shown above it. */
+export function SelectionBar() {
+	for (const topic of [topics.selection, topics.list, topics.shown]) useTopic(topic);
 	const app = useApp();
 	const isLive = useIsLive();
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
-	const { selection, fleet, actions } = app;
+	const [room, setRoom] = useState("");
+	const [problem, setProblem] = useState("");
+	const { selection, fleet, shownKeys } = app;
 	const chosen = [...selection.keys].flatMap((key) => fleet.get(key) ?? []);
 	if (chosen.length === 0) return null;
 	const here = chosen.filter(({ session }) => session.connected).map(({ key }) => key);
 	const away = chosen.filter(({ session }) => !session.connected).map(({ key }) => key);
-	const shown = new Set(keys);
+	const shown = new Set(shownKeys);
 	const hidden = chosen.filter(({ key }) => !shown.has(key)).length;
-	const isOff = !isLive || actions.isRunning;
-	const button = (label: string, action: DeviceAction) => (
+	const button = (label: string, payload: Ask) => (
 		<Confirm
 			label={label}
-			title={`${action.title}: ${plural(here.length, "device")}?`}
-			disabled={isOff || here.length === 0}
+			title={`${titleOf(payload)}: ${plural(here.length, "device")}?`}
+			disabled={!isLive || here.length === 0}
 			asks={here.length > fewDevices}
-			onConfirm={() => perform(app, action, here)}
+			onConfirm={async () => setProblem((await app.jobs.send({ devices: here }, payload)) ?? "")}
 		>
 			<p>{notAskedText(away.length)}</p>
 		</Confirm>
 	);
+	const run = (title: string, keys: readonly string[], ofKey: Parameters<typeof request>[1]) =>
+		app.jobs.run({
+			title,
+			keys,
+			atATime,
+			change: async (key) => {
+				await request(`api/devices/${encodeURIComponent(key)}`, ofKey);
+				return null;
+			},
+		});
 	return (
 		<section class="selection" aria-label="Selected devices">
 			<div class="selection-head">
@@ -112,10 +131,7 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 							onInput={({ currentTarget }) => setVolume(currentTarget.value)}
 						/>
 					</label>
-					{button("Set volume", {
-						title: `Volume ${volumeOf(volume)}`,
-						ask: { command: "set_volume", value: volumeOf(volume) },
-					})}
+					{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}
 				</div>
 				<div class="pair">
 					<Choice
@@ -124,14 +140,44 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 						onChange={(value) => setPreset(presetWords.find(([one]) => one === value)?.[0] ?? preset)}
 						options={presetWords}
 					/>
-					{button("Set ring", {
-						title: `Ring: ${presetWords.find(([one]) => one === preset)?.[1]}`,
-						ask: { command: "set_led", value: preset },
-					})}
+					{button("Set ring", { command: "set_led", value: preset })}
 				</div>
-				{button("Identify", { title: "Identify", ask: { command: "identify" } })}
-				{button("Restart", { title: "Restart", ask: { command: "restart" } })}
-				{button("Reconnect", { title: "Reconnect", ask: { command: "boot_device" } })}
+				<div class="pair">
+					<label class="choice">
+						<span>Room</span>
+						<input
+							type="text"
+							list="rooms-known"
+							maxLength={64}
+							placeholder="None"
+							value={room}
+							onInput={({ currentTarget }) => setRoom(currentTarget.value)}
+						/>
+						<datalist id="rooms-known">
+							{roomsOf(fleet.all()).map((one) => (
+								<option key={one} value={one} />
+							))}
+						</datalist>
+					</label>
+					<Confirm
+						label="Set room"
+						title={`${roomTitle(room)}: ${plural(chosen.length, "device")}?`}
+						disabled={!isLive}
+						asks={chosen.length > fewDevices}
+						onConfirm={() =>
+							run(
+								roomTitle(room),
+								chosen.map(({ key }) => key),
+								{ method: "PATCH", body: { room: room.trim() } },
+							)
+						}
+					>
+						<p>The rooms that they are in now are replaced.</p>
+					</Confirm>
+				</div>
+				{button("Identify", { command: "identify" })}
+				{button("Restart", { command: "restart" })}
+				{button("Reconnect", { command: "boot_device" })}
 				<a class="button" href={updateAddress(selection.keys)}>
 					Update…
 				</a>
@@ -142,13 +188,14 @@ export function SelectionBar({ keys }: { keys: readonly string[] }) {
 					<Confirm
 						label={`Forget ${away.length.toLocaleString("en")} away`}
 						title={`Forget ${plural(away.length, "device")}?`}
-						disabled={isOff}
-						onConfirm={() => forget(app, away)}
+						disabled={!isLive}
+						onConfirm={() => run("Forget", away, { method: "DELETE" })}
 					>
 						<p>{forgetText}</p>
 					</Confirm>
 				)}
 			</div>
+			<Problem>{problem}</Problem>
 		</section>
 	);
 }
@@ -161,66 +208,10 @@ function notAskedText(away: number): string {
 	return `Each device's answer is shown. ${plural(away, "device")} of the selection ${away === 1 ? "is" : "are"} away and not asked.`;
 }
 
+function roomTitle(room: string): string {
+	return room.trim() === "" ? "No room" : `Room ${room.trim()}`;
+}
+
 function volumeOf(text: string): number {
 	return Math.max(0, Math.min(100, Math.round(Number(text) || 0)));
-}
-
-const words: Readonly<Record<FleetItem["status"], string>> = {
-	waiting: "to come",
-	running: "asked",
-	kept: "done",
-	failed: "failed",
-	not_begun: "not begun",
-};
-const order: readonly FleetItem["status"][] = ["failed", "running", "waiting", "not_begun", "kept"];
-
-/** The results of the latest action, failures first. */
-export function ActionResults() {
-	const { actions } = useApp();
-	useTopic(topics.actions);
-	const id = useId();
-	const { items, title, isRunning } = actions;
-	if (items.length === 0) return null;
-	const count = (status: FleetItem["status"]) => items.filter((item) => item.status === status).length;
-	const counts = order
-		.filter((status) => count(status) > 0)
-		.map((status) => `${count(status).toLocaleString("en")} ${words[status]}`);
-	const sorted = order.flatMap((status) => items.filter((item) => item.status === status));
-	const byKey = new Map(items.map((item) => [item.key, item]));
-	return (
-		<section class="panel results" aria-labelledby={id}>
-			<div class="results-head">
-				<h2 id={id}>{title}</h2>
-				<p role="status">{counts.join(", ")}</p>
-				{isRunning ? (
-					<button type="button" class="small" onClick={() => actions.cancel()}>
-						Cancel
-					</button>
-				) : (
-					<button type="button" class="quiet small" onClick={() => actions.clear()}>
-						Close
-					</button>
-				)}
-			</div>
-			<div class="results-list">
-				<Grid label="Answers" keys={sorted.map(({ key }) => key)} height={34} gap={0}>
-					{(key) => <Result item={byKey.get(key)} />}
-				</Grid>
-			</div>
-		</section>
-	);
-}
-
-function Result({ item }: { item: FleetItem | undefined }) {
-	if (!item) return null;
-	const { key, status, reason } = item;
-	return (
-		<div class="result">
-			<DeviceLink deviceKey={key} />
-			<span class={status === "failed" ? "problem" : "hint"}>
-				{words[status]}
-				{reason && `: ${reason}`}
-			</span>
-		</div>
-	);
 }

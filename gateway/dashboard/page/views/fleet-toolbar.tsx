@@ -1,5 +1,6 @@
-/** Search, filters and order of the list of devices, and the number of devices of each kind. */
+/** The head of the fleet and of a room: how many devices are here, what is wrong, search, and filters on request. */
 
+import { useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
@@ -13,13 +14,15 @@ import {
 	type Sort,
 	type State,
 	sorts,
+	states,
 	type Tally,
 	type tally,
 	unfiltered,
+	wrongStates,
 } from "../model/filter.js";
-import { anyOf, Choice } from "../parts/choice.js";
+import { anyOf, Choice, type Option } from "../parts/choice.js";
 
-const stateWords: Readonly<Record<State, string>> = {
+export const stateWords: Readonly<Record<State, string>> = {
 	connected: "Connected",
 	away: "Away",
 	updating: "Updating",
@@ -38,12 +41,11 @@ const sortWords: Readonly<Record<Sort, string>> = {
 	volume: "Volume",
 	heard: "Away longest first",
 };
-const lookWords: Readonly<Record<Look, string>> = { cards: "Cards", table: "Table" };
-const needsPerson: readonly State[] = ["rolled_back", "failed", "crashed", "safe_mode"];
-/** Others are in a list. */
-const versionsShown = 6;
+const lookWords: Readonly<Record<Look, string>> = { rooms: "Rooms", cards: "Cards", table: "Table" };
 
 interface ToolbarProps {
+	/** Of a page of one room; empty: that of the devices without one. */
+	readonly room: string | undefined;
 	readonly entries: readonly Entry[];
 	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
@@ -51,175 +53,171 @@ interface ToolbarProps {
 	readonly look: Look;
 }
 
-export function Toolbar({ entries, keys, tallies, look }: ToolbarProps) {
+export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 	const app = useApp();
-	const isLive = useIsLive();
-	const { query } = app;
+	const { query, selection } = app;
+	const isPart = isFiltered(query);
+	const inPanel = [query.model, query.room, query.version, query.state].filter(Boolean).length;
+	const [isOpen, setIsOpen] = useState(false);
 	const set = (change: Partial<Query>) => {
 		// Not the query of the latest frame: two changes may come within one.
 		app.query = { ...app.query, ...change };
 	};
-	const rooms = roomsOf(entries);
 	const onFindKey = (event: KeyboardEvent) => {
-		if (event.key !== "ArrowDown") return;
-		const row = document.querySelector<HTMLElement>(".table-body [tabindex='0']");
-		row?.focus();
-		if (row) event.preventDefault();
+		if (event.key !== "ArrowDown" && event.key !== "Enter") return;
+		const first = document.querySelector<HTMLElement>(".table-body [tabindex='0'], main .grid a");
+		if (event.key === "Enter") first?.closest("[data-key]")?.querySelector("a")?.click();
+		else first?.focus();
+		if (first) event.preventDefault();
 	};
+	const shownLooks = looks.filter(
+		(one) => one !== "rooms" || (room === undefined && roomsOf(entries).length > 0),
+	);
+	const marked = tallies.states.filter(
+		({ value, count }) => value === query.state || (count > 0 && wrongStates.includes(value)),
+	);
 	return (
-		<search>
-			<div class="toolbar">
+		<search class="head">
+			<div class="head-line">
+				<Here room={room} entries={entries} count={keys.length} />
+				<fieldset class="tallies" aria-label="States">
+					{marked.map(({ value, count }) => (
+						<button
+							key={value}
+							type="button"
+							class={`small tally ${count > 0 && wrongStates.includes(value) ? "bad" : ""}`}
+							aria-pressed={query.state === value}
+							onClick={() => set({ state: query.state === value ? "" : value })}
+						>
+							{stateWords[value]}: <b>{count.toLocaleString("en")}</b>
+						</button>
+					))}
+				</fieldset>
+				{isPart && keys.length > 0 && (
+					<button type="button" class="quiet small" onClick={() => set(unfiltered(query))}>
+						Show all
+					</button>
+				)}
+				<button
+					type="button"
+					class="quiet small select-all"
+					disabled={keys.length === 0}
+					onClick={() => selection.set([...selection.keys, ...keys])}
+				>
+					Select {isPart ? "these" : "all"} {keys.length.toLocaleString("en")}
+				</button>
+			</div>
+			<div class="head-line tools">
 				<label class="find">
 					<span class="visually-hidden">Search</span>
 					<input
 						type="search"
-						placeholder="Search name, room, version, network…"
+						placeholder="Search name, room, version…"
 						value={query.search}
 						onInput={({ currentTarget }) => set({ search: currentTarget.value })}
 						onKeyDown={onFindKey}
 					/>
 				</label>
-				{(rooms.length > 0 || query.room !== "") && (
-					<Choice
-						label="Room"
-						value={query.room}
-						onChange={(room) => set({ room })}
-						options={anyOf(query.room === "" || rooms.includes(query.room) ? rooms : [query.room, ...rooms])}
-					/>
-				)}
-				<Choice
-					label="Model"
-					value={query.model}
-					onChange={(model) => set({ model })}
-					options={anyOf(models)}
-				/>
-				<Choice
-					label="Sort by"
-					value={query.sort}
-					onChange={(value) =>
-						set({ sort: sorts.find((sort) => sort === value) ?? "name", isDescending: false })
-					}
-					options={sorts.map((sort) => [sort, sortWords[sort]])}
-				/>
+				<button type="button" class="small" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+					Filter{inPanel > 0 && `: ${inPanel}`}
+				</button>
+				<a class="button small" href={announceAddress(announcedIn(room, entries))}>
+					Announce…
+				</a>
 				<fieldset class="segments looks" aria-label="View">
-					{looks.map((one) => (
-						<button key={one} type="button" aria-pressed={one === look} onClick={() => set({ look: one })}>
+					{shownLooks.map((one) => (
+						<button
+							key={one}
+							type="button"
+							class="small"
+							aria-pressed={one === look}
+							onClick={() => set({ look: one })}
+						>
 							{lookWords[one]}
 						</button>
 					))}
 				</fieldset>
 			</div>
-			<div class="tally-bar">
-				<Versions tallies={tallies.versions} query={query} set={set} />
-				<fieldset class="tallies" aria-label="States">
-					{tallies.states.map((one) => (
-						<Part
-							key={one.value}
-							tally={one}
-							text={one.value === "connected" && !isLive ? "Were connected" : stateWords[one.value]}
-							isOn={query.state === one.value}
-							isBad={needsPerson.includes(one.value)}
-							onToggle={() => set({ state: query.state === one.value ? "" : one.value })}
-						/>
-					))}
-				</fieldset>
-			</div>
-			<Count entries={entries} keys={keys} set={set} />
+			{isOpen && <Filters room={room} entries={entries} tallies={tallies} set={set} />}
 		</search>
 	);
 }
 
-interface VersionsProps {
-	readonly tallies: readonly Tally<string>[];
-	readonly query: Query;
+/** What is announced to from the page of the fleet, or of a room. */
+export function announcedIn(room: string | undefined, entries: readonly Entry[]) {
+	if (room === undefined) return {};
+	return room === "" ? { keys: new Set(entries.map(({ key }) => key)) } : { room };
+}
+
+function Here({ room, entries, count }: Pick<ToolbarProps, "room" | "entries"> & { readonly count: number }) {
+	const { query, linkState } = useApp();
+	const isLive = useIsLive();
+	const all = entries.length.toLocaleString("en");
+	const here = entries.filter(({ session }) => session.connected).length.toLocaleString("en");
+	const known = linkState.name === "connecting" ? `${all} loaded` : `${here} of ${all} were here`;
+	const text = isFiltered(query)
+		? `${count.toLocaleString("en")} of ${plural(entries.length, "device")}`
+		: isLive
+			? `${here} of ${all} here`
+			: known;
+	return (
+		<h1 class="here">
+			{room !== undefined && <span>{room || "No room"}: </span>}
+			<span role="status">{text}</span>
+		</h1>
+	);
+}
+
+interface FiltersProps extends Pick<ToolbarProps, "room" | "entries" | "tallies"> {
 	readonly set: (change: Partial<Query>) => void;
 }
 
-function Versions({ tallies, query: { version }, set }: VersionsProps) {
-	const most = [...tallies].sort((a, b) => b.count - a.count).slice(0, versionsShown);
-	const shown = tallies.filter((one) => most.includes(one) || one.value === version);
-	const others = tallies.filter((one) => !shown.includes(one));
+function Filters({ room, entries, tallies, set }: FiltersProps) {
+	const { query } = useApp();
+	const rooms = roomsOf(entries);
 	return (
-		<fieldset class="tallies" aria-label="Versions">
-			{shown.map((one) => (
-				<Part
-					key={one.value}
-					tally={one}
-					text={one.value}
-					isOn={version === one.value}
-					onToggle={() => set({ version: version === one.value ? "" : one.value })}
+		<div class="toolbar filters">
+			<Choice
+				label="State"
+				value={query.state}
+				onChange={(value) => set({ state: states.find((state) => state === value) ?? "" })}
+				options={[["", "Any"], ...states.map((state): Option => [state, stateWords[state]])]}
+			/>
+			{room === undefined && (rooms.length > 0 || query.room !== "") && (
+				<Choice
+					label="Room"
+					value={query.room}
+					onChange={(value) => set({ room: value })}
+					options={anyOf(query.room === "" || rooms.includes(query.room) ? rooms : [query.room, ...rooms])}
 				/>
-			))}
-			{others.length > 0 && (
-				<select
-					aria-label="Other versions"
-					value=""
-					onChange={({ currentTarget }) => set({ version: currentTarget.value })}
-				>
-					<option value="">{others.length} more</option>
-					{others.map(({ value, count }) => (
-						<option key={value} value={value}>
-							{value}: {count}
-						</option>
-					))}
-				</select>
 			)}
-		</fieldset>
-	);
-}
-
-interface PartProps {
-	readonly tally: Tally<string>;
-	readonly text: string;
-	readonly isOn: boolean;
-	readonly isBad?: boolean;
-	readonly onToggle: () => void;
-}
-
-function Part({ tally, text, isOn, isBad = false, onToggle }: PartProps) {
-	return (
-		<button
-			type="button"
-			class={`small tally ${isBad && tally.count > 0 ? "bad" : ""}`}
-			aria-pressed={isOn}
-			onClick={onToggle}
-		>
-			{text}: <b>{tally.count.toLocaleString("en")}</b>
-		</button>
-	);
-}
-
-function Count({ entries, keys, set }: Pick<ToolbarProps, "entries" | "keys"> & Pick<VersionsProps, "set">) {
-	const { query, selection } = useApp();
-	const isLive = useIsLive();
-	const connected = entries.filter(({ session }) => session.connected).length;
-	const isPart = isFiltered(query);
-	return (
-		<div class="count-line">
-			<p class="count" role="status">
-				{isPart
-					? `${keys.length.toLocaleString("en")} of ${plural(entries.length, "device")}`
-					: `${plural(entries.length, "device")}, ${connected.toLocaleString("en")} ${isLive ? "" : "were "}connected`}
-			</p>
-			{isPart && keys.length > 0 && (
-				<button type="button" class="quiet small" onClick={() => set(unfiltered(query))}>
-					Show all
-				</button>
-			)}
-			<button
-				type="button"
-				class="quiet small"
-				disabled={keys.length === 0}
-				onClick={() => selection.set([...selection.keys, ...keys])}
-			>
-				Select {isPart ? "these" : "all"} {keys.length.toLocaleString("en")}
-			</button>
-			<a class="announce-all" href={announceAddress()}>
-				Announce…
-			</a>
+			<Choice
+				label="Model"
+				value={query.model}
+				onChange={(model) => set({ model })}
+				options={anyOf(models)}
+			/>
+			<Choice
+				label="Version"
+				value={query.version}
+				onChange={(version) => set({ version })}
+				options={[["", "Any"], ...tallies.versions.map(versionOption)]}
+			/>
+			<Choice
+				label="Sort by"
+				value={query.sort}
+				onChange={(value) =>
+					set({ sort: sorts.find((sort) => sort === value) ?? "name", isDescending: false })
+				}
+				options={sorts.map((sort) => [sort, sortWords[sort]])}
+			/>
 			<a class="all-settings" href="#/settings">
 				Settings of all
 			</a>
 		</div>
 	);
+}
+
+function versionOption({ value, count }: Tally<string>): Option {
+	return [value, `${value}: ${count.toLocaleString("en")}`];
 }

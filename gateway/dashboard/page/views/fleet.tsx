@@ -1,60 +1,88 @@
-/** All devices: found, filtered and sorted, as cards or a table, with actions on several of them. */
+/** All devices, or those of one room: found, filtered and sorted, by rooms, as cards or a table. */
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
-import { topics } from "../app/app.js";
+import { listAddress, topics } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
-import { type Look, select, tally, unfiltered } from "../model/filter.js";
+import { isFiltered, type Look, type Query, select, tally, unfiltered } from "../model/filter.js";
+import { roomOf, roomsIn } from "../model/rooms.js";
 import { Grid } from "../parts/grid.js";
-import { ActionResults, SelectionBar } from "./fleet-actions.js";
+import { Refused } from "./attention.js";
 import { Card } from "./fleet-card.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
-import { ForgetAway } from "./forget-away.js";
 import { GettingStarted } from "./getting-started.js";
-import { Refusals } from "./refusals.js";
+import { RoomBar, Rooms } from "./rooms.js";
 
 const card = { height: 140, minWidth: 340, gap: 14 };
-/** More are shown as a table, unless a person chose otherwise. */
+/** More are shown as a table, and rooms without their devices, unless a person chose otherwise. */
 const cardsAtMost = 50;
 
-export function FleetView({ search }: { search: string }) {
+interface FleetProps {
+	readonly search: string;
+	/** Only of this room; empty: only devices without one. */
+	readonly room?: string;
+}
+
+export function FleetView({ search, room }: FleetProps) {
 	for (const topic of [topics.list, topics.query, topics.link]) useTopic(topic);
 	const app = useApp();
 	const { fleet, query, linkState } = app;
 	useLayoutEffect(() => app.readQuery(search), [app, search]);
 	const { listVersion } = fleet;
-	const entries = useMemo(() => fleet.all(), [fleet, listVersion]);
-	const keys = useMemo(() => select(entries, query).map(({ key }) => key), [entries, query]);
-	app.shownKeys = keys;
+	const entries = useMemo(() => {
+		const all = fleet.all();
+		return room === undefined ? all : all.filter(({ session }) => (session.room ?? "") === room);
+	}, [fleet, listVersion, room]);
+	const listed = useMemo(() => select(entries, query), [entries, query]);
+	const keys = useMemo(() => listed.map(({ key }) => key), [listed]);
+	useEffect(() => {
+		app.shownKeys = keys;
+		app.painter.mark(topics.shown);
+	}, [app, keys]);
 	const tallies = useMemo(() => tally(entries, query), [entries, query]);
+	const rooms = useMemo(() => roomsIn(listed), [listed]);
 	const initialKey = usePlace();
-	if (entries.length === 0)
+	if (fleet.size === 0)
 		return linkState.name === "live" ? (
 			<>
 				<GettingStarted />
-				<Refusals />
+				<Refused />
 			</>
 		) : (
 			<Waiting />
 		);
-	const look: Look = query.look || (entries.length > cardsAtMost ? "table" : "cards");
+	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
+	const look = query.look || lookOf(query, hasRooms, entries.length);
 	return (
 		<>
-			<h1 class="visually-hidden">Fleet</h1>
-			<Toolbar entries={entries} keys={keys} tallies={tallies} look={look} />
-			<ActionResults />
+			{room !== undefined && (
+				<p class="crumb">
+					<a href="#/">Fleet</a>
+				</p>
+			)}
+			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} look={look} />
+			{room !== undefined && entries.length > 0 && <RoomBar room={roomOf(room || undefined, entries)} />}
 			{keys.length === 0 && <NothingFound />}
+			{keys.length > 0 && look === "rooms" && (
+				<Rooms
+					rooms={rooms}
+					card={keys.length > cardsAtMost ? undefined : { ...card, children: renderCard }}
+				/>
+			)}
 			{keys.length > 0 && look === "cards" && (
 				<Grid label="Devices" keys={keys} initialKey={initialKey} {...card}>
 					{renderCard}
 				</Grid>
 			)}
 			{keys.length > 0 && look === "table" && <FleetTable keys={keys} initialKey={initialKey} />}
-			<SelectionBar keys={keys} />
-			<ForgetAway />
-			<Refusals />
 		</>
 	);
+}
+
+/** By rooms, unless a person searches or sorts: then one list, with the best first. */
+function lookOf(query: Query, hasRooms: boolean, count: number): Look {
+	if (hasRooms && !isFiltered(query) && query.sort === "name") return "rooms";
+	return count > cardsAtMost ? "table" : "cards";
 }
 
 /** One function, so that cards are not rendered again while the list is scrolled. */
@@ -64,8 +92,9 @@ function renderCard(key: string) {
 
 /** Restores the view's place, and stores it when the view is left. @returns the device that was opened from it */
 function usePlace(): string | undefined {
-	const app = useApp();
-	const [place] = useState(app.place);
+	const { places } = useApp();
+	const [address] = useState(listAddress);
+	const [place] = useState(() => places.get(address));
 	useEffect(() => {
 		if (!place) return;
 		scrollTo(0, place.scrollTop);
@@ -76,9 +105,9 @@ function usePlace(): string | undefined {
 	useLayoutEffect(
 		() => () => {
 			const next = routeOf(location.hash);
-			app.place = { scrollTop: scrollY, key: next.view === "device" ? next.key : undefined };
+			places.set(address, { scrollTop: scrollY, key: next.view === "device" ? next.key : undefined });
 		},
-		[app],
+		[places, address],
 	);
 	return place?.key;
 }

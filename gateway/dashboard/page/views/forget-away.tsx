@@ -6,6 +6,7 @@ import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { Confirm } from "../parts/confirm.js";
+import { Problem } from "../parts/problem.js";
 import { forgetText } from "./fleet-actions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -60,9 +61,7 @@ export function ForgetAway() {
 				<p class="hint" role="status">
 					{answer}
 				</p>
-				<p class="problem" role="alert">
-					{problem}
-				</p>
+				<Problem>{problem}</Problem>
 			</div>
 		</details>
 	);

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
+import { Problem } from "../parts/problem.js";
 import { ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
 
 export function GettingStarted() {
@@ -64,9 +65,7 @@ export function GettingStarted() {
 					</button>
 				)}
 			</p>
-			<p class="problem" role="alert">
-				{problem}
-			</p>
+			<Problem>{problem}</Problem>
 		</div>
 	);
 }

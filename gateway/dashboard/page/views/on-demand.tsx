@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Problem } from "../parts/problem.js";
 
 interface OnDemandProps<P extends object> {
 	readonly title: string;
@@ -22,13 +23,7 @@ export function OnDemand<P extends object>({ title, load, with: props }: OnDeman
 	return (
 		<div class="empty">
 			<h1 class="visually-hidden">{title}</h1>
-			{problem ? (
-				<p class="problem" role="alert">
-					{problem}
-				</p>
-			) : (
-				<p role="status">Loading…</p>
-			)}
+			{problem ? <Problem>{problem}</Problem> : <p role="status">Loading…</p>}
 		</div>
 	);
 }

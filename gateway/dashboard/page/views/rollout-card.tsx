@@ -24,6 +24,7 @@ import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
 import { Confirm } from "../parts/confirm.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 import { DeviceLink } from "./device-link.js";
 import { DevicesByStatus } from "./rollout-devices.js";
 
@@ -35,7 +36,10 @@ export function RolloutCard({ head }: { head: RolloutHead }) {
 	const rollout = rollouts.get(head.id);
 	useEffect(() => void rollouts.read(head.id), [rollouts, head.id]);
 	return (
-		<article class={`rollout ${toneOf(head)}`} aria-label={`Roll-out ${head.id}`}>
+		<article
+			class={`rollout ${toneOf(head)}`}
+			aria-label={`Roll-out of ${head.version}, begun ${when(head.createdAt)}`}
+		>
 			<div class="rollout-head">
 				<h3>
 					{head.version} {rollout && <span>to {targetWords(rollout.plan)}</span>}
@@ -91,7 +95,7 @@ function Actions({ head }: { head: RolloutHead }) {
 			{isOver(head) ? (
 				<Confirm
 					label="Delete"
-					title={`Delete the record of ${head.id}?`}
+					title={`Delete the record of ${head.version}, begun ${when(head.createdAt)}?`}
 					disabled={isOff}
 					onConfirm={() => run(rollouts.remove(head))}
 				>
@@ -110,9 +114,7 @@ function Actions({ head }: { head: RolloutHead }) {
 					</p>
 				</Confirm>
 			)}
-			<p class="problem" role="alert">
-				{refusal}
-			</p>
+			<Problem>{refusal}</Problem>
 		</div>
 	);
 }

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { type RolloutDevice, type RolloutHead, watchWords } from "../../../api/client/rollout.js";
 import { sentence } from "../../../api/client/words.js";
-import { type DeviceStatus, deviceStatuses, deviceWords, isOver } from "../../../api/statuses.js";
+import { type DeviceStatus, deviceStatuses, deviceWords } from "../../../api/statuses.js";
 import { useApp, useNow } from "../app/hooks.js";
 import { Grid } from "../parts/grid.js";
 import { capital } from "../parts/presence.js";
@@ -32,26 +32,24 @@ export function DevicesByStatus({ head }: { head: RolloutHead }) {
 	);
 }
 
-const ageMs = 5_000;
-
+/** Read again when the roll-out's counts change, which the gateway says. */
 function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) {
 	const { rollouts } = useApp();
-	const tick = useNow(ageMs);
-	const [devices, setDevices] = useState<readonly RolloutDevice[]>();
-	const { id } = head;
-	// An ended one does not change.
-	const version = isOver(head) ? head.status : tick;
+	const now = useNow(1000);
+	const [read, setRead] = useState<{ readonly devices: readonly RolloutDevice[]; readonly at: number }>();
+	const { id, counts } = head;
 	useEffect(() => {
 		let isShown = true;
 		rollouts.devices(id, [status]).then(
-			(found) => isShown && setDevices(found),
+			(devices) => isShown && setRead({ devices, at: Date.now() }),
 			() => {},
 		);
 		return () => {
 			isShown = false;
 		};
-	}, [rollouts, id, status, version]);
-	if (!devices) return <p class="hint">Reading…</p>;
+	}, [rollouts, id, status, counts]);
+	if (!read) return <p class="hint">Reading…</p>;
+	const { devices, at } = read;
 	if (devices.length === 0) return <p class="hint">None any more.</p>;
 	const byId = new Map(devices.map((device) => [device.deviceId, device]));
 	return (
@@ -60,7 +58,7 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 				{(key) => (
 					<div class="row">
 						<DeviceLink deviceKey={key} />
-						<span class="hint">{sentenceOf(head, byId.get(key))}</span>
+						<span class="hint">{sentenceOf(head, byId.get(key), Math.max(0, now - at) / 1000)}</span>
 					</div>
 				)}
 			</Grid>
@@ -68,10 +66,18 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 	);
 }
 
-function sentenceOf({ version }: RolloutHead, device: RolloutDevice | undefined): string {
+/** @param passedSeconds since it was read */
+function sentenceOf(
+	{ version }: RolloutHead,
+	device: RolloutDevice | undefined,
+	passedSeconds: number,
+): string {
 	if (!device) return "";
 	const { reason, soakSecondsLeft, attempts } = device;
 	if (reason) return sentence(reason);
-	if (soakSecondsLeft !== null) return `Runs ${version}, ${watchWords(soakSecondsLeft)}.`;
+	if (soakSecondsLeft !== null) {
+		const left = Math.max(0, Math.ceil(soakSecondsLeft - passedSeconds));
+		return `Runs ${version}, ${watchWords(left)}.`;
+	}
 	return attempts > 1 ? `${attempts} attempts` : "";
 }

@@ -1,6 +1,6 @@
 /** A new roll-out: its firmware and devices, a preview, and a confirmation if it is for many. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
 import { beginsOf, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
@@ -12,6 +12,7 @@ import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
+import { Problem } from "../parts/problem.js";
 import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
 import { RolloutOptions } from "./rollout-options.js";
@@ -68,6 +69,10 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 	const picked = entries.filter((one) => selected.has(one.key) && !obstacle(one, firmware, allowDowngrade));
 	const devices = picked.map(({ key }) => key);
 	const plan = makePlan(firmware.selector, model ? { model } : { devices }, options);
+	const hasTarget = model !== undefined || devices.length > 0;
+	// Without a chosen device the options show what the gateway would do with all of a model.
+	const shownPlan = hasTarget || !largest ? plan : makePlan(firmware.selector, { model: largest }, options);
+	const shown = usePreview(shownPlan, hasTarget || largest !== undefined);
 	const reset = () => {
 		setSelected(new Set());
 		setOptions(defaultOptions);
@@ -111,12 +116,13 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 					options={options}
 					onChange={(change) => setOptions((before) => ({ ...before, ...change }))}
 					isOfModel={model !== undefined}
+					plan={shown.preview?.plan}
 				/>
 			</details>
-			{model === undefined && devices.length === 0 ? (
-				<p class="hint">No device is chosen.</p>
+			{hasTarget ? (
+				<Start firmware={firmware} plan={plan} shown={shown} onStarted={reset} />
 			) : (
-				<Start firmware={firmware} plan={plan} onStarted={reset} />
+				<p class="hint">No device is chosen.</p>
 			)}
 		</>
 	);
@@ -125,11 +131,12 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 interface StartProps {
 	readonly firmware: Firmware;
 	readonly plan: AskedPlan;
+	readonly shown: PlanPreview;
 	readonly onStarted: () => void;
 }
 
 /** The preview of the plan, and the button that starts it. */
-function Start({ firmware, plan, onStarted }: StartProps) {
+function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStarted }: StartProps) {
 	const { rollouts } = useApp();
 	const isLive = useIsLive();
 	const [refusal, setRefusal] = useState("");
@@ -137,7 +144,6 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
 	const text = JSON.stringify(plan);
-	const { preview, problem, isCurrent } = usePreview(plan, text);
 	useEffect(() => setRefusal(""), [text]);
 	const start = async () => {
 		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
@@ -152,8 +158,11 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 	const count = preview ? beginsOf(preview) : 0;
 	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
 	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || joinsLater);
-	const words = preview && previewWords(preview);
+	const words = preview ? previewWords(preview) : problem === "" && "Counting the devices…";
 	const planned = preview && planWords(preview.plan, Date.now());
+	const what = plural(count, "device");
+	const none = joinsLater ? "Update those that join" : "Nothing to update";
+	const label = count > 0 ? `Update ${what}` : preview ? none : "Update";
 	return (
 		<div class="start-rollout">
 			<p role="status">
@@ -161,8 +170,8 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 			</p>
 			<div class="actions">
 				<Confirm
-					label={`Update ${plural(count, "device")}`}
-					title={`Update ${plural(count, "device")} to ${firmwareText(firmware)}?`}
+					label={label}
+					title={`Update ${what} to ${firmwareText(firmware)}?`}
 					isPrimary
 					asks={count > fewDevices}
 					disabled={!isLive || isSending || !isReady}
@@ -171,9 +180,7 @@ function Start({ firmware, plan, onStarted }: StartProps) {
 					<p>{words}</p>
 					<p class="hint">{planned}</p>
 				</Confirm>
-				<p class="problem" role="alert">
-					{refusal || problem}
-				</p>
+				<Problem>{refusal || problem}</Problem>
 				{preview && preview.busy > 0 && <p class="hint">{busyWords}</p>}
 			</div>
 		</div>
@@ -193,17 +200,19 @@ interface PlanPreview {
 	readonly isCurrent: boolean;
 }
 
-/** The gateway's preview: read again when the plan or a roll-out changes, and every few seconds. */
-function usePreview(plan: AskedPlan, text: string): PlanPreview {
-	const { rollouts } = useApp();
+/** The gateway's preview: read again when the plan, a roll-out or the list of devices changes, that at most every few seconds. */
+function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
+	const { rollouts, fleet } = useApp();
+	const text = JSON.stringify(plan);
 	useTopic(topics.rollouts);
 	const isLive = useIsLive();
 	const tick = useNow(ageMs);
+	const list = useMemo(() => fleet.listVersion, [fleet, tick]);
 	const active = rollouts.all.filter((head) => !isOver(head)).length;
 	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem: string }>();
 	const isCurrent = answer?.text === text;
 	useEffect(() => {
-		if (!isLive) return;
+		if (!isLive || !isWanted) return;
 		let isMeant = true;
 		const read = async () => {
 			try {
@@ -218,6 +227,6 @@ function usePreview(plan: AskedPlan, text: string): PlanPreview {
 			isMeant = false;
 			clearTimeout(timer);
 		};
-	}, [rollouts, text, isLive, tick, active]);
+	}, [rollouts, text, isLive, isWanted, list, active]);
 	return { problem: "", ...answer, isCurrent };
 }

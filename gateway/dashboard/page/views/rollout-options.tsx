@@ -1,19 +1,24 @@
-/** The further options of a roll-out. The gateway has a default for each. */
+/** The further options of a roll-out. What is left empty shows the gateway's default. */
 
-import { useId } from "preact/hooks";
+import type { Group, Plan } from "../../../api/client/rollout.js";
 import { type PlanOptions, weekdays } from "../../../api/client/rollout-plan.js";
+import { Check, Field } from "../parts/field.js";
 
 interface OptionsProps {
 	readonly options: PlanOptions;
 	readonly onChange: (change: Partial<PlanOptions>) => void;
 	/** Whether the target is all devices of a model. */
 	readonly isOfModel: boolean;
+	/** As the gateway would carry it out, with its defaults; undefined: not known yet. */
+	readonly plan: Plan | undefined;
 }
 
 type TextOption = { [K in keyof PlanOptions]: PlanOptions[K] extends string ? K : never }[keyof PlanOptions];
 type Flag = { [K in keyof PlanOptions]: PlanOptions[K] extends boolean ? K : never }[keyof PlanOptions];
 
-export function RolloutOptions({ options, onChange, isOfModel }: OptionsProps) {
+export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsProps) {
+	const rest = plan?.groups.at(-1);
+	const first = plan && plan.groups.length > 1 ? plan.groups[0] : undefined;
 	const text = (name: TextOption) => ({
 		value: options[name],
 		onInput: (value: string) => onChange({ [name]: value }),
@@ -30,26 +35,58 @@ export function RolloutOptions({ options, onChange, isOfModel }: OptionsProps) {
 		<div class="options">
 			<fieldset class="fields">
 				<legend>Groups</legend>
-				<Text label="First group" hint="devices, or 5%; 0: none" {...text("canary")} />
-				<Text label="Stop it after" hint="failures, or 10%" {...text("canaryFailures")} />
-				<Text label="Then at a time" hint="devices" {...text("concurrency")} />
-				<Text label="Stop the rest after" hint="failures, or 10%" {...text("maxFailures")} />
-				<Text label="Watch each for" hint="seconds after its update" {...text("soakSeconds")} />
-				<Text label="Attempts" hint="where the connection is lost" {...text("attempts")} />
+				<Field
+					label="First group"
+					hint="devices, or 5%; 0: none"
+					{...text("canary")}
+					placeholder={first ? String(first.size) : plan && "0"}
+				/>
+				<Field
+					label="Stop it after"
+					hint="failures, or 10%"
+					{...text("canaryFailures")}
+					placeholder={thresholdOf(first)}
+				/>
+				<Field
+					label="Then at a time"
+					hint="devices"
+					{...text("concurrency")}
+					placeholder={rest && String(rest.concurrency)}
+				/>
+				<Field
+					label="Stop the rest after"
+					hint="failures, or 10%"
+					{...text("maxFailures")}
+					placeholder={thresholdOf(rest)}
+				/>
+				<Field
+					label="Watch each for"
+					hint="seconds after its update"
+					{...text("soakSeconds")}
+					placeholder={rest && String(rest.soakSeconds)}
+				/>
+				<Field
+					label="Attempts"
+					hint="where the connection is lost"
+					{...text("attempts")}
+					placeholder={plan && String(plan.maxAttempts)}
+				/>
 				<Check label="Wait for an approval after the first group" {...flag("approval")} />
 			</fieldset>
 			<fieldset class="fields">
 				<legend>Time</legend>
-				<Text label="Begin at" type="datetime-local" {...text("startsAt")} />
-				<Text label="Begin none after" type="datetime-local" {...text("deadline")} />
-				<Text label="Daily from" type="time" {...text("from")} />
-				<Text label="Daily to" type="time" {...text("to")} />
+				<Field label="Begin at" hint="empty: at once" type="datetime-local" {...text("startsAt")} />
+				<Field label="Begin none after" hint="empty: no end" type="datetime-local" {...text("deadline")} />
+				<Field label="Daily from" hint="empty: at any time" type="time" {...text("from")} />
+				<Field label="Daily to" hint="by this computer's clock" type="time" {...text("to")} />
 				<fieldset class="days" aria-label="Days">
 					{weekdays.map((day) => (
-						<label key={day} class="check">
-							<input type="checkbox" checked={options.days.includes(day)} onChange={() => toggleDay(day)} />
-							<span>{day.charAt(0).toUpperCase() + day.slice(1)}</span>
-						</label>
+						<Check
+							key={day}
+							label={day.charAt(0).toUpperCase() + day.slice(1)}
+							checked={options.days.includes(day)}
+							onToggle={() => toggleDay(day)}
+						/>
 					))}
 				</fieldset>
 			</fieldset>
@@ -62,46 +99,9 @@ export function RolloutOptions({ options, onChange, isOfModel }: OptionsProps) {
 	);
 }
 
-interface TextProps {
-	readonly label: string;
-	readonly hint?: string;
-	readonly type?: "text" | "time" | "datetime-local";
-	readonly value: string;
-	readonly onInput: (value: string) => void;
-}
-
-function Text({ label, hint, type = "text", value, onInput }: TextProps) {
-	const id = useId();
-	const common = {
-		id,
-		value,
-		...(hint && { "aria-describedby": `${id}-hint` }),
-		onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
-	};
-	return (
-		<div class="field">
-			<label for={id}>{label}</label>
-			{type === "text" ? <input type="text" {...common} /> : <input type={type} {...common} />}
-			{hint && (
-				<span id={`${id}-hint`} class="hint">
-					{hint}
-				</span>
-			)}
-		</div>
-	);
-}
-
-interface CheckProps {
-	readonly label: string;
-	readonly checked: boolean;
-	readonly onToggle: (checked: boolean) => void;
-}
-
-function Check({ label, checked, onToggle }: CheckProps) {
-	return (
-		<label class="check">
-			<input type="checkbox" checked={checked} onChange={() => onToggle(!checked)} />
-			<span>{label}</span>
-		</label>
-	);
+/** "2", "10%" */
+function thresholdOf(group: Group | undefined): string | undefined {
+	if (!group) return undefined;
+	const { count, percent } = group.errorThreshold;
+	return count === undefined ? `${percent}%` : String(count);
 }

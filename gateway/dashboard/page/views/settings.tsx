@@ -5,49 +5,37 @@
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useLeaveWarning, useTopic } from "../app/hooks.js";
-import type { FleetItem } from "../model/fleet-change.js";
+import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import type { SettingsChange } from "../model/settings-changes.js";
 import { Choice } from "../parts/choice.js";
-import { Grid } from "../parts/grid.js";
-import { DeviceLink } from "./device-link.js";
-import { Field } from "./device-settings.js";
+import { Confirm } from "../parts/confirm.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
 
 export function SettingsView() {
 	const app = useApp();
-	for (const topic of [topics.list, topics.fleetChange]) useTopic(topic);
+	for (const topic of [topics.list, topics.jobs]) useTopic(topic);
 	const isLive = useIsLive();
 	const [atATime, setAtATime] = useState("5");
-	const { fleetChange } = app;
-	useLeaveWarning(fleetChange.isRunning);
+	const [gateway, setGateway] = useState("");
 	const named = app.fleet.all().filter(({ session }) => session.deviceId !== null);
 	const keys = named
 		.filter(({ session }) => session.connected && session.features.includes("settings"))
 		.map(({ key }) => key)
 		.sort();
-	const isOff = !isLive || fleetChange.isRunning || keys.length === 0;
-	const replaceTokens = () =>
-		fleetChange.start({
-			title: "New tokens",
+	const isOff = !isLive || app.jobs.needsPage || keys.length === 0;
+	const run = (title: string, change: (key: string) => Promise<SettingsChange>) =>
+		app.jobs.run({
+			title,
 			keys,
 			atATime: Number(atATime),
 			stopsAtFailure: true,
-			change: (key) => app.replaceToken(key),
+			change: async (key) => {
+				const { status, reason } = await change(key);
+				return status === "kept" ? null : (reason ?? "It has not said how it ended.");
+			},
 		});
-	const move = (event: SubmitEvent) => {
-		event.preventDefault();
-		if (!(event.currentTarget instanceof HTMLFormElement)) return;
-		const gateway = new FormData(event.currentTarget).get("gateway");
-		if (typeof gateway !== "string" || gateway === "") return;
-		fleetChange.start({
-			title: `To ${gateway}`,
-			keys,
-			atATime: Number(atATime),
-			stopsAtFailure: true,
-			change: (key) => app.settings.change(key, async () => ({ gateway })),
-		});
-	};
+	const devices = plural(keys.length, "device");
 	return (
 		<div class="fleet-settings">
 			<h1 class="visually-hidden">Settings</h1>
@@ -71,67 +59,40 @@ export function SettingsView() {
 					Made from the gateway's current device token, so that the previous one can be retired afterwards.
 				</p>
 				<div class="actions">
-					<button type="button" class="primary" disabled={isOff} onClick={replaceTokens}>
-						Replace the tokens of {plural(keys.length, "device")}
-					</button>
+					<Confirm
+						label={`Replace the tokens of ${devices}`}
+						title={`Replace the tokens of ${devices}?`}
+						isPrimary
+						disabled={isOff}
+						onConfirm={() => run("New tokens", (key) => app.replaceToken(key))}
+					>
+						<p>Each restarts to try its new token, and is away meanwhile. This page must stay open.</p>
+					</Confirm>
 				</div>
 				<h3>A gateway that has moved</h3>
 				<p class="hint">Keep this gateway running at its present address until all have followed.</p>
-				<form class="actions" autocomplete="off" onSubmit={move}>
-					<Field name="gateway" label="New address" placeholder="wss://gateway.example/device" />
-					<button type="submit" disabled={isOff}>
-						Move {plural(keys.length, "device")}
-					</button>
-				</form>
+				<div class="actions">
+					<label class="field">
+						New address
+						<input
+							type="text"
+							placeholder="wss://gateway.example/device"
+							value={gateway}
+							onInput={({ currentTarget }) => setGateway(currentTarget.value.trim())}
+						/>
+					</label>
+					<Confirm
+						label={`Move ${devices}`}
+						title={`Move ${devices} to ${gateway}?`}
+						disabled={isOff || gateway === ""}
+						onConfirm={() =>
+							run(`To ${gateway}`, (key) => app.settings.change(key, async () => ({ gateway })))
+						}
+					>
+						<p>Each restarts to try the new address. This page must stay open.</p>
+					</Confirm>
+				</div>
 			</section>
-			{fleetChange.items.length > 0 && <Progress />}
-		</div>
-	);
-}
-
-const words = {
-	waiting: "to come",
-	running: "trying, up to 120 s",
-	kept: "done",
-	failed: "failed",
-	not_begun: "not begun",
-};
-
-function Progress() {
-	const { fleetChange } = useApp();
-	const { items, title } = fleetChange;
-	const count = (status: FleetItem["status"]) => items.filter((item) => item.status === status).length;
-	const counts = (["kept", "running", "waiting", "failed", "not_begun"] as const)
-		.filter((status) => count(status) > 0)
-		.map((status) => `${count(status)} ${status === "running" ? "under way" : words[status]}`);
-	return (
-		<section class="panel" aria-label="Progress">
-			<h2>{title}</h2>
-			<div class="rollout-head">
-				<p role="status">{counts.join(", ")}</p>
-				{count("waiting") > 0 && (
-					<button type="button" class="small" onClick={() => fleetChange.cancel()}>
-						Cancel the {count("waiting")} to come
-					</button>
-				)}
-			</div>
-			{fleetChange.isRunning && <p class="hint">Keep this page open: it begins the next ones.</p>}
-			<Grid label="Devices" keys={items.map(({ key }) => key)} height={58} gap={0}>
-				{(key) => <Row item={items.find((item) => item.key === key)} />}
-			</Grid>
-		</section>
-	);
-}
-
-function Row({ item }: { item: FleetItem | undefined }) {
-	if (!item) return null;
-	return (
-		<div class={`row change-row ${item.status}`}>
-			<DeviceLink deviceKey={item.key} />
-			<span class={item.status === "failed" ? "problem" : "hint"}>
-				{words[item.status]}
-				{item.reason && `: ${item.reason}`}
-			</span>
 		</div>
 	);
 }

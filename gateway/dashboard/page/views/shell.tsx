@@ -2,28 +2,35 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
+import { type App, listAddress, topics } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
 import { AddDeviceView } from "./add-device.js";
 import { AnnounceView } from "./announce.js";
+import { AttentionLink, AttentionView } from "./attention.js";
 import { DeviceView } from "./device.js";
 import { FirmwareView } from "./firmware.js";
 import { FleetView } from "./fleet.js";
+import { SelectionBar } from "./fleet-actions.js";
+import { JobBars } from "./jobs.js";
 import { SettingsView } from "./settings.js";
 
 export function Shell() {
 	const app = useApp();
 	const route = useRoute();
-	const isOfFleet = route.view !== "firmware" && route.view !== "add";
+	const isList = route.view === "fleet" || route.view === "room";
+	const isOfFleet = isList || route.view === "device" || route.view === "settings";
 	const main = useRef<HTMLElement>(null);
-	const where = route.view === "device" ? route.key : route.view;
+	const where = whereOf(route);
 	const previous = useRef(where);
 	useEffect(() => {
-		if (route.view !== "device") document.title = `${titles[route.view]} · Device gateway`;
+		if (route.view !== "device") {
+			const title = route.view === "room" ? route.room || "No room" : titles[route.view];
+			document.title = `${title} · Device gateway`;
+		}
 		if (previous.current === where) return;
 		previous.current = where;
-		// The fleet's view returns to its place itself.
-		if (where === "fleet" && app.place) {
+		// A list returns to its place itself.
+		if (isList && app.places.has(listAddress())) {
 			if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
 			return;
 		}
@@ -44,6 +51,7 @@ export function Shell() {
 					<a href="#/" aria-current={isOfFleet ? "page" : undefined}>
 						Fleet
 					</a>
+					<AttentionLink isCurrent={route.view === "attention"} />
 					<a href="#/firmware" aria-current={route.view === "firmware" ? "page" : undefined}>
 						Firmware
 					</a>
@@ -62,6 +70,10 @@ export function Shell() {
 			<main id="main" ref={main} tabIndex={-1}>
 				<View route={route} />
 			</main>
+			<aside class="dock" aria-label="Actions">
+				<JobBars />
+				{isList && <SelectionBar />}
+			</aside>
 		</>
 	);
 }
@@ -69,9 +81,13 @@ export function Shell() {
 function View({ route }: { route: Route }) {
 	switch (route.view) {
 		case "fleet":
-			return <FleetView search={route.search} />;
+			return <FleetView key="" search={route.search} />;
+		case "room":
+			return <FleetView key={route.room || " "} search={route.search} room={route.room} />;
+		case "attention":
+			return <AttentionView />;
 		case "device":
-			return <DeviceView key={route.key} deviceKey={route.key} />;
+			return <DeviceView key={route.key} deviceKey={route.key} tab={route.tab} />;
 		case "firmware":
 			return <FirmwareView devices={route.devices} />;
 		case "announce":
@@ -79,30 +95,42 @@ function View({ route }: { route: Route }) {
 		case "settings":
 			return <SettingsView />;
 		case "add":
-			return <AddDeviceView />;
+			return <AddDeviceView withVirtual={route.withVirtual} />;
 	}
 }
 
 /** The device's view sets its own title. */
 const titles = {
 	fleet: "Fleet",
+	attention: "Attention",
 	firmware: "Firmware",
 	announce: "Announce",
 	settings: "Settings",
 	add: "Add device",
 };
 
+function whereOf(route: Route): string {
+	if (route.view === "device") return route.key;
+	return route.view === "room" ? `room ${route.room}` : route.view;
+}
+
 function LinkState() {
 	useTopic(topics.link);
 	const { linkState, cluster } = useApp();
 	const { name } = linkState;
 	const count = cluster && cluster.gateways > 1 ? ` · ${cluster.gateways} gateways` : "";
-	const words = { live: `Live${count}`, connecting: "Connecting…", lost: "Reconnecting…" };
+	const words = { live: `Live${count}`, connecting: loadingText(linkState), lost: "Reconnecting…" };
 	return (
 		<p class={`link ${name}`} role="status" title={cluster && `Gateway ${cluster.gateway}`}>
 			{words[name]}
 		</p>
 	);
+}
+
+function loadingText(state: App["linkState"]): string {
+	if (state.name !== "connecting" || state.total === undefined) return "Connecting…";
+	const { loaded = 0, total } = state;
+	return `${loaded.toLocaleString("en")} of ${total.toLocaleString("en")} loaded`;
 }
 
 /** A banner of full width while nothing is received: a person must know that the page shows an old state. */

@@ -148,10 +148,14 @@ describe("the fleet", () => {
 		fleet.update(update("connected", session()), 0);
 		says(report("network.wifi_rssi", -50), 0);
 		changes.length = 0;
-		says(report("network.wifi_rssi", -52), 1);
+		says(report("network.wifi_rssi", -49), 1);
 		assert.deepEqual(changes, ["dev-1-a1b2c3"]);
 		says(report("network.wifi_rssi", -84), 2);
-		assert.deepEqual(changes.slice(1), ["dev-1-a1b2c3, listed"], "it has fewer bars now");
+		assert.deepEqual(
+			changes.slice(1),
+			["dev-1-a1b2c3, listed"],
+			"its signal is another one as lists show it",
+		);
 	});
 
 	test("ignores messages for unknown sessions", () => {

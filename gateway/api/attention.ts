@@ -1,0 +1,49 @@
+/** What a person should look at, as devices have it, and as it is marked as seen. */
+
+import { list, object, oneOf, optional, pattern, string } from "../../device/protocol/schema.js";
+import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
+
+/** Of a device. */
+export const attentionKinds = ["crashed", "rolled_back", "away", "weak_signal", "often_restarted"] as const;
+export type AttentionKind = (typeof attentionKinds)[number];
+
+export const attention = closed({
+	kind: oneOf(...attentionKinds),
+	since: described(
+		nullable(dateTime),
+		"of the latest crash, rollback or restart, or since when it lasts; null: since before this gateway started",
+	),
+	seen: described(
+		{ type: "boolean" } as const,
+		"a person has seen it, and nothing of the kind has happened since",
+	),
+	count: {
+		type: "integer",
+		minimum: 1,
+		maximum: 20,
+		optional: true,
+		description: "crashes, or restarts",
+	} as const,
+	reason: described(optional(text), "of the latest crash (its kind) or restart"),
+});
+export type Attention = InferShape<typeof attention>;
+
+const isoTime = pattern(
+	30,
+	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z$",
+	"a UTC time in ISO 8601",
+);
+
+export const seenAtMost = 10_000;
+export const askedSeen = object({
+	items: list(
+		object({
+			kind: oneOf(...attentionKinds, "refused"),
+			/** Of the device; of `refused` that of the refusal. */
+			id: string(64),
+			/** As it was shown; absent: it was null. */
+			since: optional(isoTime),
+		}),
+		seenAtMost,
+	),
+});

@@ -1,0 +1,61 @@
+/** What a device can be asked to do that its own report confirms: for the page, and for the gateway where many are asked. */
+
+import type { StateReport } from "../../device/protocol/messages.js";
+import type { Ask } from "./command.js";
+
+/** A report comes every 5 s: one that is sent at once and one that is periodic both have had their time. */
+const reportMs = 11_000;
+/** Of a restart: Wi-Fi, TLS and a round of retries that fails, of 31 s. */
+const restartMs = 60_000;
+
+/** How long a device has to confirm it. */
+export function confirmationMs({ command }: Ask): number {
+	return command === "restart" ? restartMs : reportMs;
+}
+
+/** Whether the device's next connection, not its report, confirms it. */
+export function isForConnection({ command }: Ask): boolean {
+	return command === "boot_device";
+}
+
+/** Whether a device may disconnect before it has confirmed it. */
+export function endsConnection({ command }: Ask): boolean {
+	return command === "boot_device" || command === "restart";
+}
+
+/** Whether a report shows what was asked for. @param passedMs since then */
+export function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs: number): boolean {
+	const { audio, led_ring, haptic_intensity } = peripherals;
+	switch (ask.command) {
+		case "set_volume":
+			return audio.volume === ask.value;
+		case "set_brightness":
+			return Math.abs(led_ring.brightness_coef - ask.value) < 1e-4;
+		case "set_led":
+			return led_ring.state_name === ask.value;
+		case "set_haptics":
+			return haptic_intensity === ask.value;
+		case "play_audio":
+			return audio.player_state === "playing" && audio.current_track.endsWith(`/${ask.value}`);
+		case "stop_sound":
+			return !audio.current_track.startsWith("file:///sounds/");
+		case "identify":
+			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
+		case "restart":
+			return health.uptime_seconds * 1000 < passedMs;
+		case "query_state":
+			return true;
+		case "boot_device":
+			return false;
+	}
+}
+
+/** Why it has failed, if the device does not confirm it. */
+export function unconfirmed({ command }: Ask): string {
+	if (command === "restart") return "The device did not restart in time.";
+	return command === "boot_device"
+		? "The device did not come back in time."
+		: "The device did not confirm it in time.";
+}
+
+export const goneBefore = "The device disconnected before it confirmed it.";

@@ -1,0 +1,16 @@
+/** The devices that an announcement or a command is for, as they are asked for. */
+
+import { boolean, type Infer, list, object, optional, string } from "../../device/protocol/schema.js";
+
+/** Devices that may be named. */
+export const targetsAtMost = 10_000;
+/** Of a request that names as many. */
+export const maxTargetsBytes = targetsAtMost * 68;
+
+/** One of them: all devices, those of a room, or the named ones. */
+export const targets = object({
+	all: optional(boolean()),
+	room: optional(string(64)),
+	devices: optional(list(string(64), targetsAtMost)),
+});
+export type Targets = Infer<typeof targets>;

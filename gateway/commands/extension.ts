@@ -1,0 +1,42 @@
+/** Commands to many devices: one of them, those of a room, or all. The gateway carries them out, so that no page needs to stay open. */
+
+import type { IncomingMessage } from "node:http";
+import { askedCommand } from "../api/command.js";
+import { commandStates } from "../api/statuses.js";
+import { maxTargetsBytes } from "../api/targets.js";
+import type { Core, Extension } from "../extension.js";
+import { readJson } from "../http/request-body.js";
+import { jobRoutes } from "../jobs/routes.js";
+import { SharedJobs } from "../jobs/shared-jobs.js";
+import { Commands } from "./commands.js";
+
+const example = '{"targets":{"room":"Kitchen"},"payload":{"command":"set_volume","value":40}}';
+
+export function createCommands(core: Core): Extension {
+	const commands = new Commands(core);
+	const { jobs } = commands;
+	const stop = (id: string) => commands.stop(id);
+	const shared = core.peers && new SharedJobs({ peers: core.peers, core, jobs, stop });
+	const begin = async (request: IncomingMessage) => {
+		const { targets, payload } = await readJson(request, askedCommand, example, maxTargetsBytes);
+		return commands.begin(targets, payload);
+	};
+	return {
+		routes: jobRoutes({
+			channel: "commands",
+			states: commandStates,
+			shown: shared ?? { list: () => jobs.list(), find: (id) => jobs.find(id), stop },
+			begin,
+			// A list of 100 would be long with all their devices.
+			listed: ({ devices: _, ...head }) => head,
+			requireMonitor: core.requireMonitor,
+		}),
+		sessions: [commands.sessions],
+		channels: { commands: () => jobs.frames() },
+		open: async () => shared?.open(),
+		close: async () => {
+			shared?.close();
+			commands.close();
+		},
+	};
+}

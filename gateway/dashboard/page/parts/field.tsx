@@ -1,0 +1,123 @@
+/** Fields of forms: a label, the control, a hint, and what is wrong with the value. */
+
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import { Problem } from "./problem.js";
+
+export interface FieldProps {
+	readonly label: string;
+	readonly name?: string;
+	/** `lines` has several; a password can be shown. */
+	readonly type?: "text" | "password" | "lines" | "time" | "datetime-local";
+	/** What it shows; absent: what a person types stays in it. */
+	readonly value?: string;
+	readonly initial?: string | undefined;
+	readonly placeholder?: string | undefined;
+	readonly maxLength?: number;
+	readonly rows?: number;
+	/** Values that are offered. */
+	readonly known?: readonly string[];
+	readonly hint?: ComponentChildren;
+	readonly problem?: string | undefined;
+	readonly onInput?: (value: string) => void;
+	/** Below it. */
+	readonly children?: ComponentChildren;
+}
+
+export function Field(props: FieldProps) {
+	const { label, type = "text", value, initial, rows = 3, known, hint, problem, onInput, children } = props;
+	const { name, placeholder, maxLength } = props;
+	const id = useId();
+	const [isShown, setIsShown] = useState(false);
+	const described = [problem && `${id}-problem`, hint && `${id}-hint`].filter(Boolean).join(" ");
+	const attributes = {
+		id,
+		...(name !== undefined && { name }),
+		...(value === undefined ? { defaultValue: initial } : { value }),
+		...(placeholder !== undefined && { placeholder }),
+		...(maxLength !== undefined && { maxLength }),
+		...(described && { "aria-describedby": described }),
+		...(problem && { "aria-invalid": true }),
+		spellcheck: false,
+		autocapitalize: "off",
+		onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput?.(currentTarget.value),
+	} as const;
+	// Written out: the types of elements know each type of input alone.
+	const input = () => {
+		if (type === "time") return <input {...attributes} type="time" />;
+		if (type === "datetime-local") return <input {...attributes} type="datetime-local" />;
+		if (type === "password" && !isShown)
+			return <input {...attributes} type="password" autocomplete="new-password" data-secret={true} />;
+		if (known) return <input {...attributes} type="text" list={`${id}-known`} autocomplete="off" />;
+		return <input {...attributes} type="text" autocomplete="off" data-secret={type === "password"} />;
+	};
+	return (
+		<div class={`field ${type === "lines" ? "long" : ""}`}>
+			<label for={id}>{label}</label>
+			{type === "lines" ? (
+				<textarea {...attributes} rows={rows} />
+			) : type === "password" ? (
+				<div class="secret">
+					{input()}
+					<button
+						type="button"
+						class="quiet small"
+						aria-pressed={isShown}
+						aria-controls={id}
+						onClick={() => setIsShown(!isShown)}
+					>
+						Show
+					</button>
+				</div>
+			) : (
+				input()
+			)}
+			{known && (
+				<datalist id={`${id}-known`}>
+					{known.map((one) => (
+						<option key={one} value={one} />
+					))}
+				</datalist>
+			)}
+			<Problem id={`${id}-problem`}>{problem}</Problem>
+			{hint && (
+				<p class="hint" id={`${id}-hint`}>
+					{hint}
+				</p>
+			)}
+			{children}
+		</div>
+	);
+}
+
+interface CheckProps {
+	readonly label: ComponentChildren;
+	readonly name?: string;
+	/** Absent: what a person chooses stays. */
+	readonly checked?: boolean;
+	readonly disabled?: boolean;
+	/** One of several by the same name. */
+	readonly isRadio?: boolean;
+	readonly onToggle?: (checked: boolean) => void;
+}
+
+export function Check({ label, name, checked, disabled = false, isRadio = false, onToggle }: CheckProps) {
+	return (
+		<label class="check">
+			<input
+				type={isRadio ? "radio" : "checkbox"}
+				disabled={disabled}
+				{...(name !== undefined && { name })}
+				{...(checked !== undefined && { checked })}
+				onChange={({ currentTarget }) => onToggle?.(currentTarget.checked)}
+			/>
+			<span>{label}</span>
+		</label>
+	);
+}
+
+/** The text of a field, without space around it. */
+export function textOf(form: FormData, name: string): string {
+	const value = form.get(name);
+	return typeof value === "string" ? value.trim() : "";
+}

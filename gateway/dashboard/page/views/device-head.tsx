@@ -1,0 +1,114 @@
+/** The head of a device's page: which one it is, how it is, and what a person does most. */
+
+import { useEffect, useRef } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { announceAddress, useIsLive } from "../app/hooks.js";
+import type { AskName } from "../model/attempts.js";
+import type { DeviceDetails } from "../model/responses.js";
+import { Action, Outcome } from "../parts/controls.js";
+import { Presence, Signal } from "../parts/presence.js";
+import { Ring } from "../parts/ring.js";
+import { DeviceLabel } from "./device-label.js";
+import { DeviceNotice } from "./device-notice.js";
+
+interface DeviceHeadProps {
+	readonly entry: Entry;
+	/** Undefined: not read yet. */
+	readonly details: DeviceDetails | undefined;
+	/** False where the part below has what is wanted most. */
+	readonly hasPrimary: boolean;
+}
+
+export function DeviceHead({ entry, details, hasPrimary }: DeviceHeadProps) {
+	const { key, session, state } = entry;
+	const isLive = useIsLive();
+	const audio = state?.peripherals.audio;
+	return (
+		<section class="panel hero" aria-label="Overview">
+			<Ring entry={entry} size="small">
+				{audio && session.connected && isLive && <span>{audio.volume}</span>}
+			</Ring>
+			<div class="hero-text">
+				<DeviceLabel entry={entry} />
+				<p class="facts">
+					<Presence entry={entry} />
+					{session.name !== undefined && session.deviceId !== null && <span>{session.deviceId}</span>}
+					<span>{session.model ?? "Model not known"}</span>
+					{session.firmwareVersion !== null && <span>Firmware {session.firmwareVersion}</span>}
+					<Signal entry={entry} />
+				</p>
+			</div>
+			<div class="hero-actions">
+				<div class="actions">
+					{session.features.includes("identify") && (
+						<Action
+							deviceKey={key}
+							name="identify"
+							isPrimary={hasPrimary}
+							toAsk={() => ({ command: "identify" })}
+						>
+							Identify
+						</Action>
+					)}
+					<a class="button" href={announceAddress({ keys: new Set([key]) })}>
+						Announce…
+					</a>
+					<More entry={entry} />
+				</div>
+				<div class="outcomes">
+					{outcomes.map((name) => (
+						<Outcome key={name} deviceKey={key} name={name} />
+					))}
+				</div>
+			</div>
+			<DeviceNotice entry={entry} details={details} />
+		</section>
+	);
+}
+
+const outcomes = ["identify", "query_state", "boot_device", "restart"] as const satisfies readonly AskName[];
+
+/** What is wanted rarely. It closes by Escape, by a choice, and when the focus or a click goes elsewhere. */
+function More({ entry: { key, session } }: { entry: Entry }) {
+	const menu = useRef<HTMLDetailsElement>(null);
+	const close = () => {
+		if (menu.current) menu.current.open = false;
+	};
+	useEffect(() => {
+		const onPress = ({ target }: Event) => {
+			if (target instanceof Node && !menu.current?.contains(target)) close();
+		};
+		addEventListener("pointerdown", onPress);
+		addEventListener("focusin", onPress);
+		return () => {
+			removeEventListener("pointerdown", onPress);
+			removeEventListener("focusin", onPress);
+		};
+	}, []);
+	return (
+		<details
+			ref={menu}
+			class="menu"
+			onKeyDown={({ key: pressed }) => {
+				if (pressed !== "Escape") return;
+				close();
+				menu.current?.querySelector("summary")?.focus();
+			}}
+		>
+			<summary class="button">More</summary>
+			<div class="menu-items">
+				<Action deviceKey={key} name="query_state" onAsk={close} toAsk={() => ({ command: "query_state" })}>
+					Ask for a report
+				</Action>
+				<Action deviceKey={key} name="boot_device" onAsk={close} toAsk={() => ({ command: "boot_device" })}>
+					Reconnect
+				</Action>
+				{session.features.includes("restart") && (
+					<Action deviceKey={key} name="restart" onAsk={close} toAsk={() => ({ command: "restart" })}>
+						Restart
+					</Action>
+				)}
+			</div>
+		</details>
+	);
+}

@@ -1,0 +1,155 @@
+/** What a person should know of a device now, the most urgent alone, in a place that is always there, so that nothing moves. */
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
+import { duration, isUpdating, when } from "../../../api/client/words.js";
+import { resetText } from "../../../api/statuses.js";
+import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.js";
+import { crashWords } from "../model/health-words.js";
+import type { DeviceDetails } from "../model/responses.js";
+import { UpdateState } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
+import { TrialTime } from "./device-settings.js";
+
+interface NoticeProps {
+	readonly entry: Entry;
+	/** Undefined: not read yet. */
+	readonly details: DeviceDetails | undefined;
+}
+
+export function DeviceNotice({ entry, details }: NoticeProps) {
+	const { settings } = useApp();
+	const isLive = useIsLive();
+	const { key, session, state, vitals, heardAt, attention } = entry;
+	const { metadata, connected } = session;
+	const change = settings.get(key);
+	const unseen = (kind: SeenProps["kind"]) => attention.find((one) => one.kind === kind && !one.seen);
+	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
+	const crash = crashed && details?.crashes.at(-1);
+	const to = (tab: DeviceTab, text: string) => <a href={deviceAddress(key, tab)}>{text}</a>;
+	if (!isLive || (!connected && !settings.isPending(key) && !crash && metadata.otaStatus !== "rebooting"))
+		return (
+			<Notice tone="warn as-of">
+				{isLive ? "The device is away" : "The gateway cannot be reached"}: all values are from{" "}
+				<time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
+			</Notice>
+		);
+	if (settings.isPending(key))
+		return (
+			<Notice tone="busy" link={to("settings", "Settings")}>
+				<strong role="status">Trying new settings</strong> It restarts with them, and may be away for a
+				moment. {change?.endsAt !== undefined && <TrialTime change={change} />}
+			</Notice>
+		);
+	if (isUpdating(metadata))
+		return (
+			<Notice tone="busy" link={to("firmware", "Firmware")}>
+				<UpdateState metadata={metadata} />
+			</Notice>
+		);
+	if (crash)
+		return (
+			<Notice
+				tone="bad"
+				link={to("history", "What happened")}
+				seen={{ id: key, kind: "crashed", since: crashed.since }}
+			>
+				<strong>
+					{crashWords[crash.kind]}, {when(crash.at)}
+				</strong>{" "}
+				{crash.message}
+			</Notice>
+		);
+	if (change?.status === "failed" || change?.status === "unknown")
+		return (
+			<Notice
+				tone="warn"
+				link={
+					<button type="button" class="small" onClick={() => settings.dismiss(key)}>
+						Dismiss
+					</button>
+				}
+			>
+				<strong>New settings were not kept.</strong> {change.reason}
+			</Notice>
+		);
+	if (metadata.otaStatus === "failed" || rolledBack)
+		return (
+			<Notice
+				tone="bad"
+				link={to("firmware", "Firmware")}
+				{...(rolledBack && { seen: { id: key, kind: "rolled_back", since: rolledBack.since } })}
+			>
+				<UpdateState metadata={metadata} withReason />
+			</Notice>
+		);
+	if (vitals.safeMode)
+		return (
+			<Notice tone="warn safe-mode" link={to("firmware", "Firmware")}>
+				<strong>Safe mode.</strong> Its last three starts failed, so it runs without sound, motor and sensors.
+				Update it, or restart it to try again.
+			</Notice>
+		);
+	return (
+		<Notice tone="quiet">
+			{state
+				? `Running for ${duration(state.health.uptime_seconds)}; last start: ${resetText(state.health.reset_reason)}.`
+				: "Nothing is known of it yet."}
+		</Notice>
+	);
+}
+
+interface NoticeLookProps {
+	/** Classes: quiet, busy, warn or bad, and what it is. */
+	readonly tone: string;
+	/** What to do about it. */
+	readonly link?: ComponentChildren;
+	/** It stays until a person says that it was seen. */
+	readonly seen?: SeenProps;
+	readonly children: ComponentChildren;
+}
+
+function Notice({ tone, link, seen, children }: NoticeLookProps) {
+	return (
+		<div class={`device-notice ${tone}`}>
+			<div class="notice-text">{children}</div>
+			{link && (
+				<div class="actions">
+					{link}
+					{seen && <Seen {...seen} />}
+				</div>
+			)}
+		</div>
+	);
+}
+
+interface SeenProps {
+	/** Of the device. */
+	readonly id: string;
+	readonly kind: "crashed" | "rolled_back";
+	/** ISO 8601, as it was shown: what comes later stays unseen. */
+	readonly since: string | null;
+}
+
+/** For all people; the next such event shows it again. */
+function Seen({ id, kind, since }: SeenProps) {
+	const [problem, setProblem] = useState("");
+	const mark = async () => {
+		try {
+			const items = [{ kind, id, ...(since && { since }) }];
+			await ask("api/attention/seen", { method: "POST", body: { items } });
+		} catch (error) {
+			setProblem(error instanceof Error ? error.message : String(error));
+		}
+	};
+	return (
+		<>
+			<button type="button" class="small" onClick={() => void mark()}>
+				Seen
+			</button>
+			<Problem>{problem}</Problem>
+		</>
+	);
+}

@@ -1,0 +1,151 @@
+/**
+ * What people should look at, by device, and what of it they have seen. Seen is kept for all people, as one record per device with a
+ * time for each kind; what happens after that time is not seen.
+ */
+
+import { type Infer, matches, object, optional } from "../../device/protocol/schema.js";
+import { type Attention, type AttentionKind, type askedSeen, attentionKinds } from "../api/attention.js";
+import { signalBars } from "../api/client/words.js";
+import type { Core } from "../extension.js";
+import type { Device } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import { isoTime } from "../sessions/view.js";
+import type { Records } from "../storage/records.js";
+import { time } from "../storage/time.js";
+
+/** When each kind was seen, in milliseconds since 1970. */
+const seenRecord = object({
+	crashed: optional(time),
+	rolled_back: optional(time),
+	away: optional(time),
+	weak_signal: optional(time),
+	often_restarted: optional(time),
+} satisfies Record<AttentionKind, object>);
+export type Seen = Infer<typeof seenRecord>;
+
+export const seenFile = Object.freeze({
+	what: "marks of what was seen",
+	format: (seen: Seen): string => `${JSON.stringify(seen, undefined, "\t")}\n`,
+	parse: (content: string): Seen | undefined => {
+		const value: unknown = JSON.parse(content);
+		return matches(seenRecord, value) ? value : undefined;
+	},
+});
+
+/** A condition of a device. */
+interface Found extends Pick<Attention, "kind" | "count" | "reason"> {
+	/** Milliseconds since 1970; null: not known. */
+	readonly since: number | null;
+}
+
+const oftenRestarts = 3;
+const oftenMs = 24 * 60 * 60 * 1000;
+/** Asked for, or after an update. */
+const ownRestart = "SW_RESET";
+
+export interface AttentionsOptions {
+	readonly core: Pick<Core, "sessions" | "now"> & {
+		readonly firmware: { readonly updates: Pick<Core["firmware"]["updates"], "historyOf"> };
+	};
+	readonly records: Records<Seen>;
+}
+
+export class Attentions {
+	readonly #options: AttentionsOptions;
+	readonly #seen = new Map<string, Seen>();
+	/** By id of a device with a weak signal: since when; null: before this gateway started. */
+	readonly #weakSince = new Map<string, number | null>();
+
+	readonly sessions: SessionListener = {
+		onUplink: ({ device }, { type }) => {
+			if (device && type === "state_report") this.#watchSignal(device, this.#options.core.now());
+		},
+		onTouched: (device) => this.#watchSignal(device, this.#options.core.now()),
+		onForgotten: ({ deviceId }, why) => {
+			this.#weakSince.delete(deviceId);
+			if (this.#seen.delete(deviceId) && why !== "removed") void this.#options.records.remove(deviceId);
+		},
+	};
+
+	constructor(options: AttentionsOptions) {
+		this.#options = options;
+	}
+
+	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
+	async open(): Promise<void> {
+		await this.#options.records.each((deviceId, seen) => this.#seen.set(deviceId, seen));
+		for (const device of this.#options.core.sessions.devices.values()) this.#watchSignal(device, null);
+	}
+
+	close(): Promise<void> {
+		return this.#options.records.close();
+	}
+
+	/** Takes in what another process has written. @param seen undefined: it was removed */
+	take(deviceId: string, seen: Seen | undefined): void {
+		if (seen) this.#seen.set(deviceId, seen);
+		else this.#seen.delete(deviceId);
+		const device = this.#options.core.sessions.devices.get(deviceId);
+		if (device) this.#options.core.sessions.touch(device);
+	}
+
+	/** @returns what a device's record has of it: nothing, or its field */
+	of(device: Device): { readonly attention?: readonly Attention[] } {
+		const found = this.#find(device);
+		if (found.length === 0) return {};
+		const seen = this.#seen.get(device.deviceId);
+		const attention = found.map(({ kind, since, ...rest }) => ({
+			kind,
+			since: since === null ? null : isoTime(since),
+			seen: (seen?.[kind] ?? Number.NEGATIVE_INFINITY) >= (since ?? 0),
+			...rest,
+		}));
+		return { attention };
+	}
+
+	/** Marks what was shown as seen; unknown devices and what has ended are left out. @returns whether it is kept */
+	async see(items: Infer<typeof askedSeen>["items"]): Promise<boolean> {
+		const { core, records } = this.#options;
+		const changed = new Map<string, Seen>();
+		for (const { kind, id, since } of items) {
+			const device = core.sessions.devices.get(id);
+			const found = device && this.#find(device).find((each) => each.kind === kind);
+			// What has happened since it was shown stays.
+			if (kind === "refused" || !found || (found.since ?? 0) > (since ? Date.parse(since) : 0)) continue;
+			// Of several gateways another one may have learnt of it a little later.
+			const seen = Math.max(core.now(), found.since ?? 0);
+			changed.set(id, { ...(changed.get(id) ?? this.#seen.get(id)), [kind]: seen });
+		}
+		const kept = [...changed].map(([id, seen]) => {
+			this.take(id, seen);
+			return records.save(id, seen);
+		});
+		return (await Promise.all(kept)).every(Boolean);
+	}
+
+	#watchSignal({ deviceId, vitals }: Device, now: number | null): void {
+		if (vitals.rssi === null || signalBars(vitals.rssi) > 1) this.#weakSince.delete(deviceId);
+		else if (!this.#weakSince.has(deviceId)) this.#weakSince.set(deviceId, now);
+	}
+
+	#find(device: Device): readonly Found[] {
+		const { core } = this.#options;
+		const { deviceId, session, crashes, firmwareVersion, resets, metadata } = device;
+		const found: Found[] = [];
+		const ofThis = crashes.filter(({ version }) => version === firmwareVersion);
+		const crash = ofThis.at(-1);
+		if (crash) found.push({ kind: "crashed", since: crash.at, count: ofThis.length, reason: crash.kind });
+		if (metadata.otaStatus === "rolled_back") {
+			const { endedAt = null } = core.firmware.updates.historyOf(deviceId).at(-1) ?? {};
+			found.push({ kind: "rolled_back", since: endedAt });
+		}
+		const weakSince = this.#weakSince.get(deviceId);
+		if (!session.connected) found.push({ kind: "away", since: session.lastSeenAt });
+		else if (weakSince !== undefined) found.push({ kind: "weak_signal", since: weakSince });
+		const recent = resets.filter(({ reason, at }) => reason !== ownRestart && at > core.now() - oftenMs);
+		const reset = recent.at(-1);
+		if (reset && recent.length >= oftenRestarts)
+			found.push({ kind: "often_restarted", since: reset.at, count: recent.length, reason: reset.reason });
+		return found.sort((a, b) => attentionKinds.indexOf(a.kind) - attentionKinds.indexOf(b.kind));
+	}
+}

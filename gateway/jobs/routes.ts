@@ -1,0 +1,60 @@
+/** `/api/<channel>`: begins, lists, shows and stops jobs. */
+
+import type { IncomingMessage } from "node:http";
+import { type RequestHandler, type Response, Router } from "express";
+import { refuseMethod } from "../problem.js";
+import type { JobDescription } from "./jobs.js";
+import type { ShownJobs } from "./shared-jobs.js";
+
+interface Shown extends JobDescription {
+	readonly devices: readonly { readonly state: string }[];
+}
+
+export interface JobRoutesOptions<D extends Shown> {
+	/** The last part of the path. */
+	readonly channel: string;
+	/** In the order in which people read them: what needs attention first. */
+	readonly states: readonly string[];
+	readonly shown: ShownJobs<D>;
+	/** @returns the id of a new one @throws {HttpProblem} */
+	readonly begin: (request: IncomingMessage) => Promise<string>;
+	/** As a list has it; default: whole. */
+	readonly listed?: (job: D) => object;
+	readonly requireMonitor: RequestHandler;
+}
+
+export function jobRoutes<D extends Shown>(options: JobRoutesOptions<D>): Router {
+	const { channel, states, shown, begin, requireMonitor } = options;
+	const path = `/api/${channel}`;
+	const order = ({ state }: { readonly state: string }) => states.indexOf(state);
+	const sorted = (job: D) => ({ ...job, devices: job.devices.toSorted((a, b) => order(a) - order(b)) });
+	const { listed = sorted } = options;
+	const router = Router({ caseSensitive: true, strict: true });
+	const send = (response: Response, content: object, status = 200) =>
+		response.status(status).set("Cache-Control", "no-store").json(content);
+
+	router
+		.route(path)
+		.get(requireMonitor, async (_request, response) => {
+			send(response, { [channel]: (await shown.list()).map(listed) });
+		})
+		.post(requireMonitor, async (request, response) => {
+			const id = await begin(request);
+			response.set("Location", `${path}/${id}`);
+			send(response, { id }, 202);
+		})
+		.all(refuseMethod("GET, HEAD, POST"));
+
+	router
+		.route(`${path}/:id`)
+		.get(requireMonitor, async ({ params: { id } }, response) => {
+			send(response, sorted(await shown.find(id)));
+		})
+		.delete(requireMonitor, async ({ params: { id } }, response) => {
+			await shown.stop(id);
+			response.status(204).end();
+		})
+		.all(refuseMethod("GET, HEAD, DELETE"));
+
+	return router;
+}

@@ -1,0 +1,166 @@
+/**
+ * Jobs of several gateways: each is kept by the gateway that began it, which a bucket names; the others ask that one. A frame of
+ * one goes to the monitors of all.
+ */
+
+import { type Bucket, type BucketOptions, BusError, subjectOf, type Unsubscribe } from "../bus.js";
+import type { Core, Peers } from "../extension.js";
+import { parseJson } from "../json.js";
+import { HttpProblem } from "../problem.js";
+import type { Job, JobDescription, Jobs } from "./jobs.js";
+import { partsAtOnce } from "./parts.js";
+
+const bucketOptions: BucketOptions = Object.freeze({ ttlMs: 24 * 60 * 60 * 1000 });
+const answerMs = 3_000;
+/** Of other gateways, in a list. */
+const listedAtMost = 20;
+
+interface Question {
+	readonly id: string;
+	/** Of the device that the answer begins with. */
+	readonly from: number;
+	/** Stops it. */
+	readonly stop?: boolean;
+}
+
+/** What requests are answered from: the jobs of this gateway, or of all that act as one. */
+export interface ShownJobs<D extends JobDescription> {
+	/** The newest first. */
+	list(): readonly D[] | Promise<readonly D[]>;
+	/** @throws {HttpProblem} 404 */
+	find(id: string): D | Promise<D>;
+	/** @throws {HttpProblem} 404 */
+	stop(id: string): void | Promise<void>;
+}
+
+export interface SharedJobsOptions<D extends JobDescription, J extends Job<D>> {
+	readonly peers: Pick<Peers, "id" | "bus">;
+	readonly core: Pick<Core, "monitors">;
+	readonly jobs: Jobs<D, J>;
+	/** One of this gateway. @throws {HttpProblem} 404 */
+	readonly stop: (id: string) => void;
+}
+
+export class SharedJobs<D extends JobDescription, J extends Job<D>> implements ShownJobs<D> {
+	readonly #options: SharedJobsOptions<D, J>;
+	readonly #channel: string;
+	#bucket: Bucket | undefined;
+	/** By job: its gateway. */
+	readonly #gateways = new Map<string, string>();
+	#ends: Unsubscribe[] = [];
+
+	constructor(options: SharedJobsOptions<D, J>) {
+		this.#options = options;
+		const { jobs, peers } = options;
+		this.#channel = jobs.options.channel;
+		jobs.onBegun = (id) => this.#name(id);
+		jobs.onFrame = (frame) => peers.bus.publish(subjectOf("gw", "jobs", this.#channel, peers.id), frame);
+	}
+
+	open(): void {
+		const { peers, core } = this.#options;
+		const { bus, id } = peers;
+		const frames = (gateway: string) => `${subjectOf("gw", "jobs", this.#channel)}.${gateway}`;
+		const own = frames(subjectOf(id));
+		this.#ends = [
+			bus.serve(subjectOf("gw", "job", this.#channel, id), async (text) => this.#answer(JSON.parse(text))),
+			bus.subscribe(frames("*"), (frame, subject) => {
+				if (subject !== own) core.monitors.broadcast(this.#channel, frame);
+			}),
+			bus.onStatus((isConnected) => isConnected && void this.#join()),
+		];
+		void this.#join();
+	}
+
+	close(): void {
+		for (const end of this.#ends) end();
+		this.#ends = [];
+	}
+
+	/** Those of a gateway that does not answer are left out. */
+	async list(): Promise<readonly D[]> {
+		const { jobs, peers } = this.#options;
+		const others = [...this.#gateways].filter(([, gateway]) => gateway !== peers.id).slice(-listedAtMost);
+		const found = await Promise.all(others.map(([id]) => this.find(id).catch(() => undefined)));
+		const all = [...jobs.list(), ...found.flatMap((each) => each ?? [])];
+		return all.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+	}
+
+	/** @throws {HttpProblem} 404, 503 */
+	async find(id: string): Promise<D> {
+		if (this.#isOwn(id)) return this.#options.jobs.find(id);
+		const first = await this.#ask({ id, from: 0 });
+		const devices = [...first.devices];
+		const total = Object.values(first.counts).reduce((sum, count) => sum + count, 0);
+		while (devices.length < total) {
+			const next = (await this.#ask({ id, from: devices.length })).devices;
+			if (next.length === 0) break;
+			devices.push(...next);
+		}
+		return { ...first, devices };
+	}
+
+	/** @throws {HttpProblem} 404, 503 */
+	async stop(id: string): Promise<void> {
+		if (this.#isOwn(id)) this.#options.stop(id);
+		else await this.#ask({ id, from: 0, stop: true });
+	}
+
+	#isOwn(id: string): boolean {
+		const { peers } = this.#options;
+		return (this.#gateways.get(id) ?? peers.id) === peers.id;
+	}
+
+	#answer({ id, from, stop }: Question): string {
+		try {
+			if (stop) this.#options.stop(id);
+			const found = this.#options.jobs.find(id);
+			return JSON.stringify({ ...found, devices: found.devices.slice(from, from + partsAtOnce) });
+		} catch (error) {
+			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.refusal });
+			throw error;
+		}
+	}
+
+	async #ask(question: Question): Promise<D> {
+		const gateway = this.#gateways.get(question.id) ?? "";
+		const subject = subjectOf("gw", "job", this.#channel, gateway);
+		try {
+			const { bus } = this.#options.peers;
+			const answer = JSON.parse(await bus.request(subject, JSON.stringify(question), answerMs));
+			if (!answer.problem) return answer;
+			throw new HttpProblem(answer.problem.status, answer.problem.detail);
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			const { noun } = this.#options.jobs.options;
+			throw new HttpProblem(503, `The gateway that has this ${noun} cannot be reached; try again.`);
+		}
+	}
+
+	/** Says which gateway has it; without the bus only this one shows it. */
+	async #name(id: string): Promise<void> {
+		try {
+			await this.#bucket?.set(id, JSON.stringify(this.#options.peers.id), 0);
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+		}
+	}
+
+	async #join(): Promise<void> {
+		try {
+			if (this.#bucket) return;
+			const bucket = await this.#options.peers.bus.bucket(`gw-${this.#channel}`, bucketOptions);
+			this.#bucket = bucket;
+			this.#ends.push(
+				await bucket.watch((id, entry) => {
+					const gateway = entry && parseJson(entry.text);
+					if (typeof gateway === "string") this.#gateways.set(id, gateway);
+					else this.#gateways.delete(id);
+				}),
+			);
+		} catch (error) {
+			this.#bucket = undefined;
+			if (!(error instanceof BusError)) throw error;
+		}
+	}
+}

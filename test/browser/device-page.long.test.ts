@@ -1,0 +1,258 @@
+/** The page of a device as its owner looks at it: what needs attention, what stands still, and what is said in words. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { APIResponse, Page, Route } from "playwright-core";
+import { uplinkExamples } from "../../scripts/api/examples.js";
+import { skip } from "../support/chromium.js";
+import { runGateway } from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
+import { violations } from "./axe.js";
+import { browsing, type OpenOptions } from "./browsing.js";
+
+const open = browsing();
+
+/** One gateway for the tests of a suite, each with a device of its own. */
+async function setUp(t: TestContext) {
+	const { url } = await runGateway(t);
+	let count = 0;
+	return async (
+		part: string,
+		options: Partial<ScriptedDeviceOptions> = {},
+		pageOptions: OpenOptions = {},
+	) => {
+		count += 1;
+		const deviceId = `dev-1-00000${count}`;
+		const device = await new ScriptedDevice({ url, deviceId, ...options }).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, { ...pageOptions, view: `#/devices/${deviceId}${part}` });
+		await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
+		return { device, page };
+	};
+}
+
+/** Where the tabs are: below the head, whose height must not change. */
+async function tabsAt(page: Page): Promise<number> {
+	const box = await page.getByRole("navigation", { name: "Parts of this page" }).boundingBox();
+	assert.ok(box);
+	return box.y;
+}
+
+/** Undefined once the gateway has gone, at the end of a test. */
+function fetched(route: Route): Promise<APIResponse | undefined> {
+	return route.fetch().catch(() => undefined);
+}
+
+const notice = (page: Page) => page.locator(".device-notice");
+
+test("the page of a device", { skip }, async (t) => {
+	const look = await setUp(t);
+
+	await t.test("says what the ring shows, without a cause that a connected device cannot have", async () => {
+		const preset = { "peripherals.led_ring.state_id": 2, "peripherals.led_ring.state_name": "failed" };
+		const { page } = await look("", { report: preset });
+		await page.getByRole("img", { name: "LED ring: red, 50 %" }).waitFor();
+		assert.equal(await page.getByText("no Wi-Fi").count(), 0);
+	});
+
+	await t.test("does not move when the device goes away, nor when its label is edited", async () => {
+		const { device, page } = await look("");
+		await page
+			.getByText(/^Running for/)
+			.first()
+			.waitFor();
+		const before = await tabsAt(page);
+		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		await page.getByLabel("Name", { exact: true }).waitFor();
+		assert.equal(await tabsAt(page), before);
+		await page.keyboard.press("Escape");
+		device.close();
+		await page.getByText("The device is away: all values are from").waitFor();
+		assert.equal(await tabsAt(page), before);
+	});
+
+	await t.test("does not move on a phone either", async () => {
+		const { device, page } = await look("", {}, { viewport: { width: 390, height: 844 } });
+		await page
+			.getByText(/^Running for/)
+			.first()
+			.waitFor();
+		const before = await tabsAt(page);
+		device.close();
+		await page.getByText("The device is away: all values are from").waitFor();
+		assert.equal(await tabsAt(page), before);
+	});
+
+	await t.test("does not call a change what reads the same", async () => {
+		const { device, page } = await look("/log", { report: { "health.free_heap_bytes": 112 * 1024 } });
+		device.report({ "health.free_heap_bytes": 112 * 1024 + 100 });
+		await page.locator(".log summary", { hasText: "as before" }).waitFor();
+		assert.equal(await page.getByText("112 KB → 112 KB").count(), 0);
+	});
+
+	await t.test("counts down a trial of settings, which is no outage", async () => {
+		const { device, page } = await look("/settings", { executesCommands: false });
+		await page.getByLabel("Time server", { exact: true }).fill("time.example");
+		await page.getByRole("button", { name: "Try these settings" }).click();
+		const left = notice(page).getByText(/left to reach a gateway$/);
+		await left.waitFor();
+		device.close();
+		await page.getByText(/^Away/).waitFor();
+		const first = await left.innerText();
+		await notice(page).getByText("Trying new settings").waitFor();
+		while ((await left.innerText()) === first);
+		await device.connect();
+		device.endTrial();
+		await notice(page)
+			.getByText(/^Running for/)
+			.waitFor();
+	});
+
+	await t.test("shows the present settings as far as the device reports them", async () => {
+		const { page } = await look("/settings", { report: { "network.wifi_ssid": "attic" } });
+		await page.getByText("Now: attic").waitFor();
+		await page.getByText("Now: set: this gateway took it").waitFor();
+		assert.equal(await page.getByText("Now: not reported").count(), 2, "time server and authority");
+		const token = page.getByLabel("Token", { exact: true });
+		await token.fill("a-token");
+		await page.locator(".secret", { has: token }).getByRole("button", { name: "Show" }).click();
+		assert.equal(await token.getAttribute("type"), "text");
+	});
+
+	await t.test("has five parts in the address, which a reload and the way back keep", async () => {
+		const { page } = await look("");
+		for (const [name, part] of [
+			["History", "/history"],
+			["Firmware", "/firmware"],
+			["Settings", "/settings"],
+			["Log", "/log"],
+		] as const) {
+			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(name).click();
+			await page.locator(".tabs [aria-current]", { hasText: name }).waitFor();
+			assert.ok(page.url().endsWith(part), page.url());
+		}
+		await page.reload();
+		await page.getByRole("region", { name: "Log" }).waitFor();
+		await page.goBack();
+		await page.getByRole("region", { name: "Settings" }).waitFor();
+	});
+
+	await t.test("has what is wanted rarely under More, which closes by Escape and by a choice", async () => {
+		const { device, page } = await look("");
+		const report = page.getByRole("button", { name: "Ask for a report" });
+		assert.equal(await report.isVisible(), false);
+		await page.getByText("More", { exact: true }).click();
+		await page.keyboard.press("Escape");
+		await report.waitFor({ state: "hidden" });
+		await page.getByText("More", { exact: true }).click();
+		await report.click();
+		await device.receives({ command: "query_state" });
+		await report.waitFor({ state: "hidden" });
+	});
+
+	await t.test("stops a sound that is played to it", async () => {
+		const { device, page } = await look("");
+		const stop = page.getByRole("button", { name: "Stop" });
+		await stop.and(page.locator(":disabled")).waitFor();
+		const track = "file:///sounds/doorbell";
+		device.report({ "peripherals.audio.player_state": "playing", "peripherals.audio.current_track": track });
+		await stop.and(page.locator(":enabled")).click();
+		await device.receives({ command: "stop_sound" });
+		device.report({ "peripherals.audio.player_state": "idle", "peripherals.audio.current_track": "none" });
+		await stop.and(page.locator(":disabled")).waitFor();
+	});
+
+	await t.test("draws no mark before the axis of its plots", async () => {
+		const { page } = await look(
+			"/history",
+			{},
+			{
+				prepare: async (context) => {
+					await context.route("**/history", async (route) => {
+						const response = await fetched(route);
+						if (!response) return;
+						const past: { marks: object[] } = await response.json();
+						const at = new Date(Date.now() - 200_000).toISOString();
+						past.marks.unshift({ at, kind: "restart", reason: "SW_RESET", version: null });
+						await route.fulfill({ response, json: past });
+					});
+				},
+			},
+		);
+		await page.locator(".plot-mark").first().waitFor({ state: "attached" });
+		const places = await page
+			.locator(".plot-mark")
+			.evaluateAll((marks) =>
+				marks.map((mark) => Number(/^M([-\d.]+)/.exec(mark.getAttribute("d") ?? "")?.[1])),
+			);
+		assert.deepEqual(
+			places.filter((place) => !(place >= 0 && place <= 100)),
+			[],
+		);
+	});
+
+	await t.test("says at its head that it crashed, until a person has seen it", async () => {
+		const { page } = await look("/log", { crash: uplinkExamples.crash_report.crash });
+		await notice(page)
+			.getByText(/^Uncaught exception, /)
+			.waitFor();
+		const box = await notice(page).boundingBox();
+		assert.ok(box && box.y < 300, `at ${box?.y} pixels`);
+		await notice(page).getByRole("link", { name: "What happened" }).click();
+		await page.getByRole("region", { name: "Crashes" }).getByText("Stack and last lines").waitFor();
+		await notice(page).getByRole("button", { name: "Seen" }).click();
+		await notice(page)
+			.getByText(/^Running for/)
+			.waitFor();
+		await page.reload();
+		await notice(page)
+			.getByText(/^Running for/)
+			.waitFor();
+	});
+
+	await t.test("announces no report to a screen reader", async () => {
+		const { page } = await look("");
+		await page.getByRole("slider", { name: "Volume" }).waitFor();
+		assert.equal(await page.locator("output").count(), 0);
+	});
+});
+
+function widerThan(page: Page, width: number): Promise<readonly string[]> {
+	return page.evaluate(`[...document.querySelectorAll("main *")]
+		.filter((node) => node.getBoundingClientRect().right > ${width} + 0.5 && !node.closest(".lines, .tabs, .visually-hidden"))
+		.map((node) => node.outerHTML.slice(0, 120))`);
+}
+
+const parts = ["Overview", "History", "Firmware", "Settings", "Log"];
+
+describe("every part of a device's page", { skip }, () => {
+	test("fits the window, from 320 to 1920 pixels", async (t) => {
+		const look = await setUp(t);
+		const { page } = await look("", { crash: uplinkExamples.crash_report.crash });
+		for (const part of parts) {
+			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(part).click();
+			for (let width = 320; width <= 1920; width += 40) {
+				await page.setViewportSize({ width, height: 800 });
+				assert.deepEqual(await widerThan(page, width), [], `${part} at ${width}`);
+			}
+		}
+	});
+
+	test("and axe finds nothing in any part, at any width, in both themes", async (t) => {
+		const look = await setUp(t);
+		const { page } = await look(
+			"",
+			{ crash: uplinkExamples.crash_report.crash },
+			{ reducedMotion: "reduce" },
+		);
+		for (const part of parts) {
+			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(part).click();
+			for (const width of [320, 390, 568, 1280])
+				for (const colorScheme of ["light", "dark"] as const) {
+					await page.setViewportSize({ width, height: 800 });
+					await page.emulateMedia({ colorScheme });
+					assert.deepEqual(await violations(page), [], `${part} at ${width}, ${colorScheme}`);
+				}
+		}
+	});
+});

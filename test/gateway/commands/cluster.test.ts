@@ -1,0 +1,41 @@
+/** Commands to many devices at any of several gateways, for devices of all. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bearer, monitorToken } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+import { runGateways } from "../cluster/gateways.js";
+import { memoryBuses } from "../cluster/memory-buses.js";
+
+test("a command is carried out by devices of all gateways; any shows it, tells its monitors, and calls it off", async (t) => {
+	const [a, b] = await runGateways(t, await memoryBuses(), 2);
+	assert.ok(a && b);
+	const monitors = await Promise.all(
+		[a, b].map((each) => each.open("/monitor", { headers: bearer(monitorToken) })),
+	);
+	const connect = async (url: string, serial: number, executesCommands = true) => {
+		const deviceId = `dev-1-00000${serial}`;
+		const device = await new ScriptedDevice({ url, deviceId, executesCommands }).connect();
+		t.after(() => device.close());
+		for (const monitor of monitors)
+			await monitor.until((frame) => (frame.sessions ?? []).some((each) => each.deviceId === deviceId));
+	};
+	await connect(b.url, 1);
+	await connect(a.url, 2);
+	await connect(b.url, 3, false);
+	for (const { socket } of monitors) socket.terminate();
+	const frames = await b.open("/monitor?commands", { headers: bearer(monitorToken) });
+	const { status, body } = await a.api("POST", "/api/commands", {
+		targets: { all: true },
+		payload: { command: "set_volume", value: 7 },
+	});
+	assert.equal(status, 202);
+	const done = (frame: object) => Object(frame).counts?.done === 2;
+	await frames.until((frame) => frame.type === "command_update" && done(frame));
+	for (const each of [a, b]) {
+		const { devices, counts } = Object((await each.api("GET", `/api/commands/${body.id}`)).body);
+		assert.deepEqual([devices[0].deviceId, devices[0].state, counts.done], ["dev-1-000003", "asked", 2]);
+		assert.equal(Object((await each.api("GET", "/api/commands")).body).commands.length, 1);
+	}
+	assert.equal((await b.api("DELETE", `/api/commands/${body.id}`)).status, 204);
+});

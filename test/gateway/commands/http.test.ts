@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { Json } from "../../../scripts/api/sample-report.js";
+import { bearer, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+import { checkFrame } from "../api/schemas.js";
+
+const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
+
+async function run(t: TestContext, options: RunOptions = {}) {
+	const gateway = await runGateway(t, options);
+	let serial = 0;
+	const call = async (method: string, path: string, body?: object | string) => {
+		const response = await fetch(`${gateway.url}${path}`, {
+			method,
+			headers: bearer(monitorToken),
+			...(body && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+		});
+		const text = await response.text();
+		const { status, headers } = response;
+		return { status, headers, body: text === "" ? undefined : JSON.parse(text) };
+	};
+	/** Devices that are connected and have reported. */
+	const connect = async (count: number, more: Partial<ScriptedDeviceOptions> = {}) => {
+		const monitor = await gateway.monitor();
+		const made = Array.from({ length: count }, () => {
+			serial += 1;
+			const deviceId = `dev-1-${serial.toString(16).padStart(6, "0")}`;
+			return new ScriptedDevice({ url: gateway.url, deviceId, ...more });
+		});
+		const missing = new Set(made.map(({ deviceId }) => deviceId));
+		for (const each of made) {
+			void each.connect();
+			t.after(() => each.close());
+		}
+		while (missing.size > 0) {
+			const { type, sessions } = await monitor.next();
+			for (const { deviceId, state } of type === "status_update" ? sessions : [])
+				if (deviceId !== null && state !== null) missing.delete(deviceId);
+		}
+		monitor.socket.close();
+		return made;
+	};
+	const device = async (more?: Partial<ScriptedDeviceOptions>) => {
+		const [made] = await connect(1, more);
+		assert.ok(made);
+		return made;
+	};
+	const watcher = await gateway.open("/monitor?commands", { headers: bearer(monitorToken) });
+	const send = async (targets: object, payload: object) => {
+		const { status, headers, body } = await call("POST", "/api/commands", { targets, payload });
+		assert.equal(status, 202, JSON.stringify(body));
+		assert.equal(headers.get("location"), `/api/commands/${body.id}`);
+		return String(body.id);
+	};
+	const ended = async (id: string) => {
+		for (;;) {
+			const { body } = await call("GET", `/api/commands/${id}`);
+			if (body.endedAt !== null) return body;
+			await setTimeout(10);
+		}
+	};
+	return { ...gateway, call, connect, device, watcher, send, ended };
+}
+
+const states = (command: {
+	readonly devices: readonly { readonly deviceId: string; readonly state: string }[];
+}) => Object.fromEntries(command.devices.map(({ deviceId, state }) => [deviceId, state]));
+
+describe("a command to many devices", () => {
+	test("is carried out with no monitor connected, and each device's answer is there later", async (t) => {
+		const { connect, device, watcher, send, ended, call, ...gateway } = await run(t);
+		watcher.socket.close();
+		await watcher.closed;
+		const devices = await connect(25);
+		const monitor = await gateway.monitor();
+		const away = await device();
+		away.close();
+		await monitor.change("disconnected");
+		const id = await send({ all: true }, { command: "set_volume", value: 40, other: 1 });
+		const command = await ended(id);
+		assert.deepEqual(command.payload, { command: "set_volume", value: 40 });
+		assert.deepEqual([command.counts.done, command.counts.away], [25, 1]);
+		assert.equal(command.devices[0].state, "away");
+		for (const each of devices) assert.deepEqual(each.commands, [{ command: "set_volume", value: 40 }]);
+		const { devices: _, ...head } = command;
+		assert.deepEqual((await call("GET", "/api/commands")).body, { commands: [head] });
+	});
+
+	test("to a room reaches the devices of that room alone", ofFleet, async (t) => {
+		const { device, send, ended, call } = await run(t);
+		const inside = await device();
+		const outside = await device();
+		await call("PATCH", `/api/devices/${inside.deviceId}`, { room: "Kitchen" });
+		const command = await ended(await send({ room: "Kitchen" }, { command: "restart" }));
+		assert.deepEqual(states(command), { [inside.deviceId]: "done" });
+		assert.deepEqual(outside.commands, []);
+	});
+
+	test("is seen by monitors that ask for it, also by one that comes while it runs", async (t) => {
+		const { device, send, ended, watcher, open } = await run(t);
+		const quick = await device();
+		const slow = await device({ executesCommands: false });
+		const ids = [quick.deviceId, slow.deviceId];
+		const id = await send({ devices: ids }, { command: "set_volume", value: 7 });
+		const frame = Object(await watcher.until(({ type }) => type === "command_update"));
+		checkFrame(frame);
+		assert.deepEqual([frame.id, frame.isOver, frame.payload.value], [id, false, 7]);
+		const late = await open("/monitor?commands", { headers: bearer(monitorToken) });
+		const first = Object(await late.until(({ type }) => type === "command_update"));
+		checkFrame(first);
+		assert.equal(states(first)[slow.deviceId], "asked");
+		slow.report({ "peripherals.audio.volume": 7 } satisfies Record<string, Json>);
+		for (const each of [watcher, late])
+			await each.until((one) => one.type === "command_update" && Object(one).isOver);
+		assert.deepEqual(states(await ended(id)), { [quick.deviceId]: "done", [slow.deviceId]: "done" });
+	});
+
+	test("is refused by a device with its reason, and by the gateway where its firmware is too old", async (t) => {
+		const { device, send, ended } = await run(t);
+		const old = await device({ features: [] });
+		const busy = await device({ executesCommands: false });
+		const ids = [old.deviceId, busy.deviceId, "dev-1-unknown"];
+		const id = await send({ devices: ids }, { command: "identify" });
+		await busy.receives({ command: "identify" });
+		busy.refuse("identify", "an update is under way");
+		const command = await ended(id);
+		assert.deepEqual(states(command), {
+			[old.deviceId]: "unsupported",
+			[busy.deviceId]: "failed",
+			"dev-1-unknown": "away",
+		});
+		assert.equal(command.devices[0].reason, "An update is under way.");
+	});
+
+	test("that is called off is not asked of the others", async (t) => {
+		const { connect, send, call } = await run(t);
+		await connect(22, { executesCommands: false });
+		const id = await send({ all: true }, { command: "query_state" });
+		assert.equal((await call("DELETE", `/api/commands/${id}`)).status, 204);
+		const { counts } = (await call("GET", `/api/commands/${id}`)).body;
+		assert.deepEqual([counts.cancelled, counts.asked + counts.done], [2, 20]);
+		assert.equal((await call("DELETE", "/api/commands/unknown")).status, 404);
+	});
+
+	test("is refused while 20 others run, and taken once one has ended", async (t) => {
+		const { call, device, send, ended } = await run(t);
+		const slow = await device({ executesCommands: false });
+		const ids: string[] = [];
+		for (let volume = 0; volume < 20; volume++)
+			ids.push(await send({ devices: [slow.deviceId] }, { command: "set_volume", value: volume }));
+		const body = { targets: { all: true }, payload: { command: "identify" } };
+		const refused = await call("POST", "/api/commands", body);
+		assert.deepEqual(
+			[refused.status, refused.body.detail],
+			[409, "20 commands are running; wait until one has ended."],
+		);
+		slow.report({ "peripherals.audio.volume": 7 });
+		await ended(ids[7] ?? "");
+		assert.equal((await call("POST", "/api/commands", body)).status, 202);
+	});
+
+	test("that cannot be sent is refused with what to change", async (t) => {
+		const { call } = await run(t);
+		const payload = { command: "identify" };
+		for (const [body, status, reason] of [
+			[{ targets: { all: true }, payload }, 422, /names no device/],
+			[{ targets: { room: "Attic" }, payload }, 422, /room Attic/],
+			[{ targets: { all: true, room: "Attic" }, payload }, 422, /one of/],
+			[{ targets: { devices: ["a"] }, payload: { command: "set_volume", value: 101 } }, 422, /0 to 100/],
+			[{ targets: { devices: ["a"] }, payload: { command: "start_ota" } }, 422, /one of set_volume/],
+			[{ targets: { devices: ["a"] }, payload: "identify" }, 422, /payload/],
+			["no JSON", 400, /Send JSON/],
+		] as const) {
+			const answer = await call("POST", "/api/commands", body);
+			assert.deepEqual([answer.status, reason.test(answer.body.detail)], [status, true], answer.body.detail);
+		}
+	});
+});

@@ -1,0 +1,26 @@
+/** What people have seen at any of several gateways. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runGateways } from "../cluster/gateways.js";
+import { memoryBuses } from "../cluster/memory-buses.js";
+
+const deviceId = "dev-1-a1b2c3";
+
+test("what is seen at one gateway is seen at all", async (t) => {
+	const [a, b] = await runGateways(t, await memoryBuses(), 2);
+	assert.ok(a && b);
+	const monitors = [await a.watch(), await b.watch()];
+	const device = await a.join(deviceId);
+	device.close();
+	for (const { client } of monitors) await client.change("disconnected");
+	const attention = async (each: typeof a) => {
+		const { body } = await each.api("GET", `/api/devices/${deviceId}`);
+		return Object(body.attention)[0];
+	};
+	const { since, ...rest } = await attention(b);
+	assert.equal(rest.seen, false);
+	const seen = { items: [{ kind: "away", id: deviceId, since }] };
+	assert.equal((await b.api("POST", "/api/attention/seen", seen)).status, 204);
+	while (!(await attention(a)).seen) await new Promise(setImmediate);
+});

@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { describe, type TestContext, test } from "node:test";
+import type { Crash } from "../../../device/protocol/messages.js";
+import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
+import { Attentions, type Seen, seenFile } from "../../../gateway/fleet/attention.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { isoTime } from "../../../gateway/sessions/view.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { fileRecords } from "../../../gateway/storage/file-records.js";
+import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
+import { Picture } from "../../support/picture.js";
+import { bearer, monitorToken, type Running, runGateway, temporaryDirectory } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+
+const deviceId = "dev-1-a1b2c3";
+const minute = 60_000;
+const link = { send: () => {}, isOpen: () => true, close: () => {} };
+
+async function fleet(t: TestContext) {
+	const clock = { now: 100 * minute };
+	const now = () => clock.now;
+	const sessions = new Sessions({ now, monotonic: now, maxDevices: 10 });
+	const jobs: UpdateJob[] = [];
+	const directory = await temporaryDirectory(t);
+	const records = fileRecords<Seen>({ ...seenFile, directory, disk: fs, onProblem: () => {} });
+	const updates = { historyOf: () => jobs };
+	const attentions = new Attentions({ core: { sessions, now, firmware: { updates } }, records });
+	sessions.listen(attentions.sessions);
+	const connect = () => {
+		const handshake = { deviceId, isBound: false, model: "DEV-1", chip: undefined } as const;
+		return sessions.open({ ...handshake, features: [], remoteAddress: "10.0.0.1", baseUrl: "" }, link);
+	};
+	const device = () => {
+		const found = sessions.devices.get(deviceId);
+		assert.ok(found);
+		return found;
+	};
+	const report = (fields: Readonly<Record<string, Json>>) => {
+		let text: { [name: string]: Json } = { ...sampleReport("DEV-1"), deviceId };
+		for (const [path, value] of Object.entries(fields)) text = altered(text, path, value);
+		const uplink = Object(text);
+		sessions.receive(device().session, uplink, JSON.stringify(text));
+	};
+	const shown = () => (attentions.of(device()).attention ?? []).map(({ kind, seen }) => [kind, seen]);
+	/** A person marks all that is shown. */
+	const seeAll = () =>
+		attentions.see(
+			(attentions.of(device()).attention ?? []).map(({ kind, since }) => {
+				return { kind, id: deviceId, ...(since !== null && { since }) };
+			}),
+		);
+	return { clock, sessions, jobs, attentions, connect, device, report, shown, seeAll };
+}
+
+describe("what people should look at", () => {
+	test("is a device that is away, until it is back; once seen, only when it goes again", async (t) => {
+		const { clock, sessions, connect, attentions, device, shown, seeAll } = await fleet(t);
+		const first = connect();
+		assert.deepEqual(shown(), []);
+		sessions.end(first, "disconnected");
+		assert.equal(attentions.of(device()).attention?.[0]?.since, isoTime(clock.now));
+		assert.deepEqual(shown(), [["away", false]]);
+		clock.now += minute;
+		await seeAll();
+		assert.deepEqual(shown(), [["away", true]]);
+		clock.now += minute;
+		const second = connect();
+		assert.deepEqual(shown(), []);
+		sessions.end(second, "disconnected");
+		assert.deepEqual(shown(), [["away", false]]);
+	});
+
+	test("is a weak signal, since it is weak", async (t) => {
+		const { clock, connect, report, attentions, device, shown, seeAll } = await fleet(t);
+		connect();
+		report({ "network.wifi_rssi": -60 });
+		assert.deepEqual(shown(), []);
+		report({ "network.wifi_rssi": -85 });
+		const since = isoTime(clock.now);
+		clock.now += minute;
+		report({ "network.wifi_rssi": -84 });
+		assert.equal(attentions.of(device()).attention?.[0]?.since, since);
+		await seeAll();
+		report({ "network.wifi_rssi": -95 });
+		assert.deepEqual(shown(), [["weak_signal", true]]);
+		report({ "network.wifi_rssi": -60 });
+		clock.now += minute;
+		report({ "network.wifi_rssi": -85 });
+		assert.deepEqual(shown(), [["weak_signal", false]]);
+	});
+
+	test("is a device that restarted three times in a day by itself; the next restart is not seen", async (t) => {
+		const { clock, device, attentions, connect, shown, seeAll } = await fleet(t);
+		connect();
+		const restart = (reason: string) => {
+			clock.now += minute;
+			device().resets = [...device().resets, { reason, at: clock.now }];
+		};
+		for (const reason of ["PANIC_RESET", "SW_RESET", "SW_RESET", "POWERON_RESET"]) restart(reason);
+		assert.deepEqual(shown(), []);
+		restart("BROWNOUT_RESET");
+		const [item] = attentions.of(device()).attention ?? [];
+		assert.deepEqual([item?.kind, item?.count, item?.reason], ["often_restarted", 3, "BROWNOUT_RESET"]);
+		await seeAll();
+		assert.deepEqual(shown(), [["often_restarted", true]]);
+		restart("POWERON_RESET");
+		assert.deepEqual(shown(), [["often_restarted", false]]);
+		clock.now += 24 * 60 * minute;
+		assert.deepEqual(shown(), []);
+	});
+
+	test("is an update that was rolled back, until another one begins", async (t) => {
+		const { clock, jobs, sessions, connect, device, shown, seeAll } = await fleet(t);
+		connect();
+		jobs.push({ status: "rolled_back", startedAt: clock.now, endedAt: clock.now });
+		const metadata = {
+			otaStatus: "rolled_back",
+			otaPercent: null,
+			otaVersion: null,
+			otaReason: null,
+		} as const;
+		sessions.setOta(device(), metadata);
+		assert.deepEqual(shown(), [["rolled_back", false]]);
+		await seeAll();
+		assert.deepEqual(shown(), [["rolled_back", true]]);
+		sessions.setOta(device(), { ...metadata, otaStatus: "pending" });
+		assert.deepEqual(shown(), []);
+	});
+
+	test("that has happened after what a person saw is not marked", async (t) => {
+		const { clock, sessions, connect, attentions, shown } = await fleet(t);
+		sessions.end(connect(), "disconnected");
+		const since = isoTime(clock.now);
+		clock.now += minute;
+		sessions.end(connect(), "disconnected");
+		await attentions.see([{ kind: "away", id: deviceId, since }]);
+		assert.deepEqual(shown(), [["away", false]]);
+		await attentions.see([{ kind: "away", id: "unknown", since }]);
+	});
+});
+
+const crash = (id: string): Crash => ({
+	id,
+	kind: "exception",
+	message: "TypeError: no volume",
+	stack: "",
+	firmware_version: "1.2.3",
+	uptime_seconds: 61,
+	trace: "",
+});
+
+const post = ({ url }: Pick<Running, "url">, items: readonly object[]) =>
+	fetch(`${url}/api/attention/seen`, {
+		method: "POST",
+		headers: bearer(monitorToken),
+		body: JSON.stringify({ items }),
+	});
+
+test("a crash that is seen stays so after a restart of the gateway; the next one brings it back, also in the summary", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const watch = async (gateway: Running) => {
+		const client = await gateway.open("/monitor", { headers: bearer(monitorToken) });
+		client.send({ type: "subscribe", summary: true });
+		const picture = new Picture(client);
+		const crashOf = () => {
+			const { attention } = Object(picture.devices.get(deviceId));
+			return Array.isArray(attention) ? attention.find(({ kind }) => kind === "crashed") : undefined;
+		};
+		const until = async (seen: boolean) => {
+			while (crashOf()?.seen !== seen) await picture.until(() => true);
+			return crashOf();
+		};
+		return { until };
+	};
+	const limits = { summaryPauseMs: 10 };
+	const first = await runGateway(t, { dataDir, limits });
+	const { until } = await watch(first);
+	const device = await new ScriptedDevice({ url: first.url, deviceId, crash: crash("c1") }).connect();
+	const { since, count, reason } = await until(false);
+	assert.deepEqual([count, reason], [1, "exception"]);
+	assert.equal((await post(first, [{ kind: "crashed", id: deviceId, since }])).status, 204);
+	await until(true);
+	device.close();
+	await first.gateway.close();
+
+	const second = await runGateway(t, { dataDir, limits });
+	const later = await watch(second);
+	await later.until(true);
+	const again = await new ScriptedDevice({ url: second.url, deviceId, crash: crash("c2") }).connect();
+	t.after(() => again.close());
+	assert.equal((await later.until(false)).count, 2);
+});
+
+test("a refusal that is seen is marked until it is repeated", async (t) => {
+	const gateway = await runGateway(t);
+	const refuse = () => gateway.refused("/device", { "Device-Id": deviceId, Authorization: "Bearer x" });
+	const list = async () => {
+		const response = await fetch(`${gateway.url}/api/refusals`, { headers: bearer(monitorToken) });
+		return JSON.parse(await response.text()).refusals[0];
+	};
+	await refuse();
+	const { id, lastAt, seen } = await list();
+	assert.equal(seen, false);
+	assert.equal((await post(gateway, [{ kind: "refused", id, since: lastAt }])).status, 204);
+	assert.equal((await list()).seen, true);
+	await refuse();
+	assert.equal((await list()).seen, false);
+	const wrong = await post(gateway, [{ kind: "lost", id }]);
+	assert.equal(wrong.status, 422);
+	assert.match(await wrong.text(), /items\.0\.kind must be one of/);
+});
+
+test("what is marked while the disk is full is said to be kept later", async (t) => {
+	let isFull = false;
+	const full = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
+	const open: Disk["open"] = (path, ...words) =>
+		isFull && String(path).includes("seen") ? full() : fs.open(path, ...words);
+	const gateway = await runGateway(t, { disk: { ...fs, open } });
+	const monitor = await gateway.monitor();
+	const { device } = await gateway.namedDevice(monitor);
+	device.socket.close();
+	const { lastSeenAt: since } = await monitor.change("disconnected");
+	isFull = true;
+	assert.equal((await post(gateway, [{ kind: "away", id: deviceId, since }])).status, 507);
+	isFull = false;
+});

@@ -1,0 +1,119 @@
+/** The summary that a monitor asks for in its address: no snapshot of all sessions before it, short, compressed, first rows first. */
+
+import assert from "node:assert/strict";
+import type { Socket } from "node:net";
+import { test } from "node:test";
+import type { WebSocket } from "ws";
+import { Summary, shortText } from "../../../gateway/fleet/summary.js";
+import type { Device } from "../../../gateway/sessions/device.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { socketLimits } from "../../../gateway/sockets/limits.js";
+import { Picture } from "../../support/picture.js";
+import {
+	bearer,
+	monitorToken,
+	reportWithVolume,
+	runGateway,
+	wholeFleetAtOnce,
+} from "../../support/running.js";
+
+const headers = bearer(monitorToken);
+const limits = { ...wholeFleetAtOnce, summaryPauseMs: 10, snapshotPauseMs: 10 };
+
+function streamOf(socket: WebSocket): Socket {
+	const stream: unknown = Reflect.get(socket, "_socket");
+	return Object(stream);
+}
+
+test("a monitor that asks for the summary in its address gets nothing else first, and what lists need of each device", async (t) => {
+	const { open, device, monitor, url } = await runGateway(t, { limits });
+	const watcher = await monitor();
+	const deviceId = "dev-1-000001";
+	const first = await device({ "Device-Id": deviceId });
+	first.send(reportWithVolume(50, deviceId));
+	await watcher.change("identified");
+	const client = await open("/monitor?summary", { headers });
+	const picture = new Picture(client);
+	const frame = await picture.until(() => true);
+	assert.deepEqual([frame.type, frame.reason, frame.remaining], ["summary", "snapshot", 0]);
+	const response = await fetch(`${url}/api/devices`, { headers });
+	const { devices } = JSON.parse(await response.text());
+	const {
+		sessionId: _,
+		connectedAt: __,
+		firstSeenAt: ___,
+		lastSeenAt: ____,
+		metadata: _____,
+		...short
+	} = devices[0];
+	assert.deepEqual(picture.devices.get(deviceId), short);
+
+	client.send({ type: "subscribe", summary: true, devices: [deviceId] });
+	await picture.until(({ type }) => type === "ack");
+	assert.equal(picture.frames.filter(({ type }) => type === "summary").length, 1);
+	const record = picture.frames.find(({ type }) => type === "status_update");
+	assert.equal(record?.sessions[0]?.sessionId, devices[0].sessionId);
+	first.socket.close();
+	await picture.until((one) => one.type === "summary" && picture.devices.get(deviceId)?.connected === false);
+});
+
+test("a large fleet comes in parts, a small one first, by name", () => {
+	const now = () => 0;
+	const sessions = new Sessions({ now, monotonic: now, maxDevices: 1000 });
+	const link = { send: () => {}, isOpen: () => true, close: () => {} };
+	const ids = Array.from({ length: 600 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
+	for (const deviceId of ids.toReversed())
+		sessions.open(
+			{
+				deviceId,
+				isBound: false,
+				model: "DEV-1",
+				chip: "esp32s3",
+				features: [],
+				remoteAddress: "10.0.0.1",
+				baseUrl: "",
+			},
+			link,
+		);
+	const textOf = (device: Device) => shortText(device, { of: () => ({}) });
+	const { devices } = sessions;
+	const summary = new Summary({ devices, textOf, now, pauseMs: 250, onFrame: () => {} });
+	const frames = [...summary.snapshot()].map((frame) => JSON.parse(frame));
+	assert.ok(frames.length > 2 && frames[0].devices.length < 100, `${frames[0].devices.length} devices first`);
+	assert.deepEqual(
+		frames.flatMap(({ devices }) => devices.map(({ deviceId }: { deviceId: string }) => deviceId)),
+		ids,
+	);
+	assert.equal(frames.at(-1).remaining, 0);
+});
+
+test("a summary is compressed for a monitor that offers it", async (t) => {
+	const { open, device } = await runGateway(t, { limits });
+	await Promise.all(
+		Array.from({ length: 30 }, (_, index) =>
+			device({ "Device-Id": `dev-1-${index}`, "Device-Model": "DEV-1" }),
+		),
+	);
+	const client = await open("/monitor?summary", { headers });
+	assert.match(client.socket.extensions, /permessage-deflate/);
+	const text = await client.nextText();
+	const { bytesRead } = streamOf(client.socket);
+	assert.ok(bytesRead < text.length / 4, `${bytesRead} of ${text.length} bytes`);
+});
+
+test("reports are not compressed, nor is anything for devices or for monitors that do not offer it", async (t) => {
+	const { open, device, monitor } = await runGateway(t, { limits });
+	const one = await device({ "Device-Id": "dev-1-000001" });
+	assert.equal(one.socket.extensions, "");
+	const plain = await open("/monitor", { headers, perMessageDeflate: false });
+	assert.equal(plain.socket.extensions, "");
+	const watcher = await monitor();
+	one.send(reportWithVolume(50, "dev-1-000001"));
+	await watcher.change("identified");
+	await watcher.until(({ type }) => type === "device_message");
+	const before = streamOf(watcher.socket).bytesRead;
+	one.send({ ...reportWithVolume(51, "dev-1-000001"), filler: "x".repeat(1000) });
+	const text = JSON.stringify(await watcher.until(({ type }) => type === "device_message"));
+	assert.ok(text.length > socketLimits.compressedFromBytes, `${text.length} characters`);
+	assert.ok(streamOf(watcher.socket).bytesRead - before >= text.length * 0.9);
+});

@@ -1,0 +1,87 @@
+/** A TCP proxy on 127.0.0.1 that is as slow as a mobile network: bytes wait for each other, and all for the way. */
+
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+export interface SlowLinkOptions {
+	/** The port on 127.0.0.1 that is connected to. */
+	readonly to: number;
+	/** In each direction, shared by all connections. */
+	readonly bitsPerSecond: number;
+	/** There and back, in milliseconds. */
+	readonly roundTripMs: number;
+}
+
+export interface SlowLink {
+	readonly port: number;
+	/** That have arrived at clients until now. */
+	readonly received: number;
+	close(): void;
+}
+
+/** A packet of an Ethernet: connections take turns. */
+const packetBytes = 1460;
+/** Of one connection in one direction; then no more of it is read. */
+const waitingAtMost = 32 * 1024;
+
+export async function openSlowLink({ to, bitsPerSecond, roundTripMs }: SlowLinkOptions): Promise<SlowLink> {
+	const sockets = new Set<Socket>();
+	let received = 0;
+	/** One direction, of which `isFree` says when, by performance.now(). */
+	const makeWay = () => {
+		let freeAt = 0;
+		return async (bytes: number) => {
+			freeAt = Math.max(freeAt, performance.now()) + (bytes * 8000) / bitsPerSecond;
+			await new Promise((resolve) => setTimeout(resolve, freeAt + roundTripMs / 2 - performance.now()));
+		};
+	};
+	const [there, back] = [makeWay(), makeWay()];
+	/** Passes on what comes, and its end, in order. */
+	const pass = (from: Socket, into: Socket, way: (bytes: number) => Promise<void>, isDown: boolean) => {
+		let waiting = 0;
+		const deliver = (packet: Buffer) => {
+			waiting -= packet.length;
+			if (waiting < waitingAtMost) from.resume();
+			if (isDown) received += packet.length;
+			if (!into.destroyed) into.write(packet);
+		};
+		from.on("data", (chunk) => {
+			for (let at = 0; at < chunk.length; at += packetBytes) {
+				const packet = Buffer.from(chunk).subarray(at, at + packetBytes);
+				waiting += packet.length;
+				void way(packet.length).then(() => deliver(packet));
+			}
+			if (waiting >= waitingAtMost) from.pause();
+		});
+		from.on("end", () => void way(0).then(() => into.end()));
+		from.on("error", () => {});
+		from.on("close", () => {
+			sockets.delete(from);
+			void way(0).then(() => into.destroySoon());
+		});
+		from.resume();
+	};
+	const server = createServer({ allowHalfOpen: true }, async (near) => {
+		sockets.add(near.setNoDelay(true));
+		near.on("error", () => {});
+		// The first of the two ways of the handshake: the client's kernel counts it as connected at once.
+		near.pause();
+		await new Promise((resolve) => setTimeout(resolve, roundTripMs));
+		const far = connect({ port: to, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+		sockets.add(far);
+		pass(near, far, there, false);
+		pass(far, near, back, true);
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const address = server.address();
+	return {
+		port: typeof address === "object" && address ? address.port : 0,
+		get received() {
+			return received;
+		},
+		close: () => {
+			for (const socket of sockets) socket.destroy();
+			server.close();
+		},
+	};
+}
