@@ -29,7 +29,7 @@ export const extensionParts = {
 		"test/system/announcement.test.ts",
 	],
 	commands: [],
-	wifi: [],
+	wifi: ["test/browser/wifi.long.test.ts"],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
 		"test/gateway/commands/cluster.test.ts",
