@@ -19,6 +19,8 @@ export interface Asset {
 	readonly hash: string;
 	/** Its name changes with its content: it can be cached without limit. */
 	readonly isImmutable: boolean;
+	/** SHA-256 of the script in it, for the content security policy. */
+	readonly scriptHash?: string;
 	readonly content: Buffer;
 	readonly gzip: Buffer;
 	readonly brotli: Buffer;
@@ -39,27 +41,33 @@ const types: Readonly<Record<string, string>> = {
 	svg: "image/svg+xml",
 };
 
+const common = {
+	bundle: true,
+	minify: true,
+	write: false,
+	target: "es2022",
+	legalComments: "none",
+	logLevel: "silent",
+} as const;
+
 /**
  * @param entry the file that starts the page
  * @throws {Error} esbuild's message, with file and line, if the page does not compile
  */
-export async function bundlePage(entry = fileURLToPath(new URL("main.tsx", pageFolder))): Promise<Bundle> {
+export async function bundlePage(entry = pagePath("main.tsx")): Promise<Bundle> {
 	const { outputFiles } = await build({
+		...common,
 		entryPoints: [entry],
-		bundle: true,
-		minify: true,
-		write: false,
 		format: "esm",
-		target: "es2022",
 		jsx: "automatic",
 		jsxImportSource: "preact",
 		outdir: "assets",
 		entryNames: "dashboard-[hash]",
 		chunkNames: "[name]-[hash]",
 		splitting: true,
-		legalComments: "none",
-		logLevel: "silent",
 	});
+	const early = await build({ ...common, entryPoints: [pagePath("early.ts")], format: "iife" });
+	const earlyScript = early.outputFiles[0]?.text.trim() ?? "";
 	const built = outputFiles.map(({ path, contents }) => ({
 		name: `assets/${basename(path)}`,
 		content: Buffer.from(contents),
@@ -75,12 +83,13 @@ export async function bundlePage(entry = fileURLToPath(new URL("main.tsx", pageF
 		html
 			.replaceAll("%style%", nameOf(".css"))
 			.replaceAll("%script%", nameOf(".js"))
+			.replace("%early%", () => `<script>${earlyScript}</script>`)
 			.replaceAll("%preload%", preload);
 	const index = fill(await read("index.html"));
 	const loginPage = fill(await read("login.html"));
 	const assets = await Promise.all([
 		...built.map(({ name, content }) => makeAsset(name, content, true)),
-		makeAsset("", Buffer.from(index), false),
+		{ ...(await makeAsset("", Buffer.from(index), false)), scriptHash: sha256(earlyScript, "base64") },
 		makeAsset("icon.svg", Buffer.from(await read("icon.svg")), false),
 	]);
 	return { assets: new Map(assets.map((asset) => [asset.name, asset])), loginPage };
@@ -93,12 +102,20 @@ async function makeAsset(name: string, content: Buffer, isImmutable: boolean): P
 	return {
 		name,
 		type: types[name.slice(name.lastIndexOf(".") + 1) || "html"] ?? "application/octet-stream",
-		hash: createHash("sha256").update(content).digest("base64url"),
+		hash: sha256(content, "base64url"),
 		isImmutable,
 		content,
 		gzip: await promisify(gzip)(content, { level: 9 }),
 		brotli: await promisify(brotliCompress)(content, brotliOptions),
 	};
+}
+
+function sha256(content: Buffer | string, encoding: "base64" | "base64url"): string {
+	return createHash("sha256").update(content).digest(encoding);
+}
+
+function pagePath(name: string): string {
+	return fileURLToPath(new URL(name, pageFolder));
 }
 
 function read(name: string): Promise<string> {

@@ -58,6 +58,12 @@ function sendAsset(request: Request, response: Response, asset: Asset): void {
 	const encoding = encodings.find((one) => request.acceptsEncodings(one));
 	const body = encoding === "br" ? asset.brotli : encoding === "gzip" ? asset.gzip : asset.content;
 	if (encoding) response.set("Content-Encoding", encoding);
+	const policy = response.get("Content-Security-Policy");
+	if (asset.scriptHash && policy)
+		response.set(
+			"Content-Security-Policy",
+			policy.replace("script-src 'self'", `$& 'sha256-${asset.scriptHash}'`),
+		);
 	response
 		.set({
 			"Cache-Control": asset.isImmutable ? `public, max-age=${yearInSeconds}, immutable` : "no-cache",

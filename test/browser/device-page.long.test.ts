@@ -192,7 +192,8 @@ test("the page of a device", { skip }, async (t) => {
 	});
 
 	await t.test("says at its head that it crashed, until a person has seen it", async () => {
-		const { page } = await look("/log", { crash: uplinkExamples.crash_report.crash });
+		const { crash } = uplinkExamples.crash_report;
+		const { page } = await look("/log", { crash, version: crash.firmware_version });
 		await notice(page)
 			.getByText(/^Uncaught exception, /)
 			.waitFor();

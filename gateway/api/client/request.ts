@@ -21,6 +21,11 @@ export class Refusal extends Error {
 	}
 }
 
+/** What an error says. */
+export function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}
+
 /** @param path or address. @returns the body; null where there is none. @throws Refusal */
 export async function ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
 	return JSON.parse((await (await responseTo(path, request)).text()) || "null");

@@ -1,6 +1,7 @@
 /** Lets this browser play what the speakers of devices get. */
 
 import { useState } from "preact/hooks";
+import { messageOf } from "../../../gateway/api/client/request.js";
 import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import type { Speaker } from "./speaker.js";
 
@@ -15,7 +16,7 @@ export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) 
 				else if (!speaker.isOn) await speaker.turnOn();
 		} catch (error) {
 			for (const speaker of speakers) speaker.turnOff();
-			setProblem(`This browser plays no sound: ${error instanceof Error ? error.message : String(error)}`);
+			setProblem(`This browser plays no sound: ${messageOf(error)}`);
 		}
 		setOn(speakers.some((speaker) => speaker.isOn));
 	};

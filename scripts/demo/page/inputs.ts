@@ -1,6 +1,6 @@
 /** Sends inputs to a board in their order, one at a time, so that a release never overtakes its press. */
 
-import { ask } from "../../../gateway/api/client/request.js";
+import { ask, messageOf } from "../../../gateway/api/client/request.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 
 /** The firmware takes a level once it was stable for 20 ms. */
@@ -38,7 +38,7 @@ export class BoardInputs {
 		for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
 			await ask(`${this.#path}/input`, { method: "POST", body: next.input }).then(
 				() => this.#onProblem(""),
-				(error: unknown) => this.#onProblem(error instanceof Error ? error.message : String(error)),
+				(error: unknown) => this.#onProblem(messageOf(error)),
 			);
 			next.onSent();
 			await new Promise((resolve) => setTimeout(resolve, leastMs));

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
-import { ask } from "../../../gateway/api/client/request.js";
+import { ask, messageOf } from "../../../gateway/api/client/request.js";
 import { isUpdating, sentence } from "../../../gateway/api/client/words.js";
 import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
 import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
@@ -27,7 +27,7 @@ export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) 
 			if (answer.isTaken) setMade(version);
 			else setProblem(`${version} is made, but not installed. ${sentence(answer.message)}`);
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 		setMaking(false);
 	};

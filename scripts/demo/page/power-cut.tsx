@@ -1,7 +1,7 @@
 /** Takes a virtual device's power away for a moment. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../gateway/api/client/request.js";
+import { ask, messageOf } from "../../../gateway/api/client/request.js";
 import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 
 /** @param path of the board */
@@ -14,7 +14,7 @@ export function PowerCut({ path }: { path: string }) {
 		try {
 			await ask(`${path}/power-cut`, { method: "POST" });
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 		setCutting(false);
 	};

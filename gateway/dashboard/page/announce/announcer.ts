@@ -7,7 +7,7 @@ import {
 	type Sound,
 	type SoundList,
 } from "../../../api/announcement.js";
-import { ask, askFile, Refusal } from "../../../api/client/request.js";
+import { ask, askFile, messageOf, Refusal } from "../../../api/client/request.js";
 import type { Plays } from "../model/plays.js";
 import { type Draft, decode } from "./sound.js";
 import { writeWav } from "./wav.js";
@@ -181,5 +181,5 @@ interface Prepared {
 
 function soundsProblem(error: unknown): string {
 	if (error instanceof Refusal && error.status === 404) return "This gateway has no announcements.";
-	return error instanceof Error ? error.message : String(error);
+	return messageOf(error);
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
+import { messageOf } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
 import { topics } from "../app/app.js";
@@ -126,7 +127,7 @@ function Where({ announcer, search, source }: WhereProps) {
 				...(volume !== undefined && { volume }),
 			});
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 		setSending(false);
 	};

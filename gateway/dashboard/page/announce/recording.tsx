@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { longestSeconds } from "../../../api/announcement.js";
+import { messageOf } from "../../../api/client/request.js";
 import { Microphone } from "./microphone.js";
 
 interface RecordingProps {
@@ -29,7 +30,7 @@ export function Recording({ hasDraft, onRecorded, onProblem }: RecordingProps) {
 			if (isGone.current) opened.close();
 			else setMicrophone(opened);
 		} catch (error) {
-			onProblem(error instanceof Error ? error.message : String(error));
+			onProblem(messageOf(error));
 		}
 		setOpening(false);
 	};

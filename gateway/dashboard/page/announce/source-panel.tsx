@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { longestName, type Sound } from "../../../api/announcement.js";
+import { messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
 import { Confirm } from "../parts/confirm.js";
 import { Problem } from "../parts/problem.js";
@@ -56,7 +57,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 			setDrafts((before) => ({ ...before, [of]: made }));
 		} catch (error) {
 			setDrafts(({ [of]: _, ...others }) => others);
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 		setReading(false);
 	};
@@ -261,7 +262,7 @@ function SoundLine({ load, onProblem, children }: SoundLineProps) {
 		try {
 			await player.play(await load());
 		} catch (error) {
-			onProblem(error instanceof Error ? error.message : String(error));
+			onProblem(messageOf(error));
 		}
 		setPlaying(false);
 	};

@@ -7,6 +7,7 @@ import type { ComponentType } from "preact";
 import type { CommandOf } from "../../../../device/protocol/messages.js";
 import type { Play } from "../../../api/announcement.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
 import { isUpdating } from "../../../api/client/words.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { OtaMetadata } from "../../../api/update.js";
@@ -300,12 +301,8 @@ function later(action: () => void, delayMs: number): () => void {
 	return () => clearTimeout(timer);
 }
 
-/** @throws Error that says why there is none */
+/** @throws Refusal */
 async function makeToken(deviceId: string): Promise<string> {
-	const headers = { "Content-Type": "application/json" };
-	const body = JSON.stringify({ deviceId });
-	const response = await fetch("api/device-tokens", { method: "POST", headers, body });
-	if (!response.ok) throw new Error(`The gateway made no token (${response.status}).`);
-	const { token }: { token: string } = await response.json();
-	return token;
+	const made = await ask<{ token: string }>("api/device-tokens", { method: "POST", body: { deviceId } });
+	return made.token;
 }

@@ -1,6 +1,6 @@
 /** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
 
-import { ask, problemDetail } from "../../../api/client/request.js";
+import { ask, messageOf, problemDetail } from "../../../api/client/request.js";
 import { type Firmware, firmwareOf } from "../model/outdated.js";
 import type { Catalog, PastUpdate, UploadStatus } from "../model/responses.js";
 
@@ -63,7 +63,7 @@ export class FirmwareStore {
 			this.history = history.updates;
 			this.problem = undefined;
 		} catch (error) {
-			this.problem = error instanceof Error ? error.message : String(error);
+			this.problem = messageOf(error);
 		}
 		this.#onChanged();
 	}

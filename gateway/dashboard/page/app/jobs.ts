@@ -3,7 +3,7 @@
  * rooms and forgetting need a request for each device, which this page makes, a few at a time.
  */
 
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import type { SentCommand } from "../../../api/command.js";
 import type { FrameOf } from "../../../api/frames.js";
 import type { Targets } from "../../../api/targets.js";
@@ -151,8 +151,4 @@ export function titleOf(payload: Ask): string {
 
 function path(id?: string): string {
 	return id === undefined ? "api/commands" : `api/commands/${encodeURIComponent(id)}`;
-}
-
-export function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -5,6 +5,7 @@
 
 import type { MonitorFrame } from "../../../api/frames.js";
 import type { Answer } from "../model/attempts.js";
+import { takeSocket } from "./socket.js";
 
 export type LinkState =
 	/** With the devices that have come, once the first have. */
@@ -88,24 +89,27 @@ export class Link {
 	}
 
 	#connect(): void {
-		const address = new URL("monitor?summary&rollouts&announcements&cluster&commands", document.baseURI);
-		address.protocol = address.protocol.replace("http", "ws");
-		address.hash = "";
-		const socket = new WebSocket(address);
+		const { socket, texts } = takeSocket();
 		let isOpened = false;
 		this.#socket = socket;
-		socket.addEventListener("message", ({ data }) => {
-			if (this.#socket === socket) this.#receive(String(data));
-		});
-		socket.addEventListener("open", () => {
+		const onMessage = (text: string) => {
+			if (this.#socket === socket) this.#receive(text);
+		};
+		const onOpen = () => {
 			isOpened = true;
 			if (this.#socket === socket) this.#options.onOpen();
-		});
-		socket.addEventListener("close", async () => {
+		};
+		const onClose = async () => {
 			// A browser does not say why it was refused.
 			if (!isOpened && (await isLoggedOut())) this.#options.onLoginNeeded();
 			else this.#drop(socket);
-		});
+		};
+		socket.addEventListener("message", ({ data }) => onMessage(String(data)));
+		socket.addEventListener("open", onOpen);
+		socket.addEventListener("close", onClose);
+		if (socket.readyState === WebSocket.OPEN) onOpen();
+		for (const text of texts) onMessage(text);
+		if (socket.readyState === WebSocket.CLOSED) void onClose();
 	}
 
 	#receive(text: string): void {

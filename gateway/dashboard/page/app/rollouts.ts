@@ -1,6 +1,6 @@
 /** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
-import { ask, Refusal } from "../../../api/client/request.js";
+import { ask, messageOf, Refusal } from "../../../api/client/request.js";
 import {
 	type Preview,
 	problems,
@@ -126,7 +126,7 @@ export class Rollouts {
 		} catch (error) {
 			if (error instanceof Refusal && error.status === 412)
 				return "It has changed at the same moment, perhaps by another person. Look again.";
-			return error instanceof Error ? error.message : String(error);
+			return messageOf(error);
 		} finally {
 			await this.refresh();
 		}

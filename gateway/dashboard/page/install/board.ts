@@ -15,6 +15,7 @@ import {
 	partitionTableOffset,
 	readPartitionTable,
 } from "../../../../hosts/esp32/partition-table.js";
+import { messageOf } from "../../../api/client/request.js";
 import { InstallError } from "./problems.js";
 
 /** esptool's default for a converter; the chip's own USB port ignores it. */
@@ -166,8 +167,4 @@ function asInstallError(error: unknown, otherwise: "no_answer" | "write_failed")
 		return new InstallError("wrong_chip");
 	if (/has been lost/.test(message)) return new InstallError("lost", message);
 	return new InstallError(otherwise, message);
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@
  */
 
 import type { ChangedSettings, CommandError, SettingsResult } from "../../../../device/protocol/messages.js";
+import { messageOf } from "../../../api/client/request.js";
 import { sentence } from "../../../api/client/words.js";
 import type { Answer } from "./attempts.js";
 
@@ -119,7 +120,7 @@ export class SettingsChanges {
 			const answer = await this.#options.send(deviceId, await make());
 			return answer.isTaken ? undefined : answer.message;
 		} catch (error) {
-			return error instanceof Error ? error.message : String(error);
+			return messageOf(error);
 		}
 	}
 

@@ -1,6 +1,7 @@
 /** Copies a text, and says whether it did: the clipboard is not there on plain http from another computer. */
 
 import { useEffect, useState } from "preact/hooks";
+import { messageOf } from "../../../api/client/request.js";
 
 const saidForMs = 2500;
 
@@ -21,7 +22,7 @@ export function CopyButton({ text, label = "Copy" }: CopyButtonProps) {
 		try {
 			setSaid((await copy(await text())) ? "Copied" : "Not copied: select the text");
 		} catch (error) {
-			setSaid(`Not copied: ${error instanceof Error ? error.message : String(error)}`);
+			setSaid(`Not copied: ${messageOf(error)}`);
 		}
 	};
 	return (

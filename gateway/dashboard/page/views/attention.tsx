@@ -1,12 +1,11 @@
 /** What needs a person: why, since when, one thing to do about it, and a mark that it was seen, which all people share. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import { age, crashText, plural, sentence } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { deviceAddress, updateAddress, useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
-import { messageOf } from "../app/jobs.js";
 import {
 	type AwayLimit,
 	type Concern,

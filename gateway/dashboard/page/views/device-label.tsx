@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import { Field, textOf } from "../parts/field.js";
@@ -106,7 +106,7 @@ export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 			onEnd();
 		} catch (error) {
 			setIsSaving(false);
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 	};
 	return (

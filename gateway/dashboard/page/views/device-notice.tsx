@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import { duration, isUpdating, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.js";
@@ -141,7 +141,7 @@ function Seen({ id, kind, since }: SeenProps) {
 			const items = [{ kind, id, ...(since && { since }) }];
 			await ask("api/attention/seen", { method: "POST", body: { items } });
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 	};
 	return (

@@ -1,7 +1,7 @@
 /** Removes devices that have been away for long. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
@@ -33,7 +33,7 @@ export function ForgetAway() {
 				kept > 0 ? ` ${plural(kept, "device")} could not be forgotten; see the gateway's log.` : "";
 			setAnswer(`${plural(forgotten, "device")} forgotten.${failed}`);
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 	};
 	return (

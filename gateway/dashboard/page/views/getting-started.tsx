@@ -1,6 +1,7 @@
 /** Shown while there is no device: the commands that start one, with this gateway's address. */
 
 import { useState } from "preact/hooks";
+import { messageOf } from "../../../api/client/request.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
 import { Problem } from "../parts/problem.js";
 import { ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
@@ -14,7 +15,7 @@ export function GettingStarted() {
 			setToken(await readDeviceToken());
 			setProblem("");
 		} catch (error) {
-			setProblem(error instanceof Error ? error.message : String(error));
+			setProblem(messageOf(error));
 		}
 	};
 	return (

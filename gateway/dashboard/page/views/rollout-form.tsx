@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
+import { messageOf } from "../../../api/client/request.js";
 import { beginsOf, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
 import { plural } from "../../../api/client/words.js";
@@ -219,7 +220,7 @@ function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
 				const preview = await rollouts.preview(plan);
 				if (isMeant) setAnswer({ text, preview, problem: "" });
 			} catch (error) {
-				if (isMeant) setAnswer({ text, problem: error instanceof Error ? error.message : String(error) });
+				if (isMeant) setAnswer({ text, problem: messageOf(error) });
 			}
 		};
 		const timer = setTimeout(read, isCurrent ? 0 : typingMs);
