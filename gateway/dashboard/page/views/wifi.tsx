@@ -1,11 +1,10 @@
 /** The Wi-Fi of the fleet: networks and access points with their devices, the weakest signal, and reconnects of a day. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import { plural, signalBars } from "../../../api/client/words.js";
 import type { WiFiDevice, WiFiOverview } from "../../../api/wifi.js";
 import { useIsLive, useNow } from "../app/hooks.js";
-import { messageOf } from "../app/jobs.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
 import { Grid } from "../parts/grid.js";
 import { Problem } from "../parts/problem.js";
