@@ -13,6 +13,7 @@ import { fleetMessages } from "./fleet/messages.js";
 import { createGuard } from "./guard/extension.js";
 import { createRollouts } from "./rollouts/extension.js";
 import type { Settings } from "./settings.js";
+import { createWiFi } from "./wifi/extension.js";
 
 export const extensions: readonly CreateExtension[] = [
 	createGuard,
@@ -21,6 +22,7 @@ export const extensions: readonly CreateExtension[] = [
 	createAnnouncements,
 	createAudit,
 	createCommands,
+	createWiFi,
 	createDashboard,
 ];
 

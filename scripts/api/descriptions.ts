@@ -62,7 +62,7 @@ export const commandDocuments: {
 	},
 	set_settings: {
 		description:
-			"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
+			"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ssid2 (with password2), password2, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
 		example: {
 			command: "set_settings",
 			value: { ssid: "workshop", password: "correct horse", gateway: "wss://gateway.example/device" },

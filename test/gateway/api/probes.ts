@@ -95,6 +95,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /readyz 200": { path: "/readyz" },
 	"GET /readyz 503": { testedIn: "test/gateway/limits.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
+	"GET /api/wifi 200": { path: "/api/wifi", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
 	"POST /api/attention/seen 204": seeing('{"items":[{"kind":"away","id":"dev-1-a1b2c3"}]}'),
 	"POST /api/attention/seen 400": seeing("no JSON"),
