@@ -27,6 +27,12 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = {
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
+	const joined = await joinOthers(settings, log);
+	if (settings.mqtt) return (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
+	return joined;
+}
+
+async function joinOthers(settings: Settings, log: Logger): Promise<Joined> {
 	if (settings.nats) return (await import("./cluster/join.js")).joinOverNats(settings, extensions, log);
 	return { extensions };
 }

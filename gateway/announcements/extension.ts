@@ -11,6 +11,7 @@ import { createSpeech } from "./speech.js";
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
 	const { speak, close: endSpeech } = createSpeech(core);
+	const canSpeak = core.settings.speechCommand !== undefined;
 	const announcements = new Announcements({ core, sounds, speak });
 	const shared = core.peers && new SharedAnnouncements(core.peers, core, announcements);
 	return {
@@ -20,8 +21,9 @@ export function createAnnouncements(core: Core): Extension {
 			announcements,
 			speak,
 			shown: shared ?? announcements,
-			canSpeak: core.settings.speechCommand !== undefined,
+			canSpeak,
 		}),
+		announcer: { canSpeak, sounds: () => sounds.list(), begin: (asked) => announcements.begin(asked) },
 		uploadPaths: [soundsPath],
 		sessions: [announcements.sessions],
 		channels: { announcements: () => announcements.frames() },
