@@ -246,11 +246,11 @@ export class States {
 			this.#known.delete(deviceId);
 			return [];
 		}
-		known.publishedAt = this.#core.monotonic();
 		const messages = this.#changesOf(device, known);
 		for (const [entity, event] of known.events)
 			messages.push({ topic: topicOf(deviceId, entity), payload: JSON.stringify(event), isRetained: false });
 		known.events.clear();
+		if (messages.length > 0) known.publishedAt = this.#core.monotonic();
 		return messages;
 	}
 
@@ -269,8 +269,9 @@ export class States {
 		const { report } = facts;
 		for (const [key, { state, isOffered }] of Object.entries(entities))
 			if (report && state && isOffered?.(facts) !== false) add(topicOf(deviceId, key), state(report, facts));
-		// The last: until then, what is shown may be outdated.
-		add(topicOf(deviceId, "availability"), session.connected ? "online" : "offline");
+		// The last, and only with a report of this connection: until then, what is shown may be outdated.
+		const isAvailable = session.connected && device.hasReported;
+		add(topicOf(deviceId, "availability"), isAvailable ? "online" : "offline");
 		return messages;
 	}
 

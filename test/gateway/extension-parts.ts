@@ -30,6 +30,7 @@ export const extensionParts = {
 	],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
+		"test/gateway/home-assistant/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/support/gateway-cluster.ts",
@@ -39,6 +40,7 @@ export const extensionParts = {
 		"test/system/nats-away.long.test.ts",
 		"test/system/cluster.long.test.ts",
 	],
+	"home-assistant": ["test/system/home-assistant.long.test.ts"],
 	dashboard: [
 		"scripts/demo.ts",
 		"scripts/demo",
