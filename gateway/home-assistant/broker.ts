@@ -20,13 +20,15 @@ export interface BrokerOptions {
 
 export interface Connection {
 	readonly isOpen: boolean;
-	/** Resolves once the broker has it. @throws {Error} if the connection is lost before */
+	/** Resolves once there is room for the next. What a lost connection has not brought is not kept. */
 	publish(topic: string, payload: string, isRetained: boolean): Promise<void>;
 }
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
 const leaveMs = 2_000;
+/** Brokers take at least 20. */
+const unansweredAtMost = 16;
 /** The broker sends no larger message. */
 const maximumPacketSize = 64 * 1024;
 
@@ -74,6 +76,7 @@ export class Broker {
 			this.#report(`the broker ended the connection (${reasonCode})`),
 		);
 		client.once("close", () => {
+			client.end(true);
 			if (this.#isClosed) return;
 			this.#report("the connection was lost");
 			this.#timer = setTimeout(() => this.open(), this.#pauseMs).unref();
@@ -105,12 +108,16 @@ export class Broker {
 		}
 		this.#pauseMs = firstPauseMs;
 		this.#problem = "";
+		const unanswered = new Set<Promise<unknown>>();
 		this.#options.onConnected({
 			get isOpen() {
 				return client.connected;
 			},
 			publish: async (topic, payload, retain) => {
-				await client.publishAsync(topic, payload, { qos: 1, retain });
+				const sent = client.publishAsync(topic, payload, { qos: 1, retain }).catch(() => {});
+				unanswered.add(sent);
+				void sent.then(() => unanswered.delete(sent));
+				if (unanswered.size >= unansweredAtMost) await Promise.race(unanswered);
 			},
 		});
 	}

@@ -51,8 +51,7 @@ function createHomeAssistant(core: Core): Extension {
 				topics: [birthTopic, availabilityTopics, commandTopics],
 				onConnected: (connection) => {
 					log.info({ broker: mqtt.url }, "MQTT: connected");
-					// If it fails, the connection is lost, and all is published on the next one.
-					states.begin(connection).catch(() => {});
+					states.begin(connection).catch(onError);
 				},
 				onMessage,
 				onProblem: (problem) => log.warn({ broker: mqtt.url, problem }, "MQTT: tried again until connected"),

@@ -36,8 +36,6 @@ interface Message {
 }
 
 const pauseMs = 1_000;
-/** Brokers take at least 20 at once. */
-const messagesAtOnce = 16;
 
 export class States {
 	readonly #core: Core;
@@ -137,7 +135,7 @@ export class States {
 		}
 		// Of a gateway that has ended while it had this device.
 		if (device && !known && isRetained && payload === "online" && !device.session.connected)
-			this.#connection?.publish(topic, "offline", true).catch(() => {});
+			this.#connection?.publish(topic, "offline", true);
 	}
 
 	factsOf(device: Device): Facts {
@@ -217,21 +215,16 @@ export class States {
 		try {
 			for (const deviceId of this.#ready) {
 				this.#ready.delete(deviceId);
-				const messages = this.#take(deviceId);
-				while (messages.length > 0)
-					await Promise.all(messages.splice(0, messagesAtOnce).map((each) => this.#send(connection, each)));
+				for (const { topic, payload, isRetained } of this.#take(deviceId)) {
+					this.#countMessage();
+					await connection.publish(topic, payload, isRetained);
+				}
+				if (this.#connection !== connection) return;
 				if (!this.#core.sessions.devices.has(deviceId)) this.#removed.delete(deviceId);
 			}
-		} catch {
-			// The connection is lost: all is published on the next one.
 		} finally {
 			if (this.#publishing === connection) this.#publishing = undefined;
 		}
-	}
-
-	async #send(connection: Connection, { topic, payload, isRetained }: Message): Promise<void> {
-		this.#countMessage();
-		await connection.publish(topic, payload, isRetained);
 	}
 
 	/** @returns what the broker is to be sent of a device */
