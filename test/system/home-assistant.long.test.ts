@@ -50,9 +50,11 @@ test(
 			for (const key of ["light", "touch"]) assert.notEqual(home.state(proto.deviceId, key), undefined, key);
 		};
 		await work(30);
+		const begun = () => home.count(/\/hall\/gateway$/);
+		const before = begun();
 		await broker.kill();
 		await broker.start();
-		await home.until(areAvailable);
+		await home.until(() => begun() > before && areAvailable());
 		await work(45);
 		for (const id of ids) await home.command(id, "restart", "PRESS");
 		for (const id of ids) await home.shows(id, "reset_reason", "SW_RESET");
