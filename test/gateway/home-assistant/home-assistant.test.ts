@@ -4,14 +4,16 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { Authority, whyNoCertificates } from "../../support/certificates.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
-import { brokerMissing, startMosquitto } from "./mosquitto.js";
+import { brokerMissing, secured, startMosquitto } from "./mosquitto.js";
 import { platforms } from "./schemas.js";
 import { ScriptedHomeAssistant } from "./scripted-home-assistant.js";
 
@@ -220,7 +222,7 @@ test(
 	},
 );
 
-test("buttons and crashes are events, published once and not kept by the broker", skip, async (t) => {
+test("presses of buttons are events, published once and not kept by the broker", skip, async (t) => {
 	const { home, add } = await startHome(t);
 	const device = await add(dev);
 	await home.until(() => home.isAvailable(dev));
@@ -234,6 +236,46 @@ test("buttons and crashes are events, published once and not kept by the broker"
 	await home.until(() => count() >= 2);
 	assert.equal(count(), 2);
 	assert.ok(presses().every(({ event_type: type }) => type === "press"));
+});
+
+test("a crash is an event, with its kind", skipWithout("fleet"), async (t) => {
+	const { home, add } = await startHome(t);
+	const stack = "at onPress (device/rules.ts:41)";
+	const firmware = { firmware_version: "1.2.3", uptime_seconds: 5, trace: "" };
+	const crash = { id: "0a1b", kind: "exception" as const, message: "TypeError", stack, ...firmware };
+	const device = await add(proto, { crash });
+	await home.until(() => home.isAvailable(proto));
+	await home.until(() => home.count(new RegExp(`^device-gateway/${proto}/crash$`)) === 1);
+	const { payload } = home.heard.find(({ topic }) => topic.endsWith("/crash")) ?? { payload: "" };
+	assert.deepEqual(JSON.parse(payload), { event_type: "exception", count: 1 });
+	assert.ok(device.isConnected);
+});
+
+test("with a password and TLS; a wrong password is tried again, with a sentence in the log", {
+	skip: brokerMissing || (whyNoCertificates() ?? false),
+}, async (t) => {
+	const authority = new Authority(await temporaryDirectory(t), "home");
+	const certificate = authority.issue("IP:127.0.0.1");
+	const { settings } = await startMosquitto(t, await secured(t, certificate, "home", "secret"));
+	const url = settings.url.replace("mqtt:", "mqtts:");
+	const problems: unknown[] = [];
+	const log = createLog("warn", { write: (line: string) => void problems.push(JSON.parse(line).problem) });
+	const isConnected = async (mqtt: typeof given) => {
+		const running = await runGateway(t, { ...withHomeAssistant({ extensions }), mqtt, log });
+		return async () => {
+			const metrics = await fetch(`${running.url}/metrics`, { headers: bearer(monitorToken) });
+			return (await metrics.text()).includes("\ngateway_mqtt_connected 1");
+		};
+	};
+	const ca = Buffer.from(authority.certificate);
+	const given = { ...settings, url, username: "home", password: "secret", authority: ca };
+	const right = await isConnected(given);
+	while (!(await right())) await setTimeout(20);
+	assert.deepEqual(problems, []);
+	const wrong = await isConnected({ ...given, password: "wrong" });
+	while (problems.length === 0) await setTimeout(20);
+	assert.match(String(problems[0]), /Not authorized/);
+	assert.ok(!(await wrong()));
 });
 
 test("at most one message a second for each entity, and the newest state follows", skip, async (t) => {

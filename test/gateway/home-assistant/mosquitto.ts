@@ -29,9 +29,9 @@ export interface Mosquitto {
 	/** Of the setting `mqtt`. */
 	readonly settings: {
 		readonly url: string;
-		readonly username: undefined;
-		readonly password: undefined;
-		readonly authority: undefined;
+		readonly username: string | undefined;
+		readonly password: string | undefined;
+		readonly authority: Buffer | undefined;
 		readonly prefix: string;
 	};
 	/** Resolves once it takes connections. */
@@ -40,10 +40,14 @@ export interface Mosquitto {
 	kill(): Promise<void>;
 }
 
-export async function startMosquitto(t: TestContext): Promise<Mosquitto> {
+/** @param configuration of its listener: by default it asks for no password */
+export async function startMosquitto(
+	t: TestContext,
+	configuration = "allow_anonymous true",
+): Promise<Mosquitto> {
 	const port = await freePort();
 	const file = join(await temporaryDirectory(t), "mosquitto.conf");
-	await writeFile(file, `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n`);
+	await writeFile(file, `listener ${port} 127.0.0.1\n${configuration}\nmax_queued_messages 0\n`);
 	let child: ChildProcess | undefined;
 	const broker: Mosquitto = {
 		settings: {
@@ -66,6 +70,27 @@ export async function startMosquitto(t: TestContext): Promise<Mosquitto> {
 	onEnd(t, () => broker.kill());
 	await broker.start();
 	return broker;
+}
+
+/** @returns the configuration of a listener with TLS that asks for a password */
+export async function secured(
+	t: TestContext,
+	{ cert, key }: { readonly cert: string; readonly key: string },
+	username: string,
+	password: string,
+): Promise<string> {
+	const folder = await temporaryDirectory(t);
+	const path = (name: string) => join(folder, name);
+	await writeFile(path("cert.pem"), cert);
+	await writeFile(path("key.pem"), key);
+	execFileSync("mosquitto_passwd", ["-b", "-c", path("passwords"), username, password], { env: environment });
+	const lines = [
+		`password_file ${path("passwords")}`,
+		`certfile ${path("cert.pem")}`,
+		`keyfile ${path("key.pem")}`,
+	];
+	// Started by root it takes another user, who cannot read these.
+	return [...lines, "user root"].join("\n");
 }
 
 async function takesConnections(port: number): Promise<boolean> {
