@@ -296,7 +296,7 @@ test(
 	"after a time without the broker all is there again, as it is then, and after one without the gateway no ghost",
 	skip,
 	async (t) => {
-		const { home, add, broker, run, gateway } = await startHome(t);
+		const { home, add, broker, run, gateway, lines } = await startHome(t);
 		const device = await add(dev);
 		await add(proto);
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
@@ -310,10 +310,13 @@ test(
 		await home.publish(`device-gateway/dev-1-gone/availability`, "online", true);
 		await gateway.close();
 		await home.until(() => !home.isAvailable(dev) && !home.isAvailable(proto));
+		await home.publish(`device-gateway/${dev}/restart/set`, "PRESS", true);
 		const second = await run();
 		await home.until(() => home.topics.includes("device-gateway/hall/gateway"));
 		await home.until(() => !home.topics.some((topic) => topic.includes("dev-1-gone")));
 		assert.ok(!home.isAvailable(dev), "it has not connected again");
+		await home.until(() => lines.length === 1);
+		assert.match(String(lines[0]?.problem), /retained/, "it would be executed at each connection");
 		await new ScriptedDevice({ url: second.url, deviceId: dev })
 			.connect()
 			.then((again) => t.after(() => again.close()));
