@@ -30,9 +30,9 @@ export const extensionParts = {
 	],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
-		"test/gateway/home-assistant/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
+		"test/gateway/home-assistant/cluster.test.ts",
 		"test/support/gateway-cluster.ts",
 		"test/support/nats.ts",
 		"test/support/nats-credentials.ts",
