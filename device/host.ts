@@ -85,7 +85,18 @@ export interface Codec {
 	close(): void;
 }
 
-export type WiFiReason = "wrong_password" | "no_access_point";
+export type WiFiReason = "wrong_password" | "no_access_point" | "signal_lost" | "ended_by_access_point";
+
+/** What a scan finds: one for each access point. */
+export interface FoundNetwork {
+	readonly SSID: string;
+	/** dBm */
+	readonly RSSI: number;
+}
+export interface ScanOptions {
+	onFound: (network: FoundNetwork) => void;
+	onComplete: () => void;
+}
 
 /** ECMA-419 `embedded:network/interface/wifi`, with a `reason`. */
 export interface WiFi {
@@ -93,14 +104,19 @@ export interface WiFi {
 	readonly connection: number;
 	readonly address: string | undefined;
 	readonly SSID: string | undefined;
+	/** Of the access point, as System.macAddress. */
+	readonly BSSID?: string | undefined;
 	/** dBm */
 	readonly RSSI: number | undefined;
-	/** Of the last failure; undefined if unknown. */
+	readonly channel?: number | undefined;
+	/** Of the last failure or loss; undefined if unknown. */
 	readonly reason?: WiFiReason | undefined;
 	/** @param options.hostname at most 32 letters, digits and hyphens (RFC 1123) */
 	configure(options: { hostname: string }): void;
 	/** @throws Error during an attempt */
 	connect(options: { SSID: string; password?: string }): void;
+	/** Looks for access points for a few seconds; not while connected. @throws Error during an attempt or a scan */
+	scan?(options: ScanOptions): void;
 	disconnect(): void;
 	close(): void;
 }

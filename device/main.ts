@@ -14,7 +14,7 @@ import { openHttp } from "./network/http-connection.js";
 import { Link, type LinkState } from "./network/link.js";
 import { LookupTicket } from "./network/lookup.js";
 import type { Url } from "./network/url.js";
-import { type WiFiState, WiFiStation } from "./network/wifi.js";
+import { knownNetworks, type WiFiState, WiFiStation } from "./network/wifi.js";
 import { ledState } from "./peripherals/led-patterns.js";
 import { createPeripherals } from "./peripherals/peripherals.js";
 import { features, type SoundUpdate } from "./protocol/messages.js";
@@ -99,9 +99,8 @@ export default function main(): void {
 		},
 	});
 
-	const ssid = settings.text("ssid");
 	const gateway = settings.text("gateway");
-	if (ssid === "" || gateway === "") {
+	if (settings.text("ssid") === "" || gateway === "") {
 		trace("this device has no settings: flash it with ssid, password, gateway and token\n");
 		return ring.showUnprovisioned();
 	}
@@ -114,8 +113,11 @@ export default function main(): void {
 	const authorization = `Bearer ${settings.text("token")}`;
 	const wifi = new WiFiStation({
 		part: network.wifi,
-		ssid,
-		password: settings.text("password"),
+		networks: knownNetworks(
+			(name) => settings.text(name),
+			(name) => trial.value(name) !== undefined,
+		),
+		isTrialOn: () => trial.isUndecided,
 		hostname: deviceId,
 		onStateChanged: onWiFi,
 	});
@@ -200,7 +202,12 @@ export default function main(): void {
 		deviceId,
 		crash: new device.crash({}),
 		trace: new device.trace({}),
-		secrets: [settings.text("token"), settings.text("password"), certificate ?? ""],
+		secrets: [
+			settings.text("token"),
+			settings.text("password"),
+			settings.text("password2"),
+			certificate ?? "",
+		],
 		now,
 		canSend: () => link.isDrained,
 		send: (message) => link.send(message),

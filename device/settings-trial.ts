@@ -64,6 +64,11 @@ export class SettingsTrial {
 		this.#attempt(() => this.#continue(state));
 	}
 
+	/** Whether a trial runs that can still end either way. */
+	get isUndecided(): boolean {
+		return this.#timer !== undefined;
+	}
+
 	/** Whether a trial runs or its result is unsent: then no other trial or update may start. */
 	get isOn(): boolean {
 		return this.#hasBegun || this.#timer !== undefined || this.#result !== undefined || this.#isInForce;
@@ -79,13 +84,13 @@ export class SettingsTrial {
 	 * @returns a sentence that says what to change; undefined: the device has to restart
 	 */
 	begin(changed: ChangedSettings): string | undefined {
-		const problem = findProblem(changed);
-		if (problem !== undefined) return problem;
 		const { store } = this.#options;
+		const problem = findProblem(changed, store);
+		if (problem !== undefined) return problem;
 		try {
 			store.delete(marker);
 			for (const name of installedSettings) {
-				const value = changed[name];
+				const value = valueIn(changed, name);
 				if (value === undefined) store.delete(candidate(name));
 				// With a prefix, since an empty text removes the setting.
 				else store.write(candidate(name), `=${name === "ca" ? authority(value) : value}`);
@@ -207,10 +212,19 @@ function candidate(name: InstalledSetting): string {
 	return `new_${name}`;
 }
 
+/** A network that is removed takes its password with it. */
+function valueIn(changed: ChangedSettings, name: InstalledSetting): string | undefined {
+	return name === "password2" && changed.ssid2 === "" ? "" : changed[name];
+}
+
 /** Checks what the schema cannot. */
-function findProblem({ ssid, gateway, ca }: ChangedSettings): string | undefined {
-	if (ssid !== undefined && bytesOf(ssid) > longestSsidBytes)
-		return `ssid must be at most ${longestSsidBytes} bytes long`;
+function findProblem(changed: ChangedSettings, store: Store): string | undefined {
+	const { password2, gateway, ca } = changed;
+	for (const name of ["ssid", "ssid2"] as const)
+		if (bytesOf(changed[name] ?? "") > longestSsidBytes)
+			return `${name} must be at most ${longestSsidBytes} bytes long`;
+	if (password2 && !(changed.ssid2 ?? store.read("ssid2")))
+		return "password2 needs ssid2, the name of the second network";
 	try {
 		if (gateway !== undefined) parseGatewayUrl(gateway);
 		if (ca !== undefined && authority(ca).length > longestAuthority)

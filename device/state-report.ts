@@ -47,6 +47,10 @@ export function readState(parts: ReportedParts): CompleteReport {
 			wifi_rssi: wifi.rssi,
 			ip_address: wifi.address,
 			websocket_connected: link.state === "connected",
+			bssid: wifi.bssid,
+			channel: wifi.channel,
+			reconnects: wifi.reconnects,
+			last_loss: wifi.lastLoss,
 		},
 		peripherals: {
 			// Made each time: XS's JSON.stringify refuses an object in ROM.

@@ -4,7 +4,7 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
-import { Access } from "./access/access.js";
+import { Access, type Change } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
 import type { Core, CreateExtension, Extension, Peers } from "./extension.js";
@@ -84,6 +84,9 @@ export function createCore(options: GatewayOptions) {
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
 	});
+	const onChange = (change: Change) => {
+		for (const extension of list) extension.onChange?.(change);
+	};
 	const access = new Access({
 		tokens,
 		isOff: !settings.auth,
@@ -94,6 +97,7 @@ export function createCore(options: GatewayOptions) {
 		onAdmitted: (request) => {
 			for (const { guard } of list) guard?.onAdmitted(request);
 		},
+		onChange,
 	});
 
 	const sessions = new Sessions({ ...clocks, maxDevices });
@@ -127,7 +131,7 @@ export function createCore(options: GatewayOptions) {
 		yieldToLoop,
 		...clocks,
 	};
-	const execute = monitorCommands(sessions, firmware.updates, log, list);
+	const execute = monitorCommands(sessions, firmware.updates, log, list, onChange);
 	const monitors = new MonitorSockets({ ...socketsOptions, execute, hooks: list });
 	const core: Core = {
 		settings,

@@ -6,7 +6,7 @@
 import type { RequestHandler, Router } from "express";
 import type { Logger } from "pino";
 import type { Schema } from "../device/protocol/schema.js";
-import type { Access } from "./access/access.js";
+import type { Access, Change } from "./access/access.js";
 import type { Tokens } from "./access/tokens.js";
 import type { Bus } from "./bus.js";
 import type { FirmwareService } from "./firmware/service.js";
@@ -99,6 +99,8 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	loginPage?(): Promise<string>;
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
+	/** A person has changed something. */
+	onChange?(change: Change): void;
 	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;
 	/** Called in the order of the list, after the core has loaded its data. @throws {NodeJS.ErrnoException} */

@@ -4,6 +4,7 @@
 
 import type { Logger } from "pino";
 import { createAnnouncements } from "./announcements/extension.js";
+import { createAudit } from "./audit/extension.js";
 import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
@@ -12,13 +13,16 @@ import { fleetMessages } from "./fleet/messages.js";
 import { createGuard } from "./guard/extension.js";
 import { createRollouts } from "./rollouts/extension.js";
 import type { Settings } from "./settings.js";
+import { createWiFi } from "./wifi/extension.js";
 
 export const extensions: readonly CreateExtension[] = [
 	createGuard,
 	createFleet,
 	createRollouts,
 	createAnnouncements,
+	createAudit,
 	createCommands,
+	createWiFi,
 	createDashboard,
 ];
 
@@ -29,6 +33,9 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = {
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
-	if (settings.nats) return (await import("./cluster/join.js")).joinOverNats(settings, extensions, log);
-	return { extensions };
+	const { nats, webhooksFile } = settings;
+	const all = [...extensions];
+	if (webhooksFile) all.push((await import("./webhooks/extension.js")).webhooksOf(webhooksFile));
+	if (nats) return (await import("./cluster/join.js")).joinOverNats(settings, all, log);
+	return { extensions: all };
 }

@@ -3,13 +3,16 @@
 import fs from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
-import { matches } from "../device/protocol/schema.js";
-import { deviceTokenOf } from "../gateway/access/secrets.js";
+import { describeProblem, findProblem, matches } from "../device/protocol/schema.js";
+import { deviceTokenOf, makeSecret } from "../gateway/access/secrets.js";
 import {
+	personRoles,
 	type Role,
 	readTokenFile,
 	roles,
+	type TokenFile,
 	Tokens,
+	tokenName,
 	tokenPath,
 	writeTokenFile,
 } from "../gateway/access/tokens.js";
@@ -23,11 +26,18 @@ const disk = readsRegularFiles(fs);
 const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token that only this device can use
        npm run token -- --rotate [device|monitor]   makes a new token; the previous one stays valid
        npm run token -- --retire [device|monitor]   ends the previous token
+       npm run token -- --add viewer lobby-screen   makes a token with a name, for one who only looks, or a monitor
+       npm run token -- --remove lobby-screen       ends it, and logins with it
 
 Without device or monitor, both tokens are replaced. They are those in the data folder (DATA_DIR, or data), or DEVICE_TOKEN
 and MONITOR_TOKEN.`;
 
-const options = { rotate: { type: "boolean" }, retire: { type: "boolean" } } as const;
+const options = {
+	rotate: { type: "boolean" },
+	retire: { type: "boolean" },
+	add: { type: "string" },
+	remove: { type: "string" },
+} as const;
 
 await runCommand({ name: "token", usage, options: Object.keys(options), run });
 
@@ -35,7 +45,10 @@ async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [name] = positionals;
 	if (positionals.length > 1) throw new UsageError("One device, or one of the two tokens, at a time.");
-	if (values.rotate && values.retire) throw new UsageError("--rotate and --retire exclude each other.");
+	if (Object.keys(values).length > 1)
+		throw new UsageError("--rotate, --retire, --add and --remove exclude each other.");
+	if (values.add !== undefined) return add(values.add, name);
+	if (values.remove !== undefined) return remove(values.remove);
 	if (values.rotate || values.retire) return change(values.rotate ? rotate : retire, name);
 	if (!matches(deviceId, name))
 		throw new UsageError(name ? `"${name}" is not a device id.` : "The device id is missing.");
@@ -53,6 +66,45 @@ async function change(by: typeof rotate, name: string | undefined): Promise<void
 	if (!file) throw new Error(`${path} is missing.`);
 	await writeTokenFile(disk, path, by(file, which));
 	console.log(`${path} holds the ${which.join(" and the ")} token in use.`);
+}
+
+async function add(asked: string, name: string | undefined): Promise<void> {
+	const role = personRoles.find((each) => each === asked);
+	if (!role)
+		throw new UsageError(`--add makes a token for a ${personRoles.join(" or a ")}, not for "${asked}".`);
+	const problem = findProblem(tokenName, name);
+	if (problem || name === undefined)
+		throw new UsageError(`${describeProblem({ expected: "", ...problem, path: "The name" })}.`);
+	if (name === "monitor") throw new UsageError('"monitor" is the token without a name.');
+	const token = makeSecret();
+	await changeNamed((named) => {
+		if (named.some((each) => each.name === name))
+			throw new UsageError(`There is a token ${name}; choose another name, or remove that first.`);
+		return [...named, { name, role, token }];
+	});
+	console.log(token);
+}
+
+async function remove(name: string): Promise<void> {
+	await changeNamed((named) => {
+		if (!named.some((each) => each.name === name)) throw new UsageError(`There is no token ${name}.`);
+		return named.filter((each) => each.name !== name);
+	});
+	console.log(`The token ${name} is not valid any more; connections that it has opened stay open.`);
+}
+
+type Named = NonNullable<TokenFile["named"]>;
+
+async function changeNamed(next: (named: Named) => Named): Promise<void> {
+	const tokens = await openTokens();
+	if (tokens.areGiven)
+		throw new Error(
+			"Tokens with names are in tokens.json, which is not read where DEVICE_TOKEN and MONITOR_TOKEN are both set.",
+		);
+	const path = tokenPath(readSettings(process.env).dataDir);
+	const file = await readTokenFile(disk, path);
+	if (!file) throw new Error(`${path} is missing.`);
+	await writeTokenFile(disk, path, { ...file, named: next(file.named ?? []) });
 }
 
 /** @throws Error where an environment variable sets the token */

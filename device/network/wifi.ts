@@ -1,41 +1,98 @@
-/** Keeps the device connected to its access point. The SDK's driver has no retries and no timeout. */
+/**
+ * Keeps the device connected to one of its access points. The SDK's driver has no retries and no timeout, and knows
+ * one network.
+ */
 
 import Timer from "timer";
 import type { WiFi, WiFiPart, WiFiReason } from "../host.js";
 import { Backoff } from "./backoff.js";
 
 const attemptTimeoutMs = 20_000;
+/** A scan of all channels takes 2 s. */
+const scanTimeoutMs = 6_000;
 /** ECMA-419: connected, with an address. */
 const usable = 500;
 const provenAfterMs = 30_000;
 
-/** `failed`: a round of retries failed, or the password was refused; another retry is planned. */
+/** `failed`: a round of retries failed, or each password was refused; another retry is planned. */
 export type WiFiState = "connecting" | "connected" | "failed";
 
-export interface WiFiStationOptions {
-	readonly part: WiFiPart;
+export interface WiFiNetwork {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
+	/** While settings are being tried: it comes first, and a password that is refused is not passed over. */
+	readonly isOnTrial: boolean;
+}
+
+type NetworkSetting = "ssid" | "password" | "ssid2" | "password2";
+
+/** @param isNew whether the setting has a value on trial */
+export function knownNetworks(
+	text: (name: NetworkSetting) => string,
+	isNew: (name: NetworkSetting) => boolean,
+): readonly WiFiNetwork[] {
+	const ssid = text("ssid");
+	const first = { ssid, password: text("password"), isOnTrial: isNew("ssid") || isNew("password") };
+	const ssid2 = text("ssid2");
+	if (ssid2 === "") return [first];
+	// The same name with another password is for a planned change of the password: it is refused until then.
+	const isOnTrial = ssid2 !== ssid && (isNew("ssid2") || isNew("password2"));
+	return [first, { ssid: ssid2, password: text("password2"), isOnTrial }];
+}
+
+export interface WiFiStationOptions {
+	readonly part: WiFiPart;
+	/** At least one. They are tried in turns, the stronger first where a scan finds both. */
+	readonly networks: readonly WiFiNetwork[];
+	/** Whether settings are being tried. */
+	readonly isTrialOn: () => boolean;
 	readonly hostname: string;
 	readonly onStateChanged: (state: WiFiState) => void;
 }
+
+interface Candidate extends WiFiNetwork {
+	hasConnected: boolean;
+	/** In this round of retries. */
+	isRefused: boolean;
+	/** Of the latest scan, in dBm. */
+	rssi: number;
+	/** Why the last attempt failed. */
+	problem: string | undefined;
+}
+
+const notFound = -1000;
 
 export class WiFiStation {
 	readonly #options: WiFiStationOptions;
 	readonly #wifi: WiFi;
 	readonly #backoff: Backoff;
+	readonly #networks: readonly Candidate[];
+	/** What is left of a turn, in which each network is tried once. */
+	#turn: readonly Candidate[] = [];
+	#current: Candidate | undefined;
 	#state: WiFiState = "connecting";
-	#hasConnected = false;
-	#problem: string | undefined;
+	#connections = 0;
+	#lastLoss: WiFiReason | "unknown" | undefined;
+	#scanTimer: Timer | undefined;
 	#attemptTimer: Timer | undefined;
 	#provenTimer: Timer | undefined;
 
 	constructor(options: WiFiStationOptions) {
 		this.#options = options;
+		this.#networks = options.networks.map((network) => ({
+			...network,
+			hasConnected: false,
+			isRefused: false,
+			rssi: notFound,
+			problem: undefined,
+		}));
 		this.#backoff = new Backoff({
-			onRetry: () => this.#attempt(),
-			onExhausted: () => this.#setState("failed"),
+			onRetry: () => this.#retry(),
+			onExhausted: () => {
+				this.#startRound();
+				this.#setState("failed");
+			},
 		});
 		this.#wifi = new options.part({
 			onChanged: () => this.#onChanged(),
@@ -49,21 +106,41 @@ export class WiFiStation {
 
 	start(): void {
 		this.#options.onStateChanged(this.#state);
-		this.#attempt();
+		this.#retry();
 	}
 
 	get state(): WiFiState {
 		return this.#state;
 	}
 
-	/** Why the last attempt failed. */
+	/** Why the last attempts failed, for each network. */
 	get problem(): string | undefined {
-		return this.#problem;
+		const problems = this.#networks.flatMap(({ problem }) => problem ?? []);
+		return problems.length > 0 ? problems.join("; ") : undefined;
 	}
 
 	/** Empty while there is no access point. */
 	get ssid(): string {
 		return this.#state === "connected" ? (this.#wifi.SSID ?? "") : "";
+	}
+
+	/** Of the access point, if known. */
+	get bssid(): string | undefined {
+		return this.#state === "connected" ? this.#wifi.BSSID : undefined;
+	}
+
+	get channel(): number | undefined {
+		return this.#state === "connected" ? this.#wifi.channel : undefined;
+	}
+
+	/** Since the start. */
+	get reconnects(): number {
+		return Math.max(0, this.#connections - 1);
+	}
+
+	/** Why the connection was last lost; undefined: never since the start. */
+	get lastLoss(): string | undefined {
+		return this.#lastLoss;
 	}
 
 	/** Signal strength in dBm, -127 to 0; -127 while there is no access point. */
@@ -81,15 +158,54 @@ export class WiFiStation {
 	retryNow(): void {
 		if (!this.#backoff.isWaiting) return;
 		this.#backoff.reset();
+		this.#startRound();
 		this.#setState("connecting");
-		this.#attempt();
+		this.#retry();
+	}
+
+	#retry(): void {
+		// `failed` is shown until an attempt succeeds.
+		if (this.#state !== "failed") this.#setState("connecting");
+		if (this.#turn.length > 0 || this.#networks.length < 2 || !this.#scan()) this.#attempt();
+	}
+
+	/** @returns whether it has begun */
+	#scan(): boolean {
+		if (!this.#wifi.scan) return false;
+		for (const network of this.#networks) network.rssi = notFound;
+		const timer = Timer.set(() => onComplete(), scanTimeoutMs);
+		const onComplete = () => {
+			if (this.#scanTimer !== timer) return;
+			Timer.clear(timer);
+			this.#scanTimer = undefined;
+			this.#attempt();
+		};
+		this.#scanTimer = timer;
+		try {
+			this.#wifi.scan({
+				onFound: ({ SSID, RSSI }) => {
+					for (const network of this.#networks)
+						if (network.ssid === SSID) network.rssi = Math.max(network.rssi, RSSI);
+				},
+				onComplete,
+			});
+			return true;
+		} catch (error) {
+			trace(`Wi-Fi: no scan: ${error}\n`);
+			Timer.clear(timer);
+			this.#scanTimer = undefined;
+			return false;
+		}
 	}
 
 	#attempt(): void {
-		// `failed` is shown until an attempt succeeds.
-		if (this.#state !== "failed") this.#setState("connecting");
+		if (this.#turn.length === 0) this.#turn = this.#nextTurn();
+		const [network, ...rest] = this.#turn;
+		if (!network) return;
+		this.#turn = rest;
+		this.#current = network;
 		this.#attemptTimer = Timer.set(() => this.#onAttemptFailed(), attemptTimeoutMs);
-		const { ssid, password } = this.#options;
+		const { ssid, password } = network;
 		try {
 			this.#wifi.connect(password === "" ? { SSID: ssid } : { SSID: ssid, password });
 		} catch (error) {
@@ -98,36 +214,59 @@ export class WiFiStation {
 		}
 	}
 
+	/** Networks that are not found come last, and not never: they may be hidden. */
+	#nextTurn(): readonly Candidate[] {
+		const rank = (network: Candidate) => (this.#isBeingTried(network) ? 0 : network.rssi);
+		return this.#networks.filter(({ isRefused }) => !isRefused).sort((one, other) => rank(other) - rank(one));
+	}
+
+	#isBeingTried(network: Candidate): boolean {
+		return network.isOnTrial && this.#options.isTrialOn();
+	}
+
 	#onChanged(): void {
 		const connection = this.#wifi.connection;
 		if (connection >= usable) {
 			this.#clearTimers();
-			this.#hasConnected = true;
+			if (this.#state !== "connected") this.#onConnected();
 			this.#provenTimer = Timer.set(() => this.#backoff.reset(), provenAfterMs);
 			this.#setState("connected");
-		} else if (connection <= 200 && !this.#backoff.isWaiting) {
+		} else if (connection <= 200 && !this.#backoff.isWaiting && !this.#scanTimer) {
 			this.#onAttemptFailed();
 		}
 	}
 
+	#onConnected(): void {
+		this.#connections += 1;
+		if (this.#current) this.#current.hasConnected = true;
+		for (const network of this.#networks) network.problem = undefined;
+		this.#startRound();
+	}
+
+	/** Or the connection was lost. */
 	#onAttemptFailed(): void {
+		const network = this.#current;
+		if (!network) return;
 		const { reason } = this.#wifi;
-		this.#problem = this.#describe(reason);
-		trace(`Wi-Fi: ${this.#problem}\n`);
+		if (this.#state === "connected") this.#lastLoss = reason ?? "unknown";
+		network.problem = describe(network.ssid, reason);
+		trace(`Wi-Fi: ${network.problem}\n`);
 		this.#clearTimers();
 		this.#wifi.disconnect();
 		// A weak signal looks like a wrong password: one that was right before is retried as usual.
-		const isRefused = reason === "wrong_password" && !this.#hasConnected;
-		this.#setState(isRefused ? "failed" : "connecting");
-		if (isRefused) this.#backoff.refused();
-		else this.#backoff.failed();
+		network.isRefused = reason === "wrong_password" && !network.hasConnected;
+		const isHopeless =
+			network.isRefused &&
+			(this.#isBeingTried(network) || this.#networks.every(({ isRefused }) => isRefused));
+		this.#setState(isHopeless ? "failed" : "connecting");
+		if (!isHopeless) return this.#backoff.failed();
+		this.#startRound();
+		this.#backoff.refused();
 	}
 
-	#describe(reason: WiFiReason | undefined): string {
-		const { ssid } = this.#options;
-		if (reason === "wrong_password") return `the access point "${ssid}" refused the password`;
-		if (reason === "no_access_point") return `there is no access point "${ssid}" in reach`;
-		return `no connection to "${ssid}"`;
+	#startRound(): void {
+		this.#turn = [];
+		for (const network of this.#networks) network.isRefused = false;
 	}
 
 	#clearTimers(): void {
@@ -142,4 +281,12 @@ export class WiFiStation {
 		this.#state = state;
 		this.#options.onStateChanged(state);
 	}
+}
+
+function describe(ssid: string, reason: WiFiReason | undefined): string {
+	if (reason === "wrong_password") return `the access point "${ssid}" refused the password`;
+	if (reason === "no_access_point") return `there is no access point "${ssid}" in reach`;
+	if (reason === "signal_lost") return `the signal of "${ssid}" was lost`;
+	if (reason === "ended_by_access_point") return `the access point "${ssid}" ended the connection`;
+	return `no connection to "${ssid}"`;
 }

@@ -29,6 +29,7 @@ import {
 
 const uint32 = integer(0, 4_294_967_295);
 const percent = integer(0, 100);
+const macAddress = pattern(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address");
 
 /** Safe in a file name, a URL and a log line. */
 export const deviceId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
@@ -90,11 +91,16 @@ const certificateInPem = string(4352);
 /** 64 bytes; in the catalog, an upload and `start_ota`. */
 export const signature = pattern(88, "^[A-Za-z0-9+/]{85}[AQgw]==$", "a signature of 64 bytes in base64,");
 
+const password = pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 or more characters,");
+
 /** An empty text removes an optional setting. */
 const changedSettings = changeOf({
 	// In the XS of virtual devices a class [^…] that begins at \x00 excludes nothing (mended in SDK 8.2.3).
 	ssid: optional(pattern(32, "^((?!\\x00)[^\\x01-\\x1f])+$", "the name of a Wi-Fi network")),
-	password: optional(pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 or more characters,")),
+	password: optional(password),
+	/** A network beside the first: they are tried in turns. */
+	ssid2: optional(pattern(32, "^((?!\\x00)[^\\x01-\\x1f])*$", "empty, or the name of a Wi-Fi network,")),
+	password2: optional(password),
 	gateway: optional(
 		pattern(256, "^wss?://[A-Za-z0-9.-]+(:\\d{1,5})?(/[!-~]*)?$", "an address like ws://host:port/device"),
 	),
@@ -208,7 +214,7 @@ export const uplinks = Object.freeze({
 			"an ISO 8601 UTC timestamp",
 		),
 		system: object({
-			mac_address: pattern(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address"),
+			mac_address: macAddress,
 			model: oneOf(...models),
 			firmware_version: string(32),
 			/** Of the firmware; absent: 0. The device accepts no firmware with a lower one. */
@@ -232,6 +238,13 @@ export const uplinks = Object.freeze({
 			wifi_rssi: integer(-128, 0),
 			ip_address: string(45),
 			websocket_connected: boolean(),
+			/** Of the access point, while connected; absent where the host does not know it, like the channel. */
+			bssid: optional(macAddress),
+			channel: optional(integer(1, 233)),
+			/** Since the start. */
+			reconnects: optional(uint32),
+			/** Why the connection was last lost, since the start: a WiFiReason or `unknown`. */
+			last_loss: optional(string(64)),
 		}),
 		peripherals: object({
 			audio: object({

@@ -2,14 +2,17 @@
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { RequestHandler, Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
+import { bodyOf } from "../http/request-body.js";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { deviceOf, equalSecrets, isAmong, sign } from "./secrets.js";
-import type { Role, Tokens } from "./tokens.js";
+import type { Person, PersonRole, Role, Tokens } from "./tokens.js";
+
+export type { Person } from "./tokens.js";
 
 export interface AccessOptions {
 	readonly tokens: Tokens;
@@ -19,6 +22,8 @@ export interface AccessOptions {
 	readonly endedLogins: Pick<EndedLogins, "has" | "end" | "use">;
 	readonly log: Logger;
 	readonly onAdmitted: (request: IncomingMessage) => void;
+	/** Called when a request that changes something is over. */
+	readonly onChange: (change: Change) => void;
 	readonly now: () => number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
@@ -29,6 +34,19 @@ export interface Admission {
 	readonly refusal?: HttpRefusal;
 	/** If the token is for this device alone. */
 	readonly deviceId?: string;
+	/** If the token or login is a person's. */
+	readonly person?: Person;
+}
+
+/** What a person has changed. */
+export interface Change {
+	readonly person: Person;
+	readonly remoteAddress: string;
+	readonly deviceId: string | undefined;
+	/** Such as `PATCH /api/devices/dev-1-a1b2c3`, or the type of a monitor's message. */
+	readonly what: string;
+	/** As it was sent: it may hold secrets. */
+	readonly body?: unknown;
 }
 
 /** What a token or a login permits. */
@@ -37,10 +55,11 @@ interface Grants {
 	readonly file: Tokens["file"];
 	/** Undefined: not a device's token. */
 	readonly device?: Admission;
-	readonly isMonitor: boolean;
+	readonly person?: Person | undefined;
 }
 
 interface Login {
+	readonly person: Person;
 	readonly signature: string;
 	/** Milliseconds since 1970. */
 	readonly expires: number;
@@ -62,14 +81,26 @@ export class Access {
 		this.#options = options;
 	}
 
-	/** Checks the token or a monitor's login cookie. @param maxAgeMs how long a revoked token may still be valid */
-	async check(request: IncomingMessage, roles: readonly Role[], maxAgeMs = 0): Promise<Admission> {
+	/**
+	 * Checks the token or a person's login cookie.
+	 * @param roles a monitor passes as `viewer` too
+	 * @param maxAgeMs how long a revoked token may still be valid
+	 */
+	async check(
+		request: IncomingMessage,
+		roles: readonly (Role | PersonRole)[],
+		maxAgeMs = 0,
+	): Promise<Admission> {
 		const admission = await this.#check(request, roles, maxAgeMs);
 		if (!admission.refusal) this.#options.onAdmitted(request);
 		return admission;
 	}
 
-	async #check(request: IncomingMessage, roles: readonly Role[], maxAgeMs: number): Promise<Admission> {
+	async #check(
+		request: IncomingMessage,
+		roles: readonly (Role | PersonRole)[],
+		maxAgeMs: number,
+	): Promise<Admission> {
 		if (this.#options.isOff) return this.#checkHost(request);
 		const isToken = bearerOf(request) !== undefined;
 		const age = isToken ? maxAgeMs : 0;
@@ -78,19 +109,19 @@ export class Access {
 		if (admission) return admission;
 		// The token may be new.
 		if (age > 0) return this.#check(request, roles, 0);
-		return { refusal: isToken ? this.countFailure(request, roles.join()) : unauthorized };
+		return { refusal: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
 	}
 
 	/** For a token outside the headers. @returns undefined if it is valid */
-	async checkMonitorToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
+	async checkPersonsToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
 		await this.#options.tokens.refresh();
-		return this.#grantsOfToken(shown).isMonitor ? undefined : this.countFailure(request, "monitor");
+		return this.#grantsOfToken(shown).person ? undefined : this.countFailure(request, "monitor");
 	}
 
 	/** Whether its token or login was valid when last read; for limits alone. */
 	isKnown(request: IncomingMessage): boolean {
-		const { device, isMonitor } = this.#grantsOf(request);
-		return isMonitor || device !== undefined;
+		const { device, person } = this.#grantsOf(request);
+		return person !== undefined || device !== undefined;
 	}
 
 	/** Compares again if the tokens have changed. */
@@ -99,10 +130,9 @@ export class Access {
 		const known = this.#grants.get(request);
 		if (known && known.file === file) return known;
 		const shown = bearerOf(request);
-		const isLoggedIn = shown === undefined && this.#loginsOf(request).length > 0;
 		const grants = {
 			file,
-			...(shown === undefined ? { isMonitor: isLoggedIn } : this.#grantsOfToken(shown)),
+			...(shown === undefined ? { person: this.#loggedIn(request) } : this.#grantsOfToken(shown)),
 		};
 		this.#grants.set(request, grants);
 		return grants;
@@ -110,10 +140,16 @@ export class Access {
 
 	#grantsOfToken(shown: string): Omit<Grants, "file"> {
 		const { tokens } = this.#options;
-		const isMonitor = isAmong(shown, tokens.of("monitor"));
-		if (isAmong(shown, tokens.of("device"))) return { device: {}, isMonitor };
+		const [person] = tokens.people.filter(({ token }) => equalSecrets(shown, token)).map(withoutToken);
+		if (isAmong(shown, tokens.of("device"))) return { device: {}, person };
 		const deviceId = deviceOf(shown, tokens.of("device"));
-		return { ...(deviceId !== undefined && { device: { deviceId } }), isMonitor };
+		return { ...(deviceId !== undefined && { device: { deviceId } }), person };
+	}
+
+	/** Of several logins, the one that may do more. */
+	#loggedIn(request: IncomingMessage): Person | undefined {
+		const people = this.#loginsOf(request).map(({ person }) => person);
+		return people.find(({ role }) => role === "monitor") ?? people[0];
 	}
 
 	/**
@@ -132,15 +168,44 @@ export class Access {
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
-	/** Passes requests with one of these roles. */
-	require(...roles: readonly Role[]): RequestHandler {
+	/** Passes requests with one of these roles. What a monitor may read, a viewer may read too. */
+	require(...roles: readonly (Role | PersonRole)[]): RequestHandler {
+		const readers = roles.includes("monitor") ? [...roles, "viewer" as const] : roles;
+		return this.#guard(roles, readers);
+	}
+
+	/** As `require("monitor")`, for what a viewer must not read: with a device's token it could act as one. */
+	requireOwner(): RequestHandler {
+		return this.#guard(["monitor"], ["monitor"]);
+	}
+
+	/** Every route that changes something passes here. */
+	#guard(roles: readonly (Role | PersonRole)[], readers: readonly (Role | PersonRole)[]): RequestHandler {
 		return async (request, response, next) => {
 			const isRead = request.method === "GET" || request.method === "HEAD";
 			const foreign = isRead ? undefined : this.checkOrigin(request);
-			const refusal = foreign ?? (await this.check(request, roles)).refusal;
-			if (refusal) sendProblem(response, refusal);
-			else next();
+			if (foreign) return sendProblem(response, foreign);
+			const { refusal, person } = await this.check(request, isRead ? readers : roles);
+			if (refusal) return sendProblem(response, refusal);
+			if (person && !isRead && !roles.includes("viewer")) this.#watch(request, response, person);
+			next();
 		};
+	}
+
+	/** Reports a change once it is answered, or its client has gone: then it may have been made. */
+	#watch(request: Request, response: Response, person: Person): void {
+		const { method, originalUrl, params } = request;
+		const { deviceId } = params;
+		response.once("close", () => {
+			if (response.headersSent && response.statusCode >= 400) return;
+			this.#options.onChange({
+				person,
+				remoteAddress: remoteAddressOf(request),
+				deviceId: typeof deviceId === "string" ? deviceId : undefined,
+				what: `${method} ${originalUrl}`,
+				body: bodyOf(request),
+			});
+		});
 	}
 
 	/** Valid once, for an hour, at any gateway with the same monitor token. */
@@ -166,11 +231,16 @@ export class Access {
 		return isValid && endedLogins.use(signature, Number(expires));
 	}
 
-	/** Sets a cookie: its expiry, signed with the monitor token, which also ends it. */
-	async logIn(request: IncomingMessage, response: Response): Promise<void> {
+	/**
+	 * Sets a cookie: its expiry, signed with the person's token, which also ends it.
+	 * @param shown a valid token; default: the current monitor token
+	 */
+	async logIn(request: IncomingMessage, response: Response, shown?: string): Promise<void> {
 		const { tokens, publicUrl, now } = this.#options;
 		await tokens.refresh();
-		const [token = ""] = tokens.of("monitor");
+		const unnamed = tokens.of("monitor");
+		const [current = ""] = unnamed;
+		const token = shown === undefined || isAmong(shown, unnamed) ? current : shown;
 		const expires = String(now() + cookieAgeMs);
 		response.cookie(cookieName(token), `${expires}.${signCookie(token, expires)}`, {
 			httpOnly: true,
@@ -185,7 +255,7 @@ export class Access {
 	async logOut(request: IncomingMessage, response: Response): Promise<void> {
 		const { tokens, endedLogins } = this.#options;
 		const path = this.#cookiePath(request);
-		for (const token of tokens.of("monitor")) response.clearCookie(cookieName(token), { path });
+		for (const { token } of tokens.people) response.clearCookie(cookieName(token), { path });
 		const logins = this.#loginsOf(request);
 		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
 	}
@@ -197,28 +267,39 @@ export class Access {
 
 	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
 		const { tokens, endedLogins, now } = this.#options;
-		return tokens.of("monitor").flatMap((token) => {
+		return tokens.people.flatMap(({ token, ...person }) => {
 			const form = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d{1,16})\\.([\\w-]+)`, "g");
 			const cookies = [...(headers.cookie ?? "").matchAll(form)].slice(0, mostCookies);
 			return cookies.flatMap(([, text = "", signature = ""]) => {
 				const expires = Number(text);
 				const isValid = equalSecrets(signature, signCookie(token, text)) && expires > now();
-				return isValid && !endedLogins.has(signature, expires) ? [{ signature, expires }] : [];
+				return isValid && !endedLogins.has(signature, expires) ? [{ person, signature, expires }] : [];
 			});
 		});
 	}
 
 	/** Only loopback names, because of DNS rebinding. */
 	#checkHost(request: IncomingMessage): Admission {
-		if (isLoopback(reachedAt(request).hostname)) return {};
+		if (isLoopback(reachedAt(request).hostname)) return { person: anyone };
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
 		return { refusal: { status: 403, detail } };
 	}
 }
 
-function admissionOf({ device, isMonitor }: Grants, roles: readonly Role[]): Admission | undefined {
+function admissionOf({ device, person }: Grants, roles: readonly string[]): Admission | undefined {
 	if (device && roles.includes("device")) return device;
-	return isMonitor && roles.includes("monitor") ? {} : undefined;
+	if (!person) return undefined;
+	if (roles.includes(person.role) || roles.includes("viewer")) return { person };
+	return roles.includes("monitor") ? { refusal: onlyLooks } : undefined;
+}
+
+/** What wrong tokens are counted by. */
+function countedAs(roles: readonly string[]): string {
+	return roles.filter((role) => role !== "viewer").join() || "monitor";
+}
+
+function withoutToken({ name, role }: Person): Person {
+	return { name, role };
 }
 
 function bearerOf({ headers }: IncomingMessage): string | undefined {
@@ -229,6 +310,14 @@ const fromElsewhere: HttpRefusal = {
 	status: 403,
 	detail: "This request comes from another web site; set PUBLIC_URL to the address in use.",
 };
+
+const onlyLooks: HttpRefusal = {
+	status: 403,
+	detail: "This token may look, and change nothing; show a monitor's token.",
+};
+
+/** With AUTH=off. */
+const anyone: Person = { name: "AUTH=off", role: "monitor" };
 
 const unauthorized: HttpRefusal = {
 	status: 401,

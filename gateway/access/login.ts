@@ -29,8 +29,8 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 	const turnAway = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
 		showPage(response.set(headers), status, status === 429 ? detail : message);
 
-	const letIn = async (request: Request, response: Response) => {
-		await access.logIn(request, response);
+	const letIn = async (request: Request, response: Response, shown?: string) => {
+		await access.logIn(request, response, shown);
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
@@ -50,9 +50,9 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 		const form = await readForm(request);
 		if (!form) return sendProblem(response, badForm);
 		const shown = form.get("token")?.trim() ?? "";
-		const refusal = await access.checkMonitorToken(request, shown);
+		const refusal = await access.checkPersonsToken(request, shown);
 		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
-		else await letIn(request, response);
+		else await letIn(request, response, shown);
 	};
 
 	router.route("/login").get(showOrUseCode).post(takeToken).all(refuseMethod("GET, HEAD, POST"));

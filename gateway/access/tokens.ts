@@ -4,7 +4,16 @@
  */
 
 import { dirname, join } from "node:path";
-import { type Infer, isRecord, matches, object, optional, pattern } from "../../device/protocol/schema.js";
+import {
+	type Infer,
+	isRecord,
+	list,
+	matches,
+	object,
+	oneOf,
+	optional,
+	pattern,
+} from "../../device/protocol/schema.js";
 import { errorCode, StartError } from "../problem.js";
 import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
 import { time } from "../storage/time.js";
@@ -19,11 +28,25 @@ export const token = pattern(
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
 	"16 or more letters, digits or signs without space and comma,",
 );
+/** Of people: a viewer sees what a monitor sees, and changes nothing. */
+export const personRoles = Object.freeze(["monitor", "viewer"] as const);
+export type PersonRole = (typeof personRoles)[number];
+export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
+const namedAtMost = 100;
+
+/** By whose token a request is made. */
+export interface Person {
+	/** `monitor` for the token without a name. */
+	readonly name: string;
+	readonly role: PersonRole;
+}
+
 const content = object({
 	device: token,
 	monitor: token,
 	/** During a rotation (scripts/token/rotation.ts), for devices without the new token. */
 	previous: optional(object({ device: optional(token), monitor: optional(token) })),
+	named: optional(list(object({ name: tokenName, role: oneOf(...personRoles), token }), namedAtMost)),
 	/** Of the latest rotation; for people. */
 	changedAt: optional(time),
 });
@@ -125,6 +148,12 @@ export class Tokens {
 	of(role: Role): readonly string[] {
 		const kept = [this.#file?.[role], this.#file?.previous?.[role]];
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
+	}
+
+	/** Those of people, which end with their removal. */
+	get people(): readonly (Person & { readonly token: string })[] {
+		const unnamed = this.of("monitor").map((token) => ({ name: "monitor", role: "monitor", token }) as const);
+		return [...unnamed, ...(this.#file?.named ?? [])];
 	}
 
 	/** Undefined if all tokens are given. */

@@ -36,6 +36,7 @@ export const monitorErrorCodes = [
 	"ota_in_progress",
 	"storage_failed",
 	"rate_limited",
+	"forbidden",
 ] as const;
 export type MonitorErrorCode = (typeof monitorErrorCodes)[number];
 

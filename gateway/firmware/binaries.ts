@@ -24,7 +24,7 @@ export function createBinaries(
 	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
 		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
-		const { refusal } = await access.check(request, ["device", "monitor"], tokenAgeMs);
+		const { refusal } = await access.check(request, ["device", "viewer"], tokenAgeMs);
 		if (refusal) sendProblem(response, refusal);
 		else {
 			const query = new URLSearchParams(search);

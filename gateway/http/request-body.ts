@@ -13,6 +13,13 @@ import { HttpProblem } from "../problem.js";
 
 export const maxBodyBytes = 4096;
 const bodyMs = 10_000;
+/** What `readJson` has read. */
+const bodies = new WeakMap<IncomingMessage, unknown>();
+
+/** @returns undefined if it was not JSON, or not read yet */
+export function bodyOf(request: IncomingMessage): unknown {
+	return bodies.get(request);
+}
 
 /** @returns undefined if it is longer than `maxBytes`, takes over 10 s, or breaks off */
 export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<string | undefined> {
@@ -47,6 +54,7 @@ export async function readJson<S extends Schema>(
 	const value = parseJson((await readBody(request, maxBytes)) ?? "");
 	if (value === undefined)
 		throw new HttpProblem(400, `Send JSON of at most ${maxBytes >> 10} KiB, such as ${example}.`);
+	bodies.set(request, value);
 	if (!matches(schema, value)) throw new HttpProblem(422, `${describeProblem(findProblem(schema, value))}.`);
 	return value;
 }

@@ -14,7 +14,11 @@ import type { Rollouts } from "./rollouts.js";
 /** A plan may name 10,000 devices. */
 const maxPlanBytes = 1 << 20;
 
-export function rolloutRoutes(rollouts: Rollouts, requireMonitor: RequestHandler): Router {
+export function rolloutRoutes(
+	rollouts: Rollouts,
+	requireMonitor: RequestHandler,
+	requireViewer: RequestHandler,
+): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, rollout: Rollout, status = 200) =>
 		response
@@ -31,7 +35,7 @@ export function rolloutRoutes(rollouts: Rollouts, requireMonitor: RequestHandler
 
 	router
 		.route("/api/rollouts/preview")
-		.post(requireMonitor, async (request, response) => {
+		.post(requireViewer, async (request, response) => {
 			response.set("Cache-Control", "no-store").json(await rollouts.preview(await readPlan(request)));
 		})
 		.all(refuseMethod("POST"));

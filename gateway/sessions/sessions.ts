@@ -40,7 +40,8 @@ export interface SessionListener {
 	onNamed?(device: Device): void;
 	/** Another change of a device. */
 	onTouched?(device: Device): void;
-	onRefused?(refusal: Refusal): void;
+	/** @param isTemporary it was told when to try again */
+	onRefused?(refusal: Refusal, isTemporary: boolean): void;
 	/** `text` is as received; `session` is up to date. */
 	onUplink?(session: Session, uplink: Uplink, text: string): void;
 	/** @param why `surplus`: too many devices; `removed`: another process removed its record */
@@ -75,8 +76,8 @@ export class Sessions {
 		for (const listener of this.#listeners) listener.onTouched?.(device);
 	}
 
-	refuse(refusal: Refusal): void {
-		for (const listener of this.#listeners) listener.onRefused?.(refusal);
+	refuse(refusal: Refusal, isTemporary = false): void {
+		for (const listener of this.#listeners) listener.onRefused?.(refusal, isTemporary);
 	}
 
 	/** Connected sessions, and the latest session of each device that is away. */

@@ -17,6 +17,7 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
+import type { Change } from "../access/access.js";
 import type { MonitorErrorCode } from "../api/frames.js";
 import type { Updates } from "../firmware/updates.js";
 import { pick, type Session } from "../sessions/device.js";
@@ -68,7 +69,7 @@ export function messageKind<const S extends Schema>(
 }
 
 export interface CommandHooks {
-	/** Further messages, by `type`. */
+	/** Further messages, by `type`. Viewers may send them: they change no more than what the monitor itself gets. */
 	readonly messages?: Readonly<Record<string, MessageKind>>;
 	/** @returns the outcome of a message in place of the core's; undefined: the core executes it */
 	intercept?(message: MonitorMessage, session: Session): Refused | Promise<Outcome> | undefined;
@@ -121,6 +122,7 @@ export function monitorCommands(
 	updates: Pick<Updates, "trigger">,
 	log: Pick<Logger, "info" | "error">,
 	hooks: readonly CommandHooks[] = [],
+	onChange: (change: Change) => void = () => {},
 ): Execute {
 	/** Made at the first message, since hooks may be added later. */
 	let added: ReadonlyMap<string, MessageKind> | undefined;
@@ -131,6 +133,20 @@ export function monitorCommands(
 		const checked = checkMonitorMessage(value, [...added.keys()]);
 		if (checked.refusal) return checked;
 		const { message } = checked;
+		const { person } = monitor?.client ?? {};
+		if (person?.role === "viewer")
+			return refuse("forbidden", "this token may look, and change nothing; show a monitor's token");
+		// Now, as it may be another one's when the message has been carried out.
+		const { deviceId } = sessions.find(message.targetId)?.device ?? {};
+		const outcome = await attempt(message);
+		if (monitor && !outcome.refusal) {
+			const { type: what, targetId: _, requestId: __, ...body } = message;
+			onChange({ ...monitor.client, deviceId, what, body });
+		}
+		return outcome;
+	};
+
+	async function attempt(message: MonitorMessage): Promise<Outcome> {
 		const { targetId } = message;
 		const session = sessions.find(targetId);
 		if (!session)
@@ -146,7 +162,7 @@ export function monitorCommands(
 		}
 		const refused = await carryOut(message, session);
 		return refused ?? { command: message.type, sessionId: session.sessionId };
-	};
+	}
 
 	function carryOut(message: MonitorMessage, session: Session) {
 		switch (message.type) {

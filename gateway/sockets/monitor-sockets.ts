@@ -26,6 +26,8 @@ export interface MonitorHooks {
 	readonly pictures?: Readonly<Record<string, (monitor: Monitor) => void>>;
 	/** Updates the reports of these devices, or of all, before a monitor gets them. */
 	gather?(deviceIds: readonly string[] | undefined): Promise<void>;
+	/** A frame was sent to the monitors that asked for this channel. */
+	onBroadcast?(channel: string, text: string): void;
 	/** A monitor connected, disconnected, or changed its subscription. */
 	onMonitorsChanged?(): void;
 }
@@ -80,16 +82,17 @@ export class MonitorSockets {
 	accept(
 		socket: WebSocket,
 		stream: Duplex,
-		remoteAddress: string,
+		client: Monitor["client"],
 		channels: ReadonlySet<string>,
 	): () => boolean {
+		const { remoteAddress } = client;
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
 		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
-		const monitor = new Monitor({ socket, stream, limits, monotonic, yieldToLoop });
+		const monitor = new Monitor({ socket, stream, client, limits, monotonic, yieldToLoop });
 		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
@@ -194,6 +197,7 @@ export class MonitorSockets {
 
 	/** Sends a frame to the monitors that asked for this channel. */
 	broadcast(channel: string, text: string): void {
+		for (const hook of this.#options.hooks) hook.onBroadcast?.(channel, text);
 		const frame = Buffer.from(text);
 		for (const [monitor, channels] of this.#monitors)
 			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame, true);

@@ -5,6 +5,7 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import type { Person } from "../access/access.js";
 import type { Session } from "../sessions/device.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
 
@@ -15,6 +16,8 @@ export interface MonitorOptions {
 	readonly socket: WebSocket;
 	/** The connection under the socket. */
 	readonly stream: Duplex;
+	/** Who it is for. */
+	readonly client: { readonly person: Person; readonly remoteAddress: string };
 	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes" | "firstPictureMs">;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
@@ -52,6 +55,10 @@ export class Monitor {
 	get isLoading(): boolean {
 		const { monotonic, limits } = this.#options;
 		return this.#loadingSince !== undefined && monotonic() - this.#loadingSince < limits.firstPictureMs;
+	}
+
+	get client(): MonitorOptions["client"] {
+		return this.#options.client;
 	}
 
 	/** In bytes. */

@@ -81,21 +81,22 @@ export function createUpgrades(options: UpgradesOptions) {
 			return { refusal: { status: 400, detail: "The Host header is missing." } };
 		const foreign = access.checkOrigin(request);
 		if (foreign) return { refusal: foreign };
-		return access.check(request, [path === "/device" ? "device" : "monitor"]);
+		return access.check(request, [path === "/device" ? "device" : "viewer"]);
 	}
 
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
 		const path = url?.pathname;
-		const { refusal, deviceId } = await check(request, path);
+		const { refusal, deviceId, person } = await check(request, path);
 		// Requests that share one read of the tokens resume in the same turn.
 		await yieldToLoop();
 		const refused = guard ? await guard.admit(request, path, refusal) : refusal;
 		if (refused) return refused;
 		// The gateway may have begun to stop meanwhile.
 		if (drain) return tryAgain("The gateway is stopping", drain.drawSeconds());
-		if (path === "/device") return acceptDevice(request, deviceId);
+		if (path === "/device" || !person) return acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
-		return (socket: WebSocket) => monitors.accept(socket, stream, remoteAddressOf(request), channels);
+		const client = { person, remoteAddress: remoteAddressOf(request) };
+		return (socket: WebSocket) => monitors.accept(socket, stream, client, channels);
 	}
 
 	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
@@ -107,10 +108,11 @@ export function createUpgrades(options: UpgradesOptions) {
 		};
 	}
 
-	function report(request: IncomingMessage, reason: string): void {
+	function report(request: IncomingMessage, reason: string, isTemporary: boolean): void {
 		const named = request.headers["device-id"];
 		const id = matches(deviceId, named) ? named : undefined;
-		sessions.refuse({ what: "connection", deviceId: id, remoteAddress: remoteAddressOf(request), reason });
+		const remoteAddress = remoteAddressOf(request);
+		sessions.refuse({ what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
 	}
 
 	return {
@@ -138,9 +140,11 @@ export function createUpgrades(options: UpgradesOptions) {
 				// Other paths may hold a token that a person pasted.
 				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
 				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
-				if (path !== "(unknown path)") report(request, status === 401 ? "It shows no valid token." : problem);
+				const isTemporary = headers?.["Retry-After"] !== undefined;
+				const reason = status === 401 ? "It shows no valid token." : problem;
+				if (path !== "(unknown path)") report(request, reason, isTemporary);
 				// A device cannot show the reason. Refusals with `Retry-After` would fill the log.
-				if (headers?.["Retry-After"] === undefined) log.warn(event, "upgrade refused");
+				if (!isTemporary) log.warn(event, "upgrade refused");
 				return refuse(stream, admission);
 			}
 			stream.off("error", onError);

@@ -7,10 +7,10 @@ import { longestString } from "./nvs-format.js";
 export const longestAuthority = longestString - (longestString % 4);
 
 /** @returns a sentence that says what to change; undefined where it can be the name of a Wi-Fi network */
-export function ssidProblem(ssid: string): string | undefined {
-	if (ssid === "") return "The name of the Wi-Fi network is missing.";
+export function ssidProblem(ssid: string, network = "Wi-Fi network"): string | undefined {
+	if (ssid === "") return `The name of the ${network} is missing.`;
 	if (new TextEncoder().encode(ssid).byteLength > 32)
-		return "The name of the Wi-Fi network is longer than 32 bytes, which no network has.";
+		return `The name of the ${network} is longer than 32 bytes, which no network has.`;
 	return undefined;
 }
 

@@ -12,6 +12,17 @@ const powerSaveNone = 0;
 
 /** wifi_err_reason_t of the same file. */
 const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
+	/** AUTH_EXPIRE, AUTH_LEAVE, DISASSOC_DUE_TO_INACTIVITY, ASSOC_TOOMANY */
+	2: "ended_by_access_point",
+	3: "ended_by_access_point",
+	4: "ended_by_access_point",
+	5: "ended_by_access_point",
+	/** CLASS2_FRAME_FROM_NONAUTH_STA, CLASS3_FRAME_FROM_NONASSOC_STA, ASSOC_LEAVE: it has restarted. */
+	6: "ended_by_access_point",
+	7: "ended_by_access_point",
+	8: "ended_by_access_point",
+	/** BEACON_TIMEOUT */
+	200: "signal_lost",
 	/** 4WAY_HANDSHAKE_TIMEOUT: access points do not answer a wrong key. */
 	15: "wrong_password",
 	/** AUTH_FAIL */

@@ -133,8 +133,14 @@ declare module "embedded:network/interface/wifi" {
 		readonly connection: number;
 		readonly address: string | undefined;
 		readonly SSID: string | undefined;
+		readonly BSSID: string | undefined;
 		readonly RSSI: number | undefined;
+		readonly channel: number | undefined;
 		configure(options: { hostname?: string }): void;
+		scan(options: {
+			onFound: (network: { readonly SSID: string; readonly RSSI: number }) => void;
+			onComplete?: () => void;
+		}): void;
 		connect(options: { SSID: string; password?: string }): void;
 		disconnect(): void;
 		close(): void;

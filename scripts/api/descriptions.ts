@@ -62,7 +62,7 @@ export const commandDocuments: {
 	},
 	set_settings: {
 		description:
-			"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
+			"Tries new settings: the device restarts with them, keeps them once it has reached a gateway within 120 s, and otherwise returns to its previous ones; settings_result says which. An empty password, ssid2 (with password2), password2, ca or sntp is removed. The values are secrets, which the gateway neither keeps nor relays.",
 		example: {
 			command: "set_settings",
 			value: { ssid: "workshop", password: "correct horse", gateway: "wss://gateway.example/device" },
@@ -128,10 +128,11 @@ const anyTarget = ["unknown_target", "target_offline"] as const;
 
 /** The reasons for which each message of a monitor can be refused. */
 export const monitorErrors: Readonly<Record<MonitorMessageType, readonly MonitorErrorCode[]>> = {
-	boot_device: [...anyMessage, ...anyTarget],
-	control_device: [...anyMessage, ...anyTarget, "invalid_command", "unsupported_command"],
+	boot_device: [...anyMessage, "forbidden", ...anyTarget],
+	control_device: [...anyMessage, "forbidden", ...anyTarget, "invalid_command", "unsupported_command"],
 	trigger_ota: [
 		...anyMessage,
+		"forbidden",
 		...anyTarget,
 		"no_firmware",
 		"unknown_version",
@@ -154,6 +155,7 @@ export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>
 	incompatible_firmware: "the firmware is for another model or chip",
 	ota_in_progress: "an update of this device is running",
 	storage_failed: "the gateway could not store the update, which was not started",
+	forbidden: "the token is a viewer's, which changes nothing",
 	rate_limited:
 		"more than 50 messages per second, or 100 at once; or the summary was switched on more than once per second, or 20 times at once",
 };

@@ -25,6 +25,7 @@ Builds the firmware and writes it to a board by USB, with this board's settings;
 An open network has an empty password=. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
 (DATA_DIR, or data) of the gateway on this computer.
 
+  ssid2=… password2=…  a second network: the stronger is tried first, then both in turns
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
   sntp=pool.ntp.org   the time server
   port=/dev/ttyACM0   the board's serial port, where more than one is connected`;
@@ -71,12 +72,15 @@ function readSettings(values: Values, problems: Problems, findToken: () => strin
 	return settingsOf({ ...given, token, ca });
 }
 
-function checkNetwork({ ssid, password }: Values, problems: Problems): void {
+function checkNetwork({ ssid, password, ssid2, password2 }: Values, problems: Problems): void {
 	if (!ssid) problems.add("ssid=… is missing: the name of the Wi-Fi network.");
 	else problems.add(ssidProblem(ssid));
 	if (password === undefined)
 		problems.add("password=… is missing; for an open network write password= with nothing after it.");
 	else problems.add(passwordProblem(password));
+	if (ssid2) problems.add(ssidProblem(ssid2, "second Wi-Fi network"));
+	else if (password2) problems.add("password2=… needs ssid2=…: the name of the second Wi-Fi network.");
+	problems.add(passwordProblem(password2 ?? ""));
 }
 
 /** @returns the gateway's certificate authority, if there is one */

@@ -21,7 +21,7 @@ export class BoardStream {
 			onButton: sendInputs,
 			onLight: sendInputs,
 			onTouch: sendInputs,
-			onAccessPoint: sendInputs,
+			onAccessPoints: sendInputs,
 			onGain: (gain) => this.send("gain", gain),
 			onQueued: (samples) => this.send("more", Buffer.from(samples).toString("base64")),
 			onSound: (sound) =>

@@ -30,10 +30,10 @@ data folder (DATA_DIR, or data) of the gateway on this computer.
   sntp=pool.ntp.org   the time server
   version=1.1.0       of the image; default: package.json's`;
 
-type NetworkSetting = "ssid" | "password";
+type NetworkSetting = "ssid" | "password" | "ssid2" | "password2";
 /** QEMU's network is wired. */
 const given = installedSettings.filter(
-	(name): name is Exclude<InstalledSetting, NetworkSetting> => name !== "ssid" && name !== "password",
+	(name): name is Exclude<InstalledSetting, NetworkSetting> => !/^(ssid|password)2?$/.test(name),
 );
 const names = [...given, "version"] as const;
 const modes = ["build", "keep"] as const;

@@ -167,7 +167,7 @@ test("what no device can use is refused at once, and nothing restarts", async (t
 	for (const [value, sentence] of [
 		[
 			{},
-			/value must be an object with at least one of ssid, password, gateway, token, ca, sntp, and nothing else/,
+			/value must be an object with at least one of ssid, password, ssid2, password2, gateway, token, ca, sntp, and nothing else/,
 		],
 		[{ token: "t", tokn: "t" }, /and nothing else/],
 		[{ ssid: "" }, /value\.ssid must be the name of a Wi-Fi network/],
@@ -175,6 +175,9 @@ test("what no device can use is refused at once, and nothing restarts", async (t
 		[{ gateway: "ws://a:99999" }, /port must be from 1 to 65535/],
 		[{ token: "" }, /value\.token must be a token without spaces/],
 		[{ password: "short" }, /value\.password must be empty, or a WPA password/],
+		[{ ssid2: "a\n" }, /value\.ssid2 must be empty, or the name of a Wi-Fi network/],
+		[{ ssid2: "é".repeat(17) }, /ssid2 must be at most 32 bytes long/],
+		[{ password2: "long enough" }, /password2 needs ssid2/],
 		[{ ca: "none" }, /ca must be a certificate in PEM/],
 	] as const) {
 		connection.send({ command: "set_settings", value });
@@ -198,6 +201,8 @@ test("the longest settings fit the heap, beside an update's buffer", async (t) =
 			sntp: "s".repeat(253),
 			ssid: "virtual",
 			password: "\\".repeat(63),
+			ssid2: "é".repeat(16),
+			password2: "\\".repeat(63),
 		}),
 	);
 	const again = await connected(device, gateway);

@@ -29,10 +29,13 @@ export const extensionParts = {
 		"test/system/announcement.test.ts",
 	],
 	commands: [],
+	wifi: ["test/browser/wifi.long.test.ts"],
 	cluster: [
 		"test/gateway/announcements/cluster.test.ts",
+		"test/gateway/webhooks/cluster.test.ts",
 		"test/gateway/commands/cluster.test.ts",
 		"test/gateway/fleet/attention-cluster.test.ts",
+		"test/gateway/wifi/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/support/gateway-cluster.ts",
@@ -42,6 +45,8 @@ export const extensionParts = {
 		"test/system/nats-away.long.test.ts",
 		"test/system/cluster.long.test.ts",
 	],
+	audit: [],
+	webhooks: [],
 	dashboard: [
 		"scripts/demo.ts",
 		"scripts/demo",

@@ -23,6 +23,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		releaseKeys: [],
 		imageCheck: true,
 		speechCommand: undefined,
+		webhooksFile: undefined,
 		nats: undefined,
 		gatewayName: undefined,
 	});
@@ -49,6 +50,7 @@ test("every variable is read", async (t) => {
 		AUTH: "off",
 		IMAGE_CHECK: "off",
 		SPEECH_COMMAND: "espeak-ng --stdout",
+		WEBHOOKS_FILE: "webhooks.json",
 		NATS_URL: "nats://a:4222, tls://user:secret@b.example:4223",
 		NATS_CREDS: pem,
 		NATS_CA: pem,
@@ -74,6 +76,7 @@ test("every variable is read", async (t) => {
 		releaseKeys: [],
 		imageCheck: false,
 		speechCommand: ["espeak-ng", "--stdout"],
+		webhooksFile: "webhooks.json",
 		nats: {
 			servers: [new URL("nats://a:4222"), new URL("tls://user:secret@b.example:4223")],
 			credentials: Buffer.from("PEM"),

@@ -1,8 +1,10 @@
 /** Wi-Fi, name resolution and time queries. Node decides whether there is an access point, and does the look-ups. */
 
 import type {
+	FoundNetwork,
 	ResolveOptions,
 	Resolver as ResolverInterface,
+	ScanOptions,
 	TimeQuery as TimeQueryInterface,
 	TimeQueryOptions,
 	WiFi as WiFiInterface,
@@ -14,6 +16,8 @@ interface AccessPoint {
 	readonly SSID: string;
 	readonly address: string;
 	readonly RSSI: number;
+	readonly BSSID?: string;
+	readonly channel?: number;
 }
 
 /** ECMA-419 `embedded:network/interface/wifi`. */
@@ -22,9 +26,11 @@ export class WiFi implements WiFiInterface {
 	#connection = 200;
 	#accessPoint: AccessPoint | undefined;
 	#reason: WiFiReason | undefined;
+	#scan: ScanOptions | undefined;
 
 	constructor(options: { onChanged: (property: string) => void }) {
 		this.#channel = new Channel("wifi", {}, (event, detail) => {
+			if (event === "scanned") return this.#onScanned(detail);
 			this.#accessPoint = isAccessPoint(detail) ? detail : undefined;
 			this.#reason = isReason(detail) ? detail : undefined;
 			const connection = this.#accessPoint ? 500 : 200;
@@ -47,8 +53,16 @@ export class WiFi implements WiFiInterface {
 		return this.#accessPoint?.SSID;
 	}
 
+	get BSSID(): string | undefined {
+		return this.#accessPoint?.BSSID;
+	}
+
 	get RSSI(): number | undefined {
 		return this.#accessPoint?.RSSI;
+	}
+
+	get channel(): number | undefined {
+		return this.#accessPoint?.channel;
 	}
 
 	get reason(): WiFiReason | undefined {
@@ -66,6 +80,12 @@ export class WiFi implements WiFiInterface {
 		this.#channel.post("connect", options);
 	}
 
+	scan(options: ScanOptions): void {
+		if (this.#connection === 300 || this.#scan) throw new Error("busy");
+		this.#scan = options;
+		this.#channel.post("scan");
+	}
+
 	/** No callback follows, as with the SDK. */
 	disconnect(): void {
 		this.#connection = 200;
@@ -76,10 +96,21 @@ export class WiFi implements WiFiInterface {
 	close(): void {
 		this.#channel.close();
 	}
+
+	#onScanned(networks: unknown): void {
+		const scan = this.#scan;
+		this.#scan = undefined;
+		if (Array.isArray(networks)) for (const network of networks.filter(isFound)) scan?.onFound(network);
+		scan?.onComplete();
+	}
+}
+
+function isFound(detail: unknown): detail is FoundNetwork {
+	return typeof detail === "object" && detail !== null && "SSID" in detail && "RSSI" in detail;
 }
 
 function isReason(detail: unknown): detail is WiFiReason {
-	return detail === "wrong_password" || detail === "no_access_point";
+	return detail === "wrong_password" || detail === "no_access_point" || detail === "signal_lost";
 }
 
 function isAccessPoint(detail: unknown): detail is AccessPoint {

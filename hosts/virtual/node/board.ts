@@ -9,6 +9,11 @@ export interface AccessPoint {
 	readonly rssi: number;
 	/** Absent: every password is accepted. */
 	readonly password?: string;
+	/** As a MAC address. */
+	readonly bssid?: string;
+	readonly channel?: number;
+	/** No scan finds it. */
+	readonly isHidden?: true;
 }
 
 /** What the speaker's output was given before it started: a chime is whole. */
@@ -23,7 +28,7 @@ export interface BoardListener {
 	onButton?(name: ButtonName, isPressed: boolean): void;
 	onLight?(level: number | undefined): void;
 	onTouch?(count: number): void;
-	onAccessPoint?(accessPoint: AccessPoint | undefined): void;
+	onAccessPoints?(): void;
 	/** The output started; undefined: it stopped. */
 	onSound?(sound: Sound | undefined): void;
 	/** The output that runs was given more; as in Sound. */
@@ -43,7 +48,7 @@ export class Board {
 	readonly #pressed = new Set<ButtonName>();
 	#light: number | undefined = 1500;
 	#touchCount = untouchedCount;
-	#accessPoint: AccessPoint | undefined = { ssid: "virtual", rssi: -48 };
+	#accessPoints: readonly AccessPoint[] = [{ ssid: "virtual", rssi: -48 }];
 	#isSounding = false;
 
 	/** Red, green and blue of each pixel; empty before the first frame. */
@@ -139,14 +144,23 @@ export class Board {
 		this.touchCount = isTouched ? touchedCount : untouchedCount;
 	}
 
-	/** Undefined: none in range. */
+	/** In range. */
+	get accessPoints(): readonly AccessPoint[] {
+		return this.#accessPoints;
+	}
+
+	set accessPoints(accessPoints: readonly AccessPoint[]) {
+		this.#accessPoints = accessPoints;
+		for (const listener of this.#listeners) listener.onAccessPoints?.();
+	}
+
+	/** Where there is one at most; undefined: none in range. */
 	get accessPoint(): AccessPoint | undefined {
-		return this.#accessPoint;
+		return this.#accessPoints[0];
 	}
 
 	set accessPoint(accessPoint: AccessPoint | undefined) {
-		this.#accessPoint = accessPoint;
-		for (const listener of this.#listeners) listener.onAccessPoint?.(accessPoint);
+		this.accessPoints = accessPoint ? [accessPoint] : [];
 	}
 }
 

@@ -55,6 +55,8 @@ export interface VirtualDeviceOptions {
 	readonly seed?: number;
 	/** Default: "virtual", which accepts every password; undefined: none. */
 	readonly accessPoint?: AccessPoint | undefined;
+	/** Instead of `accessPoint`, where there are several. */
+	readonly accessPoints?: readonly AccessPoint[];
 	/** Of the time server, milliseconds since 1970. Default: this computer's clock; undefined: no answer. */
 	readonly wallClock?: (() => number) | undefined;
 	/** Factory firmware. Default: of this checkout. */
@@ -121,6 +123,7 @@ export class VirtualDevice {
 		this.#options = options;
 		if ("wallClock" in options) this.board.wallClock = options.wallClock;
 		if ("accessPoint" in options) this.board.accessPoint = options.accessPoint;
+		if (options.accessPoints) this.board.accessPoints = options.accessPoints;
 		this.#executable = executable;
 		this.flash =
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });

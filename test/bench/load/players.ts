@@ -27,8 +27,9 @@ const handlers = {
 			const { deviceId, board } = await VirtualDevice.start({ model: "DEV-1", serial, settings });
 			const player: Player = { deviceId, firstAt: undefined };
 			board.listen({
-				onPlayed: (samples) => {
-					if (player.firstAt === undefined && samples.some((byte) => byte !== 0))
+				// Its first sample leaves the output with the start; onPlayed follows a block later.
+				onSound: (sound) => {
+					if (player.firstAt === undefined && sound?.samples.some((byte) => byte !== 0))
 						player.firstAt = performance.timeOrigin + performance.now();
 				},
 			});

@@ -106,19 +106,22 @@ function is64Bytes(value: unknown): boolean {
 	return typeof value === "string" && bytes.length === 64 && bytes.toString("base64") === value;
 }
 
+const isName = (text: unknown) => isText(text, 32) && [...text].every((one) => one >= " ");
+const isPassword = (text: unknown) =>
+	text === "" || (isText(text, 63) && text.length >= 8 && /^[\x20-\x7e]*$/.test(text));
+
 function isChange(value: unknown): boolean {
 	if (!isRecord(value)) return false;
-	const { ssid, password, gateway, token, ca, sntp, ...others } = value;
+	const { ssid, password, ssid2, password2, gateway, token, ca, sntp, ...others } = value;
 	const isGiven = (given: unknown, isRight: (text: unknown) => boolean) =>
 		given === undefined || isRight(given);
 	return (
 		Object.keys(others).length === 0 &&
 		Object.keys(value).length > 0 &&
-		isGiven(ssid, (text) => isText(text, 32) && text !== "" && [...text].every((one) => one >= " ")) &&
-		isGiven(
-			password,
-			(text) => text === "" || (isText(text, 63) && text.length >= 8 && /^[\x20-\x7e]*$/.test(text)),
-		) &&
+		isGiven(ssid, (text) => isName(text) && text !== "") &&
+		isGiven(ssid2, isName) &&
+		isGiven(password, isPassword) &&
+		isGiven(password2, isPassword) &&
 		isGiven(
 			gateway,
 			(text) =>
@@ -186,7 +189,8 @@ test("the name of a Wi-Fi network has no control characters, in XS as in the gat
 	const xs = await startXsParsers(t);
 	for (let code = 0; code <= 0x20; code += 1)
 		for (const ssid of ["?", "?b", "a?", "a?b", "🎵?"]) {
-			const value = { ssid: ssid.replace("?", String.fromCharCode(code)) };
+			const name = ssid.replace("?", String.fromCharCode(code));
+			const value = { ssid: name, ssid2: name };
 			const command = { command: "set_settings", value };
 			const { did } = await xs.hear("DEV-1", JSON.stringify(command), 3000);
 			assert.deepEqual(did, code < 0x20 ? [] : [command]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
-import type { Schema } from "../../../device/protocol/schema.js";
+import { findProblem, object, type Schema } from "../../../device/protocol/schema.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 
 interface FieldCase {
@@ -58,6 +58,15 @@ const reportFields: readonly FieldCase[] = [
 	{ path: "network.wifi_rssi", accepted: [-128, -50, 0], refused: [-129, 1, -50.5, "-50", null] },
 	{ path: "network.ip_address", ...text(45) },
 	{ path: "network.websocket_connected", ...flag },
+	{
+		path: "network.bssid",
+		accepted: ["00:00:00:00:00:00", "ff:FF:aB:12:34:56"],
+		refused: ["", "00-00-00-00-00-00", 0, null],
+		isOptional: true,
+	},
+	{ path: "network.channel", accepted: [1, 233], refused: [0, 234, 1.5, "6", null], isOptional: true },
+	{ path: "network.reconnects", ...uint32, isOptional: true },
+	{ path: "network.last_loss", ...text(64), isOptional: true },
 	{ path: "peripherals.audio.volume", ...percent },
 	{
 		path: "peripherals.audio.player_state",
@@ -265,4 +274,18 @@ test("an unknown uplink is refused by its type", () => {
 		{ type: "__proto__" },
 	])
 		assert.match(checkUplink(value).problem ?? "", /^type must be one of state_report, ota_progress/);
+});
+
+test("a report is accepted by a gateway from before its Wi-Fi fields, and without them by today's", () => {
+	const { network, ...others } = uplinks.state_report.fields;
+	const { bssid, channel, reconnects, last_loss, ...known } = network.fields;
+	const before = object({ ...others, network: object(known) });
+	const report = sampleReport("DEV-1");
+	assert.equal(findProblem(before, report), undefined);
+	let older: { [name: string]: Json } = { ...report };
+	for (const name of Object.keys({ bssid, channel, reconnects, last_loss })) {
+		assert.ok(name in report.network, name);
+		older = altered(older, `network.${name}`, undefined);
+	}
+	assert.equal(checkUplink(older).problem, undefined);
 });

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
-import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { parseTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
@@ -117,6 +117,38 @@ describe("a device's own token", () => {
 		const { error } = await token({ DATA_DIR: other }, "dev-1-a1b2c3");
 		assert.match(error, /tokens\.json was made: only a gateway that is started with this folder/);
 	});
+});
+
+test("a viewer's token is made with its name, is none that changes anything, and ends with its login", async (t) => {
+	const { dataDir, gateway } = await runMade(t);
+	const named = (...words: readonly string[]) => token({ DATA_DIR: dataDir }, ...words);
+	const { output: viewer, code } = await named("--add", "viewer", "lobby-screen");
+	assert.equal(code, 0);
+	const body = new URLSearchParams({ token: viewer });
+	const login = await fetch(`${gateway.url}/login`, { method: "POST", body, redirect: "manual" });
+	const headers = { cookie: login.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
+	const answers = async () => {
+		const state = await fetch(`${gateway.url}/login/state`, { headers });
+		const change = await fetch(`${gateway.url}/api/devices?awayDays=1`, { method: "DELETE", headers });
+		return [await statusOf(gateway, viewer), state.status, change.status];
+	};
+	assert.deepEqual(await answers(), [200, 204, 403]);
+	const file = parseTokens(await readFile(tokenPath(dataDir), "utf8"));
+	assert.ok(file);
+	await writeTokenFile(
+		disk,
+		tokenPath(dataDir),
+		retire(rotate(file, ["device", "monitor"]), ["device", "monitor"]),
+	);
+	assert.deepEqual(await answers(), [200, 204, 403], "a rotation does not concern it");
+	assert.match((await named("--add", "monitor", "lobby-screen")).error, /There is a token lobby-screen/);
+	assert.equal((await named("--remove", "lobby-screen")).code, 0);
+	assert.deepEqual(await answers(), [401, 401, 401]);
+	const both = { DATA_DIR: dataDir, DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
+	assert.match(
+		(await token(both, "--add", "viewer", "hall")).error,
+		/not read where DEVICE_TOKEN and MONITOR_TOKEN/,
+	);
 });
 
 describe("a token is replaced", () => {

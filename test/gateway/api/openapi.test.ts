@@ -13,6 +13,7 @@ import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } fro
 import { brokenRelease, examplePath, probeByRule, probes, release, wrongToken } from "./probes.js";
 import { ApiDocument } from "./schemas.js";
 import { type Answered, type Asked, ask, routesOf } from "./server.js";
+import { runWholeGateway } from "./whole-gateway.js";
 
 const openApi = new ApiDocument("openapi.yaml");
 /** The dashboard's, which openapi.yaml mentions but does not list. */
@@ -78,7 +79,7 @@ test("openapi.yaml lists each command that many devices can be sent, and each st
 });
 
 test("openapi.yaml has each route of the running gateway, and no other", async (t) => {
-	const { url } = await runGateway(t);
+	const { url } = await runWholeGateway(t);
 	assert.deepEqual(
 		operations.map(({ method, path }) => `${method} ${path}`).sort(),
 		(await routesOf(url)).filter((route) => !pageFiles.includes(route)),
@@ -93,7 +94,7 @@ test("openapi.yaml names the extension of each route that the core does not have
 });
 
 test("openapi.yaml names the tokens that each route of the running gateway takes", async (t) => {
-	const { url } = await runGateway(t);
+	const { url } = await runWholeGateway(t);
 	for (const { method, path, names } of operations) {
 		const { security } = openApi.at(...names);
 		assert.ok(Array.isArray(security), `${method} ${path} has no security`);
@@ -120,7 +121,7 @@ test("the running gateway gives each answer that openapi.yaml promises, with a b
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [release, brokenRelease]);
 	await writeFile(join(releasesDir, "..", pathOf(brokenRelease)), "another file");
-	const gateway = await runGateway(t, { dataDir, releasesDir, maxUploadBytes: 200_000 });
+	const gateway = await runWholeGateway(t, { dataDir, releasesDir, maxUploadBytes: 200_000 });
 	const { url, loginUrl } = gateway;
 	await gateway.namedDevice(await gateway.monitor());
 	const { pathname, search } = new URL(loginUrl);

@@ -95,6 +95,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /readyz 200": { path: "/readyz" },
 	"GET /readyz 503": { testedIn: "test/gateway/limits.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
+	"GET /api/wifi 200": { path: "/api/wifi", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
 	"POST /api/attention/seen 204": seeing('{"items":[{"kind":"away","id":"dev-1-a1b2c3"}]}'),
 	"POST /api/attention/seen 400": seeing("no JSON"),
@@ -200,6 +201,10 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"DELETE /api/rollouts/{id} 507": rolloutTests,
 	"DELETE /api/rollouts/{id} 204": { path: rolloutPath, headers: monitor },
 	"DELETE /api/rollouts/{id} 404": { path: "/api/rollouts/unknown", headers: monitor },
+	"GET /api/audit 200": { path: "/api/audit", headers: monitor },
+	"GET /api/webhooks 200": { path: "/api/webhooks", headers: monitor },
+	"POST /api/webhooks/{number}/test 200": { path: "/api/webhooks/1/test", headers: monitor },
+	"POST /api/webhooks/{number}/test 404": { path: "/api/webhooks/2/test", headers: monitor },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },
 	"GET /ota/firmware.bin 404": { path: "/ota/firmware.bin", headers: device },
@@ -232,6 +237,7 @@ export function examplePath(path: string): string {
 		.replace("{path}", "none.bin")
 		.replace("{file}", "unknown.wav")
 		.replace("{deviceId}", "unknown")
+		.replace("{number}", "unknown")
 		.replace("{id}", "unknown");
 }
 

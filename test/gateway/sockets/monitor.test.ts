@@ -10,6 +10,8 @@ import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
 import { onEnd } from "../../support/cleanup.js";
 
+const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
+
 /**
  * A monitor as the gateway has it, and the client's end of its socket.
  *
@@ -36,6 +38,7 @@ async function connected(t: TestContext, held?: Duplex) {
 				new Monitor({
 					socket,
 					stream,
+					client: reader,
 					limits: socketLimits,
 					monotonic: () => clock.now,
 					yieldToLoop: createYield(),

@@ -53,6 +53,15 @@ describe("the arguments of npm run flash", () => {
 		assert.equal(port, undefined);
 	});
 
+	test("may name a second network, whose password needs its name", () => {
+		const second = ["ssid2=garden shed", "password2=battery staple"];
+		const { settings } = readArguments({ words: [...complete, ...second], findToken });
+		assert.deepEqual([settings?.ssid2, settings?.password2], ["garden shed", "battery staple"]);
+		assert.match(problemsOf(withWords("password2=battery staple")).join(), /password2=… needs ssid2=…/);
+		assert.match(problemsOf(withWords("ssid2=shed", "password2=short")).join(), /8 to 63 characters/);
+		assert.match(problemsOf(withWords(`ssid2=${"é".repeat(17)}`)).join(), /second Wi-Fi network is longer/);
+	});
+
 	test("may have dashes", () => {
 		const expected = readArguments({ words: complete, findToken });
 		const [model = "", ...pairs] = complete;

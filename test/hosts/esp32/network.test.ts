@@ -172,10 +172,12 @@ describe("the Wi-Fi station", () => {
 		);
 	});
 
-	test("distinguishes a wrong password from an absent access point, by ESP-IDF's reasons", async () => {
+	test("distinguishes a wrong password, an absent access point and two kinds of loss, by ESP-IDF's reasons", async () => {
 		const { bench, device } = await board();
 		const station = new device.network.wifi({ onChanged: () => {} });
-		const expected = { 15: "wrong_password", 202: "wrong_password", 204: "wrong_password" };
+		const wrong = { 15: "wrong_password", 202: "wrong_password", 204: "wrong_password" };
+		const ended = { 2: "ended_by_access_point", 8: "ended_by_access_point" };
+		const expected = { ...wrong, ...ended, 200: "signal_lost" };
 		for (const reason of [0, 2, 8, 15, 200, 201, 202, 204, 205, 210, 211, 212]) {
 			bench.natives.board_wifi_reason = reason;
 			const absent = [201, 210, 211, 212].includes(reason) ? "no_access_point" : undefined;

@@ -105,6 +105,7 @@ export type Route =
 	/** @param search as in an address: "?room=Kitchen", "?devices=", or empty for all devices */
 	| { readonly view: "announce"; readonly search: string }
 	| { readonly view: "settings" }
+	| { readonly view: "wifi" }
 	/** @param withVirtual boards may be virtual ones, as in tests: "#/add?virtual" */
 	| { readonly view: "add"; readonly withVirtual: boolean };
 
@@ -129,8 +130,9 @@ export function routeOf(hash: string): Route {
 	const [, room] = /^#\/rooms\/(.*)$/.exec(path) ?? [];
 	if (room !== undefined) return { view: "room", room: decode(room), search };
 	const [, view, key, part] =
-		/^#\/(devices?|firmware|announce|attention|settings|add)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
-	if (view === "attention" || view === "settings") return { view };
+		/^#\/(devices?|firmware|announce|attention|settings|wifi|add)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ??
+		[];
+	if (view === "attention" || view === "settings" || view === "wifi") return { view };
 	if (view === "announce") return { view, search };
 	if (view === "add") return { view, withVirtual: search === "?virtual" };
 	if (view === "firmware") return { view, devices: new URLSearchParams(search).get("devices") ?? "" };

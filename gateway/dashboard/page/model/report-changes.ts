@@ -37,6 +37,7 @@ const fields: Readonly<Record<string, Field>> = {
 	"network.wifi_ssid": { name: "Wi-Fi" },
 	"network.wifi_rssi": { name: "signal", text: (value) => `${value} dBm`.replace("-", "−") },
 	"network.ip_address": { name: "address" },
+	"network.bssid": { name: "access point" },
 	"peripherals.audio.volume": { name: "volume" },
 	"peripherals.audio.player_state": { name: "player" },
 	"peripherals.audio.current_track": { name: "track" },

@@ -33,6 +33,19 @@ const looks: Readonly<Record<keyof ChangedSettings, SettingLook>> = {
 		removal: "None: an open network",
 		present: () => "secret, not reported",
 	},
+	ssid2: {
+		label: "Second Wi-Fi name",
+		maxLength: 32,
+		removal: "No second network",
+		present: notReported,
+	},
+	password2: {
+		label: "Second Wi-Fi password",
+		type: "password",
+		maxLength: 63,
+		removal: "None: the second network is open",
+		present: () => "secret, not reported",
+	},
 	gateway: {
 		label: "Gateway's address",
 		placeholder: "wss://gateway.example/device",

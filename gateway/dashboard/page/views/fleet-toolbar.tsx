@@ -211,6 +211,9 @@ function Filters({ room, entries, tallies, set }: FiltersProps) {
 				}
 				options={sorts.map((sort) => [sort, sortWords[sort]])}
 			/>
+			<a class="all-settings" href="#/wifi">
+				Wi-Fi
+			</a>
 			<a class="all-settings" href="#/settings">
 				Settings of all
 			</a>

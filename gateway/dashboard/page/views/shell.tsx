@@ -13,12 +13,13 @@ import { FleetView } from "./fleet.js";
 import { SelectionBar } from "./fleet-actions.js";
 import { JobBars } from "./jobs.js";
 import { SettingsView } from "./settings.js";
+import { WiFiView } from "./wifi.js";
 
 export function Shell() {
 	const app = useApp();
 	const route = useRoute();
 	const isList = route.view === "fleet" || route.view === "room";
-	const isOfFleet = isList || route.view === "device" || route.view === "settings";
+	const isOfFleet = isList || route.view === "device" || route.view === "settings" || route.view === "wifi";
 	const main = useRef<HTMLElement>(null);
 	const where = whereOf(route);
 	const previous = useRef(where);
@@ -94,6 +95,8 @@ function View({ route }: { route: Route }) {
 			return <AnnounceView key={route.search} search={route.search} />;
 		case "settings":
 			return <SettingsView />;
+		case "wifi":
+			return <WiFiView />;
 		case "add":
 			return <AddDeviceView withVirtual={route.withVirtual} />;
 	}
@@ -106,6 +109,7 @@ const titles = {
 	firmware: "Firmware",
 	announce: "Announce",
 	settings: "Settings",
+	wifi: "Wi-Fi",
 	add: "Add device",
 };
 

@@ -1,4 +1,4 @@
-/** Wi-Fi, name resolution and time: this computer's network, behind an access point that tests can take away. */
+/** Wi-Fi, name resolution and time: this computer's network, behind access points that tests can take away. */
 
 import { lookup } from "node:dns";
 import type { WiFiReason } from "../../../../device/host.js";
@@ -16,8 +16,8 @@ export class WiFi implements ChannelHandler {
 	constructor(options: PeripheralOptions) {
 		this.#options = options;
 		this.onClose = options.hardware.board.listen({
-			onAccessPoint: (accessPoint) => {
-				if (this.#isAssociated) this.#associate(accessPoint);
+			onAccessPoints: () => {
+				if (this.#isAssociated) this.#associate();
 			},
 		});
 	}
@@ -28,32 +28,42 @@ export class WiFi implements ChannelHandler {
 			board.hostname = textOf(detail, "hostname");
 		} else if (request === "connect") {
 			this.#wanted = detail;
-			this.#associate(board.accessPoint);
+			this.#associate();
+		} else if (request === "scan") {
+			const shown = board.accessPoints.filter(({ isHidden }) => !isHidden);
+			this.#options.channel.send("scanned", shown.map(describe));
 		} else {
 			this.#isAssociated = false;
 		}
 	}
 
-	#associate(accessPoint: AccessPoint | undefined): void {
-		const reason = failureReason(accessPoint, this.#wanted);
-		this.#isAssociated = reason === undefined;
-		const detail = { SSID: accessPoint?.ssid, RSSI: accessPoint?.rssi, address: "127.0.0.1" };
-		this.#options.channel.send("connection", reason ?? detail);
+	/** With the access point that is wanted; or loses it. */
+	#associate(): void {
+		const ssid = textOf(this.#wanted, "SSID");
+		const { accessPoints } = this.#options.hardware.board;
+		const accessPoint = accessPoints.find((one) => one.ssid === ssid);
+		const absent: WiFiReason = this.#isAssociated ? "signal_lost" : "no_access_point";
+		const isRefused = accessPoint !== undefined && !isAccepted(accessPoint, this.#wanted);
+		this.#isAssociated = accessPoint !== undefined && !isRefused;
+		const joined = accessPoint ? { ...describe(accessPoint), address: "127.0.0.1" } : absent;
+		this.#options.channel.send("connection", isRefused ? "wrong_password" : joined);
 	}
 }
 
-/** @returns undefined where the access point can be joined */
-function failureReason(accessPoint: AccessPoint | undefined, wanted: unknown): WiFiReason | undefined {
-	if (accessPoint?.ssid !== textOf(wanted, "SSID")) return "no_access_point";
+function isAccepted(accessPoint: AccessPoint, wanted: unknown): boolean {
 	const password = isRecord(wanted) ? wanted.password : undefined;
-	const isRight = accessPoint.password === undefined || accessPoint.password === password;
-	return isRight ? undefined : "wrong_password";
+	return accessPoint.password === undefined || accessPoint.password === password;
+}
+
+/** With the SDK's names. */
+function describe({ ssid, rssi, bssid, channel }: AccessPoint) {
+	return { SSID: ssid, RSSI: rssi, BSSID: bssid, channel };
 }
 
 export class Resolver implements ChannelHandler {
 	constructor({ channel, hardware }: PeripheralOptions) {
 		lookup(textOf(channel.options, "host"), { family: 4 }, (error, address) => {
-			if (error || !hardware.board.accessPoint) channel.send("error");
+			if (error || hardware.board.accessPoints.length === 0) channel.send("error");
 			else channel.send("resolved", address);
 		});
 	}

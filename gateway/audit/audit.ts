@@ -1,0 +1,165 @@
+/** Who has changed what: the latest changes of people, in a log that gateways that act as one share. */
+
+import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
+import type { Change } from "../access/access.js";
+import type { Entry, Log, Unsubscribe } from "../bus.js";
+import { parseJson } from "../json.js";
+import { errorCode } from "../problem.js";
+import { time } from "../storage/time.js";
+
+const key = "changes";
+const keptAtMost = 2000;
+/** Removed together, since a file is written whole for it. */
+const surplus = 500;
+/** That cannot be written yet; the oldest are dropped. */
+const waitingAtMost = 1000;
+const retryMs = 1_000;
+const textCharacters = 300;
+const depthAtMost = 4;
+const fieldsAtMost = 20;
+const secretFields = /^(password|token|secret|ca)$/i;
+
+const line = object({
+	/** Milliseconds since 1970. */
+	at: time,
+	/** Name of the token. */
+	who: string(64),
+	address: string(64),
+	deviceId: optional(string(64)),
+	what: string(textCharacters),
+	/** As it was sent, without secrets. */
+	detail: optional(string(textCharacters)),
+});
+export type AuditLine = Infer<typeof line>;
+
+export interface AuditOptions {
+	/** @throws {BusError} @throws {NodeJS.ErrnoException} */
+	readonly openLog: () => Promise<Log>;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly onProblem: (sentence: string) => void;
+}
+
+export class Audit {
+	readonly #options: AuditOptions;
+	/** By revision, the latest last. */
+	readonly #lines = new Map<number, AuditLine>();
+	readonly #waiting: AuditLine[] = [];
+	#log: Log | undefined;
+	#latest = 0;
+	#stopReading: Unsubscribe = () => {};
+	#writing: Promise<void> | undefined;
+	#timer: NodeJS.Timeout | undefined;
+	/** Why the latest write failed. */
+	#problem: string | undefined;
+	#isClosed = false;
+
+	constructor(options: AuditOptions) {
+		this.#options = options;
+	}
+
+	/** The latest first; those that are not written yet are in front. */
+	list(): readonly AuditLine[] {
+		return [...this.#lines.values(), ...this.#waiting].reverse().slice(0, keptAtMost);
+	}
+
+	add({ person, remoteAddress, deviceId, what, body }: Change): void {
+		const detail = body === undefined ? undefined : cut(JSON.stringify(withoutSecrets(body)));
+		this.#waiting.push({
+			at: this.#options.now(),
+			who: person.name,
+			address: remoteAddress,
+			...(deviceId !== undefined && { deviceId }),
+			what: cut(what),
+			...(detail !== undefined && { detail }),
+		});
+		if (this.#waiting.length > waitingAtMost) this.#waiting.shift();
+		this.write();
+	}
+
+	/** Reads what there is, and writes what waits. */
+	write(): void {
+		clearTimeout(this.#timer);
+		this.#writing ??= this.#writeAll()
+			.catch((error: unknown) => {
+				const why = errorCode(error) ?? String(error);
+				if (why !== this.#problem)
+					this.#options.onProblem(
+						`Changes of people cannot be written (${why}); it is tried again every second.`,
+					);
+				this.#problem = why;
+				if (!this.#isClosed) this.#timer = setTimeout(() => this.write(), retryMs).unref();
+			})
+			.finally(() => {
+				this.#writing = undefined;
+			});
+	}
+
+	/** Resolves when all is written, or could not be. */
+	async settled(): Promise<void> {
+		await this.#writing;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		clearTimeout(this.#timer);
+		await this.settled();
+		this.#stopReading();
+	}
+
+	async #writeAll(): Promise<void> {
+		const log = this.#log ?? (await this.#open());
+		this.#problem = undefined;
+		for (let [next] = this.#waiting; next; [next] = this.#waiting) {
+			const revision = await log.append(key, JSON.stringify(next), this.#latest);
+			// Another gateway was first: what it has written is read soon.
+			if (revision === undefined) await new Promise((resolve) => setTimeout(resolve, retryMs / 20));
+			else {
+				this.#waiting.splice(this.#waiting.indexOf(next), 1);
+				this.#take({ revision, text: JSON.stringify(next) });
+			}
+			if (this.#isClosed && revision === undefined) return;
+		}
+		if (this.#lines.size < keptAtMost + surplus) return;
+		const revisions = [...this.#lines.keys()].sort((a, b) => a - b);
+		const oldest = revisions.at(-keptAtMost) ?? 0;
+		await log.removeBefore(key, oldest);
+		for (const revision of revisions) if (revision < oldest) this.#lines.delete(revision);
+	}
+
+	async #open(): Promise<Log> {
+		const log = await this.#options.openLog();
+		this.#stopReading = await log.read({
+			onAll: (entries) => {
+				this.#lines.clear();
+				this.#latest = 0;
+				for (const [, entry] of entries) this.#take(entry);
+			},
+			onEntry: (_key, entry) => this.#take(entry),
+		});
+		this.#log = log;
+		return log;
+	}
+
+	#take({ revision, text }: Entry): void {
+		this.#latest = Math.max(this.#latest, revision);
+		const value = parseJson(text);
+		if (matches(line, value)) this.#lines.set(revision, value);
+	}
+}
+
+/** Only its beginning: JSON.stringify would overflow the stack with a body that is nested deeply. */
+function withoutSecrets(value: unknown, depth = 0): unknown {
+	if (typeof value !== "object" || value === null) return value;
+	if (depth === depthAtMost) return "…";
+	if (Array.isArray(value))
+		return value.slice(0, fieldsAtMost).map((item) => withoutSecrets(item, depth + 1));
+	const fields = Object.entries(value).slice(0, fieldsAtMost);
+	return Object.fromEntries(
+		fields.map(([name, field]) => [name, secretFields.test(name) ? "…" : withoutSecrets(field, depth + 1)]),
+	);
+}
+
+function cut(text: string): string {
+	return text.length > textCharacters ? `${text.slice(0, textCharacters - 1)}…` : text;
+}

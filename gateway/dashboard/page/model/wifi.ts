@@ -1,0 +1,65 @@
+/** The connected devices by Wi-Fi network and access point. */
+
+import type { WiFiDevice } from "../../../api/wifi.js";
+import { inOrder } from "./filter.js";
+
+export interface AccessPoint {
+	/** Null: its devices do not report theirs. */
+	readonly bssid: string | null;
+	readonly channel: number | null;
+	/** Weakest signal first; at least one. */
+	readonly devices: readonly WiFiDevice[];
+	/** In dBm. */
+	readonly weakest: number;
+	/** In the last 24 hours. */
+	readonly reconnects: number;
+}
+
+export interface Network {
+	readonly ssid: string;
+	/** The one with the weakest device first. */
+	readonly accessPoints: readonly AccessPoint[];
+	readonly deviceCount: number;
+	readonly reconnects: number;
+}
+
+/** In natural order of their names. */
+export function networksIn(devices: readonly WiFiDevice[]): readonly Network[] {
+	return [...grouped(devices, ({ ssid }) => ssid)]
+		.sort(([a], [b]) => inOrder(a, b))
+		.map(([ssid, ofNetwork]) => ({
+			ssid,
+			accessPoints: [...grouped(ofNetwork, ({ bssid }) => bssid).values()]
+				.map(accessPointOf)
+				.sort((a, b) => a.weakest - b.weakest),
+			deviceCount: ofNetwork.length,
+			reconnects: sumOf(ofNetwork),
+		}));
+}
+
+function accessPointOf(devices: readonly WiFiDevice[]): AccessPoint {
+	const byStrength = [...devices].sort((a, b) => a.rssi - b.rssi);
+	const [first] = byStrength;
+	return {
+		bssid: first?.bssid ?? null,
+		channel: first?.channel ?? null,
+		devices: byStrength,
+		weakest: first?.rssi ?? 0,
+		reconnects: sumOf(devices),
+	};
+}
+
+function sumOf(devices: readonly WiFiDevice[]): number {
+	return devices.reduce((sum, { reconnects }) => sum + reconnects, 0);
+}
+
+function grouped<K>(devices: readonly WiFiDevice[], keyOf: (device: WiFiDevice) => K): Map<K, WiFiDevice[]> {
+	const groups = new Map<K, WiFiDevice[]>();
+	for (const device of devices) {
+		const key = keyOf(device);
+		const group = groups.get(key);
+		if (group) group.push(device);
+		else groups.set(key, [device]);
+	}
+	return groups;
+}

@@ -1,0 +1,100 @@
+/** The Wi-Fi of the fleet: networks and access points with their devices, the weakest signal, and reconnects of a day. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ask, messageOf } from "../../../api/client/request.js";
+import { plural, signalBars } from "../../../api/client/words.js";
+import type { WiFiDevice, WiFiOverview } from "../../../api/wifi.js";
+import { useIsLive, useNow } from "../app/hooks.js";
+import { type AccessPoint, networksIn } from "../model/wifi.js";
+import { Grid } from "../parts/grid.js";
+import { Problem } from "../parts/problem.js";
+import { DeviceLink } from "./device-link.js";
+
+const refreshMs = 10_000;
+
+export function WiFiView() {
+	const isLive = useIsLive();
+	const now = useNow(refreshMs);
+	const [devices, setDevices] = useState<readonly WiFiDevice[]>();
+	const [problem, setProblem] = useState("");
+	useEffect(() => {
+		if (!isLive || document.hidden) return;
+		ask<WiFiOverview>("api/wifi").then(
+			(overview) => {
+				setDevices(overview.devices);
+				setProblem("");
+			},
+			(error: unknown) => setProblem(messageOf(error)),
+		);
+	}, [isLive, now]);
+	const networks = useMemo(() => networksIn(devices ?? []), [devices]);
+	return (
+		<div class="wifi">
+			<div class="head-line">
+				<h1 class="here">
+					<span role="status">{devices ? plural(networks.length, "Wi-Fi network") : "Wi-Fi networks"}</span>
+				</h1>
+			</div>
+			<Problem>{problem}</Problem>
+			{networks.map(({ ssid, accessPoints, deviceCount, reconnects }) => (
+				<section class="panel" key={ssid} aria-label={ssid || "No name"}>
+					<div class="head-line">
+						<h2>{ssid || "No name"}</h2>
+						<span class="hint">
+							{plural(deviceCount, "device")}, {reconnectText(reconnects)}
+						</span>
+					</div>
+					{accessPoints.map((accessPoint) => (
+						<AccessPointDevices key={accessPoint.bssid ?? ""} accessPoint={accessPoint} />
+					))}
+				</section>
+			))}
+		</div>
+	);
+}
+
+function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
+	const { bssid, channel, devices, weakest, reconnects } = accessPoint;
+	const [isOpen, setIsOpen] = useState(false);
+	const byId = new Map(devices.map((device) => [device.deviceId, device]));
+	const name = bssid ?? "Access point not reported";
+	return (
+		<details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+			<summary>
+				<strong>{name}</strong>{" "}
+				<span class="hint">
+					{channel !== null && `channel ${channel}, `}
+					{plural(devices.length, "device")}, {reconnectText(reconnects)}, weakest
+				</span>{" "}
+				<Strength rssi={weakest} />
+			</summary>
+			{isOpen && (
+				<Grid label={`Devices of ${name}`} keys={[...byId.keys()]} height={44} gap={0}>
+					{(deviceId) => <Row device={byId.get(deviceId)} />}
+				</Grid>
+			)}
+		</details>
+	);
+}
+
+function Row({ device }: { device: WiFiDevice | undefined }) {
+	if (!device) return null;
+	const { deviceId, rssi, reconnects, lastLoss } = device;
+	return (
+		<p class="concern">
+			<DeviceLink deviceKey={deviceId} /> <Strength rssi={rssi} />
+			<span class="hint">
+				{reconnectText(reconnects)}
+				{lastLoss !== null && `, last loss: ${lastLoss.replaceAll("_", " ")}`}
+			</span>
+		</p>
+	);
+}
+
+function Strength({ rssi }: { rssi: number }) {
+	return <span class={`signal bars-${signalBars(rssi)}`}>{`${rssi} dBm`.replace("-", "−")}</span>;
+}
+
+function reconnectText(count: number): string {
+	return `${plural(count, "reconnect")} in 24 h`;
+}

@@ -1,0 +1,69 @@
+/** Webhooks: tells other programs what happens to devices, roll-outs and the disk. Loaded only with WEBHOOKS_FILE. */
+
+import { Router } from "express";
+import type { FrameOf } from "../api/frames.js";
+import type { Core, CreateExtension, Extension } from "../extension.js";
+import { HttpProblem, refuseMethod } from "../problem.js";
+import { type Hook, readHooks } from "./hooks.js";
+import { Outbox } from "./outbox.js";
+import { Watch } from "./watch.js";
+
+const tickMs = 5_000;
+
+/** @throws {StartError} if the file cannot be used */
+export function webhooksOf(file: string): CreateExtension {
+	const hooks = readHooks(file);
+	return (core) => createWebhooks(core, hooks);
+}
+
+/** @param everyMs between two looks for what is due */
+export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tickMs): Extension {
+	const outboxes = hooks.map((hook) => new Outbox(hook, core));
+	const watch = new Watch(core, outboxes);
+	let timer: NodeJS.Timeout | undefined;
+	const tick = async () => {
+		await watch.tick();
+		for (const outbox of outboxes) outbox.deliver();
+	};
+	return {
+		routes: webhookRoutes(core, outboxes),
+		sessions: [watch.sessions],
+		onBroadcast: (channel, text) => {
+			if (channel !== "rollouts") return;
+			const frame: FrameOf<"rollout_update"> = JSON.parse(text);
+			watch.onRollout(frame);
+		},
+		open: async () => {
+			for (const outbox of outboxes) await outbox.open();
+			watch.open();
+			timer = setInterval(() => void tick(), everyMs).unref();
+		},
+		close: async () => {
+			clearInterval(timer);
+			for (const outbox of outboxes) await outbox.close();
+		},
+	};
+}
+
+function webhookRoutes({ requireMonitor }: Core, outboxes: readonly Outbox[]): Router {
+	const router = Router({ caseSensitive: true, strict: true });
+	router
+		.route("/api/webhooks")
+		.get(requireMonitor, (_request, response) => {
+			const webhooks = outboxes.map(({ hook: { url, events, after }, waiting, latest = null }, index) => {
+				// The rest of an address is often a secret.
+				return { number: index + 1, origin: new URL(url).origin, events, after, waiting, latest };
+			});
+			response.set("Cache-Control", "no-store").json({ webhooks });
+		})
+		.all(refuseMethod("GET, HEAD"));
+	router
+		.route("/api/webhooks/:number/test")
+		.post(requireMonitor, async ({ params: { number } }, response) => {
+			const outbox = outboxes[Number(number) - 1];
+			if (!outbox) throw new HttpProblem(404, `There is no webhook ${number}; see /api/webhooks.`);
+			response.json(await outbox.test());
+		})
+		.all(refuseMethod("POST"));
+	return router;
+}

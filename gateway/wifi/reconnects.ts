@@ -1,0 +1,112 @@
+/** Counts how often each device's Wi-Fi has connected again in the last 24 hours. In memory, for devices of this gateway. */
+
+import type { StateReport } from "../../device/protocol/messages.js";
+import { integer, isRecord, matches } from "../../device/protocol/schema.js";
+import { subjectOf } from "../bus.js";
+import type { Core } from "../extension.js";
+import type { Device } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+
+const hourMs = 60 * 60 * 1000;
+const hours = 24;
+/** For another gateway to answer. */
+const answerMs = 2_000;
+const count = integer(0, Number.MAX_SAFE_INTEGER);
+
+interface Known {
+	/** Of the latest report. */
+	total: number;
+	uptimeSeconds: number;
+	/** Hours with reconnects, the latest last. */
+	byHour: readonly { readonly hour: number; readonly count: number }[];
+}
+const none: Known["byHour"] = Object.freeze([]);
+
+export class Reconnects {
+	readonly #core: Pick<Core, "sessions" | "peers" | "monotonic">;
+	readonly #known = new Map<Device, Known>();
+	#stopServing = () => {};
+
+	constructor(core: Pick<Core, "sessions" | "peers" | "monotonic">) {
+		this.#core = core;
+	}
+
+	readonly sessions: SessionListener = {
+		onUplink: ({ device }, uplink) => {
+			if (device && uplink.type === "state_report") this.#add(device, uplink);
+		},
+		onForgotten: (device) => void this.#known.delete(device),
+	};
+
+	/** Begins to answer other gateways. */
+	open(): void {
+		const { peers } = this.#core;
+		if (!peers) return;
+		this.#stopServing = peers.bus.serve(subjectOf("gw", "reconnects", peers.id), async () =>
+			JSON.stringify(Object.fromEntries(this.#ofThis())),
+		);
+	}
+
+	close(): void {
+		this.#stopServing();
+	}
+
+	/** By device id, of all gateways; without devices that have none, and those whose gateway does not answer. */
+	async all(): Promise<ReadonlyMap<string, number>> {
+		const { peers, sessions } = this.#core;
+		const counts = new Map(this.#ofThis());
+		if (!peers) return counts;
+		const owners = new Set(Array.from(sessions.devices.values(), (device) => peers.ownerOf(device)));
+		const asked = [...owners].map(async (owner) => {
+			if (owner === undefined) return;
+			const text = await peers.bus
+				.request(subjectOf("gw", "reconnects", owner), "", answerMs)
+				.catch(() => "{}");
+			const answer: unknown = JSON.parse(text);
+			if (!isRecord(answer)) return;
+			for (const [deviceId, value] of Object.entries(answer))
+				if (matches(count, value)) counts.set(deviceId, value);
+		});
+		await Promise.all(asked);
+		return counts;
+	}
+
+	*#ofThis(): Generator<readonly [string, number]> {
+		const { peers, monotonic } = this.#core;
+		const first = hourOf(monotonic()) - hours;
+		for (const [{ deviceId }, { byHour }] of this.#known) {
+			const device = this.#core.sessions.devices.get(deviceId);
+			if (!device || peers?.ownerOf(device) !== undefined) continue;
+			let sum = 0;
+			for (const { hour, count } of byHour) if (hour > first) sum += count;
+			if (sum > 0) yield [deviceId, sum];
+		}
+	}
+
+	#add(device: Device, { health, network }: StateReport): void {
+		const { reconnects: total = 0 } = network;
+		const uptimeSeconds = health.uptime_seconds;
+		const known = this.#known.get(device);
+		if (!known) {
+			// It is unknown when those before happened.
+			this.#known.set(device, { total, uptimeSeconds, byHour: none });
+			return;
+		}
+		const hasRestarted = uptimeSeconds < known.uptimeSeconds || total < known.total;
+		const added = hasRestarted ? total : total - known.total;
+		known.total = total;
+		known.uptimeSeconds = uptimeSeconds;
+		if (added === 0) return;
+		const hour = hourOf(this.#core.monotonic());
+		const kept = known.byHour.filter((each) => each.hour > hour - hours);
+		const last = kept.at(-1);
+		known.byHour =
+			last?.hour === hour
+				? [...kept.slice(0, -1), { hour, count: last.count + added }]
+				: [...kept, { hour, count: added }];
+	}
+}
+
+function hourOf(monotonic: number): number {
+	return Math.floor(monotonic / hourMs);
+}

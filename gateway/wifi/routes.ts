@@ -1,0 +1,53 @@
+/** `/api/wifi`: the connected devices with their access points. */
+
+import { Router } from "express";
+import { uplinks } from "../../device/protocol/messages.js";
+import { isRecord, matches } from "../../device/protocol/schema.js";
+import type { WiFiDevice, WiFiOverview } from "../api/wifi.js";
+import type { Core } from "../extension.js";
+import { refuseMethod } from "../problem.js";
+import type { Device } from "../sessions/device.js";
+import type { Reconnects } from "./reconnects.js";
+
+/** Reports that are parsed before other work gets its turn: about 5 ms. */
+const atOnce = 250;
+
+export function wifiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): Router {
+	const { sessions, monitors, requireMonitor, yieldToLoop } = core;
+	const router = Router({ caseSensitive: true, strict: true });
+	router
+		.route("/api/wifi")
+		.get(requireMonitor, async (_request, response) => {
+			await monitors.gather();
+			const counts = await reconnects.all();
+			const devices: WiFiDevice[] = [];
+			let parsed = 0;
+			for (const device of [...sessions.devices.values()]) {
+				if (!device.session.connected) continue;
+				const described = describe(device, counts.get(device.deviceId) ?? 0);
+				if (described) devices.push(described);
+				parsed += 1;
+				if (parsed % atOnce === 0) await yieldToLoop();
+			}
+			devices.sort((one, other) => one.rssi - other.rssi);
+			const overview: WiFiOverview = { devices };
+			response.set("Cache-Control", "no-store").json(overview);
+		})
+		.all(refuseMethod("GET, HEAD"));
+	return router;
+}
+
+/** @returns undefined before its first report */
+function describe({ deviceId, state }: Device, reconnects: number): WiFiDevice | undefined {
+	const report: unknown = state.text === undefined ? undefined : JSON.parse(state.text);
+	const network = isRecord(report) ? report.network : undefined;
+	if (!matches(uplinks.state_report.fields.network, network)) return undefined;
+	const {
+		wifi_ssid: ssid,
+		wifi_rssi: rssi,
+		bssid = null,
+		channel = null,
+		last_loss: lastLoss = null,
+	} = network;
+	return { deviceId, ssid, bssid, channel, rssi, reconnects, lastLoss };
+}

@@ -1,0 +1,225 @@
+/** Two networks that come and go, for firmware in XS. networks.properties.test.ts has the rules, against a model. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { ChangedSettings } from "../../../device/protocol/messages.js";
+import type { AccessPoint } from "../../../hosts/virtual/node/board.js";
+import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
+import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
+import { letSocketsWork, pass, passUntil } from "../../support/virtual-time.js";
+
+const home: AccessPoint = {
+	ssid: "home",
+	rssi: -50,
+	password: "home password",
+	bssid: "02:00:00:00:00:0a",
+	channel: 1,
+};
+const guest: AccessPoint = {
+	ssid: "guest",
+	rssi: -60,
+	password: "guest password",
+	bssid: "02:00:00:00:00:0b",
+	channel: 11,
+};
+const known = {
+	ssid: "home",
+	password: "home password",
+	ssid2: "guest",
+	password2: "guest password",
+};
+
+async function start(
+	t: TestContext,
+	accessPoints: readonly AccessPoint[],
+	settings: Readonly<Record<string, string>> = known,
+) {
+	const gateway = await runScriptedGateway(t);
+	const traced: string[] = [];
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		settings: { gateway: gateway.url, token: "t", ...settings },
+		accessPoints,
+		onTrace: (text) => traced.push(text),
+	});
+	return { device, gateway, traced };
+}
+
+/** The next connection, and its first report. */
+async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
+	const connection = await passUntil(device, gateway.connection());
+	return { connection, report: await connection.next("state_report") };
+}
+
+describe("of two networks", () => {
+	for (const [near, far] of [
+		[home, guest],
+		[guest, home],
+	] as const)
+		test(`the stronger is joined, which is ${near.ssid}, and it is the report's access point`, async (t) => {
+			const { device, gateway } = await start(t, [
+				{ ...far, rssi: -80 },
+				{ ...near, rssi: -40 },
+			]);
+			const { network } = (await connected(device, gateway)).report;
+			assert.deepEqual(
+				[network.wifi_ssid, network.bssid, network.channel, network.reconnects, network.last_loss],
+				[near.ssid, near.bssid, near.channel, 0, undefined],
+			);
+		});
+
+	test("the other is joined where the stronger refuses the password, within seconds", async (t) => {
+		const { device, gateway } = await start(t, [{ ...home, password: "changed", rssi: -30 }, guest]);
+		const { network } = (await connected(device, gateway)).report;
+		assert.equal(network.wifi_ssid, "guest");
+		assert.ok(device.machine.now < 5_000, `${device.machine.now} ms`);
+	});
+
+	test("the other is joined when the password of the joined one changes, and the loss is reported", async (t) => {
+		const { device, gateway } = await start(t, [home, guest]);
+		await connected(device, gateway);
+		device.board.accessPoints = [{ ...home, password: "changed" }, guest];
+		const { network } = (await connected(device, gateway)).report;
+		assert.deepEqual([network.wifi_ssid, network.reconnects], ["guest", 1]);
+		assert.equal(network.last_loss, "wrong_password");
+	});
+
+	test("a hidden one is joined where the other, which a scan finds, cannot be", async (t) => {
+		const { device, gateway } = await start(t, [
+			{ ...home, isHidden: true },
+			{ ...guest, password: "changed" },
+		]);
+		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "home");
+	});
+});
+
+test("the second one with the name of the first is for a password that will change", async (t) => {
+	const { device, gateway } = await start(t, [home], {
+		...known,
+		ssid2: "home",
+		password2: "next password",
+	});
+	await connected(device, gateway);
+	device.board.accessPoints = [{ ...home, password: "next password" }];
+	assert.equal((await connected(device, gateway)).report.network.reconnects, 1);
+});
+
+test("hours without any network and without a button end when either one is back", async (t) => {
+	const { device, gateway } = await start(t, [home, guest]);
+	await connected(device, gateway);
+	for (const back of [guest, home]) {
+		device.board.accessPoints = [];
+		await pass(device, 2 * 3_600_000);
+		const before = device.machine.now;
+		device.board.accessPoints = [back];
+		const { network } = (await connected(device, gateway)).report;
+		assert.equal(network.wifi_ssid, back.ssid);
+		assert.equal(network.last_loss, "signal_lost");
+		assert.ok(device.machine.now - before < 65_000, `${device.machine.now - before} ms`);
+	}
+});
+
+describe("a trial of a second network", () => {
+	const onlyFirst = { ssid: "home", password: "home password" };
+	const second = { ssid2: "guest", password2: "guest password" };
+	const cases: readonly [
+		name: string,
+		accessPoints: readonly AccessPoint[],
+		change: ChangedSettings,
+		outcome: string,
+		joined: string,
+	][] = [
+		["that is right goes through it, although the first is stronger", [home, guest], second, "kept", "guest"],
+		[
+			"with a wrong password returns, although the first is there",
+			[home, guest],
+			{ ...second, password2: "wrong password" },
+			'returned: the access point "guest" refused the password',
+			"home",
+		],
+		["that is not in reach is kept through the first", [home], second, "kept", "home"],
+		[
+			"that does not lead to the gateway returns",
+			[home, guest],
+			{ ...second, gateway: "ws://127.0.0.1:1/device" },
+			"returned: no connection to 127.0.0.1:1",
+			"home",
+		],
+	];
+	for (const [name, accessPoints, change, outcome, joined] of cases)
+		test(name, async (t) => {
+			const { device, gateway, traced } = await start(t, accessPoints, onlyFirst);
+			const first = await connected(device, gateway);
+			first.connection.send({ command: "set_settings", value: change });
+			const { connection, report } = await connected(device, gateway);
+			assert.equal(report.network.wifi_ssid, joined);
+			const result = await connection.next("settings_result");
+			assert.equal(
+				result.reason === undefined ? result.outcome : `${result.outcome}: ${result.reason}`,
+				outcome,
+			);
+			const isKept = outcome === "kept";
+			assert.equal(device.setting("ssid2"), isKept ? change.ssid2 : undefined);
+			assert.equal(device.setting("password2"), isKept ? change.password2 : undefined);
+			assert.doesNotMatch(traced.join(""), /guest password|wrong password|home password/);
+		});
+
+	test("ends with it: what was on trial is then a network like the other", async (t) => {
+		const { device, gateway } = await start(t, [home], onlyFirst);
+		const first = await connected(device, gateway);
+		first.connection.send({
+			command: "set_settings",
+			value: { ssid2: "guest", password2: "wrong password" },
+		});
+		const { connection } = await connected(device, gateway);
+		assert.equal((await connection.next("settings_result")).outcome, "kept");
+		device.board.accessPoints = [guest];
+		await pass(device, 5_000);
+		device.board.accessPoints = [home, { ...guest, rssi: -30 }];
+		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "home");
+	});
+
+	test("removes it with its password", async (t) => {
+		const { device, gateway } = await start(t, [home, guest]);
+		const { connection } = await connected(device, gateway);
+		connection.send({ command: "set_settings", value: { ssid2: "" } });
+		const again = await connected(device, gateway);
+		assert.equal((await again.connection.next("settings_result")).outcome, "kept");
+		assert.deepEqual([device.setting("ssid2"), device.setting("password2")], [undefined, undefined]);
+	});
+});
+
+test("a fleet whose first network vanishes is on the second within a minute", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const program = await buildFirmware();
+	const fleet: VirtualDevice[] = [];
+	for (let index = 0; index < 8; index += 1) {
+		const device = await powerOn(t, gateway, "DEV-1", {
+			clock: "virtual",
+			program,
+			serial: `a1b2c${index}`,
+			seed: index + 1,
+			settings: { gateway: gateway.url, token: "t", ...known },
+			accessPoints: [home, guest],
+		});
+		fleet.push(device);
+		assert.equal((await connected(device, gateway)).report.network.wifi_ssid, "home");
+	}
+	const lostAt = fleet.map(({ machine }) => machine.now);
+	for (const { board } of fleet) board.accessPoints = [guest];
+	const joined = new Set<string>();
+	const all = (async () => {
+		while (joined.size < fleet.length) {
+			const { deviceId, network } = await (await gateway.connection()).next("state_report");
+			if (network.wifi_ssid === "guest") joined.add(deviceId);
+		}
+	})();
+	for (let second = 0; second < 60 && joined.size < fleet.length; second += 1) {
+		await letSocketsWork();
+		await Promise.all(fleet.map((device) => device.machine.advance(1_000)));
+	}
+	assert.equal(joined.size, fleet.length);
+	await all;
+	for (const [index, { machine }] of fleet.entries()) assert.ok(machine.now - (lostAt[index] ?? 0) <= 60_000);
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { Audit } from "../../../gateway/audit/audit.js";
+import { MemoryServer } from "../../support/memory-bus.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+
+const annasToken = "annas-token-of-the-fixtures";
+
+async function changesAt(url: string, count: number) {
+	for (;;) {
+		const response = await fetch(`${url}/api/audit`, { headers: bearer(monitorToken) });
+		const { changes } = JSON.parse(await response.text());
+		if (changes.length >= count) return changes;
+		await setTimeout(5);
+	}
+}
+
+test("what a person changes is in the audit, without secrets, also after a restart; what is refused or read is not", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const named = [{ name: "anna", role: "monitor", token: annasToken } as const];
+	await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
+	const options = { dataDir, deviceToken: undefined, monitorToken: undefined };
+	const first = await runGateway(t, options);
+	const { device } = await first.namedDevice(await first.monitor());
+	const path = "/api/devices/dev-1-a1b2c3";
+	const change = (method: string, to: string, body: object) =>
+		fetch(`${first.url}${to}`, { method, headers: bearer(annasToken), body: JSON.stringify(body) });
+	assert.equal((await change("POST", "/api/device-tokens", { deviceId: "dev-1-a1b2c3" })).status, 201);
+	assert.equal((await change("POST", "/api/device-tokens", { deviceId: "not a device" })).status, 422);
+	assert.equal((await fetch(`${first.url}${path}`, { headers: bearer(annasToken) })).status, 200);
+	const anna = await first.open("/monitor", { headers: bearer(annasToken) });
+	const targetId = "dev-1-a1b2c3";
+	const volume = { command: "set_volume", value: 40 };
+	assert.equal(
+		(await anna.ask({ type: "control_device", targetId, payload: volume, requestId: "7" })).type,
+		"ack",
+	);
+	await anna.ask({ type: "control_device", targetId, payload: { command: "set_volume", value: 101 } });
+	const settled = await first.device({
+		"Device-Id": "dev-1-ffffff",
+		"Device-Model": "DEV-1",
+		"Device-Features": "settings",
+	});
+	const value = { ssid: "Hall", password: "a password of the hall", token: deviceToken };
+	const settings = { command: "set_settings", value };
+	const answer = await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: settings });
+	assert.equal(answer.type, "ack", JSON.stringify(answer));
+	const expected = [
+		[
+			"anna",
+			"127.0.0.1",
+			"dev-1-ffffff",
+			"control_device",
+			'{"payload":{"command":"set_settings","value":{"ssid":"Hall","password":"…","token":"…"}}}',
+		],
+		[
+			"anna",
+			"127.0.0.1",
+			"dev-1-a1b2c3",
+			"control_device",
+			'{"payload":{"command":"set_volume","value":40}}',
+		],
+		["anna", "127.0.0.1", null, "POST /api/device-tokens", '{"deviceId":"dev-1-a1b2c3"}'],
+	];
+	const shown = (
+		changes: { who: string; address: string; deviceId: string; what: string; detail: string }[],
+	) => changes.map(({ who, address, deviceId, what, detail }) => [who, address, deviceId, what, detail]);
+	assert.deepEqual(shown(await changesAt(first.url, 3)), expected);
+	const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+	await anna.ask(
+		`{"type":"control_device","targetId":"${targetId}","payload":{"command":"query_state","x":${deep}}}`,
+	);
+	expected.unshift([
+		...["anna", "127.0.0.1", "dev-1-a1b2c3", "control_device"],
+		'{"payload":{"command":"query_state","x":[["…"]]}}',
+	]);
+	assert.deepEqual(shown(await changesAt(first.url, 4)), expected);
+	for (const { socket } of [device, settled]) socket.terminate();
+	await first.gateway.close();
+	const second = await runGateway(t, options);
+	assert.deepEqual(shown(await changesAt(second.url, 3)), expected);
+	const kept = await fs.readFile(`${dataDir}/audit/changes.jsonl`, "utf8");
+	for (const secret of [annasToken, deviceToken, "a password"]) assert.ok(!kept.includes(secret));
+});
+
+test("gateways that act as one share the audit, of which the latest 2,000 are kept", async () => {
+	const server = new MemoryServer();
+	const problems: string[] = [];
+	const create = () => {
+		const bus = server.connect();
+		return new Audit({
+			openLog: () => bus.log("gw-audit"),
+			now: () => 1,
+			onProblem: (each) => problems.push(each),
+		});
+	};
+	const [a, b] = [create(), create()];
+	const add = (audit: Audit, what: string) =>
+		audit.add({
+			person: { name: "anna", role: "monitor" },
+			remoteAddress: "127.0.0.1",
+			deviceId: undefined,
+			what,
+			body: { text: "x".repeat(1000) },
+		});
+	for (let index = 0; index < 20; index += 1) add(index % 2 ? a : b, `PUT /${index}`);
+	while (a.list().length < 20 || b.list().length < 20) await setTimeout(5);
+	assert.deepEqual(
+		a.list().map(({ what }) => what),
+		b.list().map(({ what }) => what),
+	);
+	assert.equal(new Set(a.list().map(({ what }) => what)).size, 20);
+	assert.equal(a.list()[0]?.detail?.length, 300);
+	await b.close();
+	for (let index = 20; index < 2600; index += 1) {
+		add(a, `PUT /${index}`);
+		if (index % 500 === 0) while (a.list()[0]?.what !== `PUT /${index}`) await setTimeout(1);
+		if (index % 500 === 0) await a.settled();
+	}
+	await a.settled();
+	assert.equal(a.list().length, 2000);
+	const late = create();
+	late.write();
+	await late.settled();
+	assert.ok(late.list().length <= 2500, `${late.list().length}`);
+	assert.equal(late.list()[0]?.what, "PUT /2599");
+	await a.close();
+	await late.close();
+	assert.deepEqual(problems, []);
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WiFiDevice } from "../../../gateway/api/wifi.js";
+import { networksIn } from "../../../gateway/dashboard/page/model/wifi.js";
+
+function device(
+	deviceId: string,
+	ssid: string,
+	bssid: string | null,
+	rssi: number,
+	reconnects = 0,
+): WiFiDevice {
+	return { deviceId, ssid, bssid, channel: bssid === null ? null : 6, rssi, reconnects, lastLoss: null };
+}
+
+test("devices are grouped by network and access point, each with its weakest first and its reconnects", () => {
+	const networks = networksIn([
+		device("d1", "home 10", "02:00:00:00:00:0a", -40, 1),
+		device("d2", "home 2", null, -50),
+		device("d3", "home 10", "02:00:00:00:00:0b", -80, 2),
+		device("d4", "home 10", "02:00:00:00:00:0a", -60, 4),
+	]);
+	assert.deepEqual(
+		networks.map(({ ssid, deviceCount, reconnects, accessPoints }) => [
+			ssid,
+			deviceCount,
+			reconnects,
+			accessPoints.map(({ bssid, weakest, devices }) => [
+				bssid,
+				weakest,
+				...devices.map((one) => one.deviceId),
+			]),
+		]),
+		[
+			["home 2", 1, 0, [[null, -50, "d2"]]],
+			[
+				"home 10",
+				3,
+				7,
+				[
+					["02:00:00:00:00:0b", -80, "d3"],
+					["02:00:00:00:00:0a", -60, "d4", "d1"],
+				],
+			],
+		],
+	);
+});

@@ -1,0 +1,78 @@
+/** Several gateways that act as one, with the same webhooks: each event is told once. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { frameText } from "../../../gateway/api/frames.js";
+import { noCounts } from "../../../gateway/api/rollout.js";
+import type { Bus } from "../../../gateway/bus.js";
+import { joinGateways } from "../../../gateway/cluster/join.js";
+import type { Core } from "../../../gateway/extension.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+import { limits } from "../cluster/gateways.js";
+import { memoryBuses } from "../cluster/memory-buses.js";
+import { Receiver, withHooks } from "./receiver.js";
+
+const minuteMs = 60_000;
+let aheadMs = 0;
+
+async function run(t: TestContext, bus: Bus, receiver: Receiver) {
+	const dataDir = await temporaryDirectory(t);
+	const cores: Core[] = [];
+	const { extensions } = withHooks([receiver.hook()], cores);
+	const running = await runGateway(t, {
+		dataDir,
+		now: () => Date.now() + aheadMs,
+		monotonic: () => performance.now() + aheadMs,
+		...joinGateways(bus, dataDir, extensions),
+		limits,
+	});
+	const [core] = cores;
+	assert.ok(core);
+	return { ...running, core };
+}
+
+async function waitingAt(url: string): Promise<number> {
+	const response = await fetch(`${url}/api/webhooks`, { headers: bearer(monitorToken) });
+	return JSON.parse(await response.text()).webhooks[0].waiting;
+}
+
+test("of several gateways one tells each event; what one could not deliver another delivers", async (t) => {
+	const buses = await memoryBuses();
+	const receiver = await new Receiver().listen(t);
+	const a = await run(t, await buses.connect(), receiver);
+	const b = await run(t, await buses.connect(), receiver);
+	const device = new ScriptedDevice({ url: a.url, deviceId: "dev-1-00000a" });
+	await device.connect();
+	while (!b.core.sessions.devices.get("dev-1-00000a")?.session.connected) await setTimeout(10);
+	device.close();
+	while (b.core.sessions.devices.get("dev-1-00000a")?.session.connected) await setTimeout(10);
+	const frame = (status: "running" | "finished", revision: number) => {
+		const rest = { id: "autumn", pausedBecause: null, counts: noCounts, revision };
+		const text = frameText<"rollout_update">({ type: "rollout_update", status, ...rest });
+		for (const { core } of [a, b]) core.monitors.broadcast("rollouts", text);
+	};
+	frame("running", 1);
+	frame("finished", 2);
+	await receiver.until(1);
+	// Before time passes: as long as a delivery is not known to have ended, others may try it again.
+	for (const { url } of [a, b]) while ((await waitingAt(url)) > 0) await setTimeout(5);
+	receiver.manner = 500;
+	aheadMs += 6 * minuteMs;
+	await receiver.until(2);
+	await a.gateway.close();
+	receiver.manner = 204;
+	aheadMs += 2 * minuteMs;
+	const told = await receiver.until(3);
+	const returned = new ScriptedDevice({ url: b.url, deviceId: "dev-1-00000a" });
+	t.after(() => returned.close());
+	await returned.connect();
+	await receiver.until(4);
+	await setTimeout(100);
+	assert.deepEqual(
+		receiver.told.map(({ event }) => event),
+		["rollout_finished", "away", "away", "back"],
+	);
+	assert.equal(told[1]?.id, told[2]?.id);
+});

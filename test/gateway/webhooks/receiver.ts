@@ -1,0 +1,89 @@
+/** A program that webhooks tell things, on a free port of 127.0.0.1, and gateways with such programs. */
+
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { TestContext } from "node:test";
+import type { Core, CreateExtension } from "../../../gateway/extension.js";
+import { extensions } from "../../../gateway/extensions.js";
+import { createWebhooks } from "../../../gateway/webhooks/extension.js";
+import { eventNames, type Hook } from "../../../gateway/webhooks/hooks.js";
+import { onEnd } from "../../support/cleanup.js";
+
+export const secret = "secret-of-the-receiver";
+
+export interface Told {
+	readonly id: string;
+	readonly event: string;
+	readonly time: string;
+	readonly text: string;
+	readonly [name: string]: unknown;
+}
+
+/** How it answers: at once with a status, elsewhere, or not at all. */
+export type Manner = number | "redirects" | "waits";
+
+export class Receiver {
+	manner: Manner = 204;
+	url = "";
+	/** Of each request, in their order. */
+	readonly told: Told[] = [];
+	/** Signatures that were wrong. */
+	readonly forged: string[] = [];
+	#arrived = () => {};
+	readonly #server = createServer((request, response) => void this.#answer(request, response));
+
+	async listen(t: TestContext): Promise<this> {
+		this.#server.listen(0, "127.0.0.1");
+		await once(this.#server, "listening");
+		const address = this.#server.address();
+		this.url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/a/secret-path`;
+		onEnd(t, () => {
+			this.#server.closeAllConnections();
+			this.#server.close();
+		});
+		return this;
+	}
+
+	hook(hook: Partial<Hook> = {}): Hook {
+		return {
+			id: `0123456789abcde${this.url.length % 10}`,
+			url: this.url,
+			events: [...eventNames],
+			secret,
+			after: 5,
+			...hook,
+		};
+	}
+
+	/** The first `count` that it was told. */
+	async until(count: number): Promise<readonly Told[]> {
+		while (this.told.length < count)
+			await new Promise<void>((resolve) => {
+				this.#arrived = resolve;
+			});
+		return this.told.slice(0, count);
+	}
+
+	async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const chunks: Buffer[] = [];
+		for await (const chunk of request) chunks.push(chunk);
+		const bytes = Buffer.concat(chunks);
+		const expected = `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`;
+		if (request.headers["x-signature-256"] !== expected)
+			this.forged.push(String(request.headers["x-signature-256"]));
+		this.told.push(JSON.parse(bytes.toString()));
+		if (this.manner === "redirects") response.writeHead(307, { Location: `${this.url}/elsewhere` }).end();
+		else if (this.manner !== "waits") response.writeHead(this.manner).end();
+		this.#arrived();
+	}
+}
+
+/** Options of a gateway with these webhooks, that looks often for what is due. @param cores gets its core */
+export function withHooks(hooks: readonly Hook[], cores: Core[] = []) {
+	const webhooks: CreateExtension = (core) => {
+		cores.push(core);
+		return createWebhooks(core, hooks, 10);
+	};
+	return { extensions: [...extensions, webhooks] };
+}

@@ -1,0 +1,370 @@
+import assert from "node:assert/strict";
+import fs, { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { frameText } from "../../../gateway/api/frames.js";
+import { noCounts } from "../../../gateway/api/rollout.js";
+import type { Core } from "../../../gateway/extension.js";
+import { readHooks } from "../../../gateway/webhooks/hooks.js";
+import { sampleReport } from "../../../scripts/api/sample-report.js";
+import {
+	bearer,
+	type Client,
+	monitorToken,
+	type Running,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+import { Receiver, secret, withHooks } from "./receiver.js";
+
+const minuteMs = 60_000;
+const deviceId = "dev-1-a1b2c3";
+
+/** Both clocks of a gateway, which a test sets forward. */
+class Clock {
+	#aheadMs = 0;
+	readonly options = {
+		now: () => Date.now() + this.#aheadMs,
+		monotonic: () => performance.now() + this.#aheadMs,
+	};
+
+	pass(ms: number): void {
+		this.#aheadMs += ms;
+	}
+}
+
+async function connected({ device }: Running, monitor: Client): Promise<Client> {
+	const client = await device({ "Device-Id": deviceId });
+	client.send(sampleReport("DEV-1"));
+	await monitor.change("connected");
+	return client;
+}
+
+async function leave(device: Client, monitor: Client): Promise<void> {
+	device.socket.terminate();
+	await monitor.change("disconnected");
+}
+
+async function call(url: string, method: string, path: string) {
+	const response = await fetch(`${url}${path}`, { method, headers: bearer(monitorToken) });
+	return { status: response.status, body: JSON.parse(await response.text()) };
+}
+
+/** What `GET /api/webhooks` says of the first one, once it is so. */
+async function shows(
+	url: string,
+	isMeant: (hook: { waiting: number; latest: { status: number | null } | null }) => boolean,
+) {
+	for (;;) {
+		const { body } = await call(url, "GET", "/api/webhooks");
+		if (isMeant(body.webhooks[0])) return body.webhooks[0];
+		await setTimeout(5);
+	}
+}
+
+test("a device that is away for longer than `after`, and back, is told once each, signed", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const clock = new Clock();
+	const gateway = await runGateway(t, { ...clock.options, ...withHooks([receiver.hook({ after: 5 })]) });
+	const monitor = await gateway.monitor();
+	const device = await connected(gateway, monitor);
+	await leave(device, monitor);
+	clock.pass(4 * minuteMs);
+	const again = await connected(gateway, monitor);
+	await leave(again, monitor);
+	clock.pass(4 * minuteMs);
+	await setTimeout(50);
+	assert.deepEqual(receiver.told, [], "4 minutes are no 5");
+	clock.pass(2 * minuteMs);
+	const [away] = await receiver.until(1);
+	assert.equal(away?.event, "away");
+	assert.match(String(away?.text), /^dev-1-a1b2c3 has been away since /);
+	assert.deepEqual(away?.device, {
+		deviceId,
+		name: null,
+		room: null,
+		model: "DEV-1",
+		firmwareVersion: "1.2.3",
+	});
+	clock.pass(10 * minuteMs);
+	await connected(gateway, monitor);
+	const [, back] = await receiver.until(2);
+	assert.equal(back?.event, "back");
+	assert.notEqual(back?.id, away?.id);
+	assert.ok(Date.parse(String(back?.time)) - Date.parse(String(away?.time)) >= 10 * minuteMs);
+	assert.deepEqual(receiver.forged, []);
+});
+
+test("a restart of the gateway is silent; who was away before it, and stays so, was told, and who does not return is told", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const dataDir = await temporaryDirectory(t);
+	const clock = new Clock();
+	const options = { dataDir, ...clock.options, ...withHooks([receiver.hook({ after: 5 })]) };
+	const first = await runGateway(t, options);
+	const before = await first.monitor();
+	const gone = new ScriptedDevice({ url: first.url, deviceId: "dev-1-00000a" });
+	await gone.connect();
+	await before.change("identified");
+	gone.close();
+	await before.change("disconnected");
+	clock.pass(6 * minuteMs);
+	await receiver.until(1);
+	await shows(first.url, ({ waiting }) => waiting === 0);
+	await connected(first, before);
+	await first.gateway.close();
+
+	clock.pass(20 * minuteMs);
+	const second = await runGateway(t, options);
+	const monitor = await second.monitor();
+	clock.pass(4 * minuteMs);
+	await setTimeout(50);
+	const device = await connected(second, monitor);
+	clock.pass(10 * minuteMs);
+	await setTimeout(50);
+	assert.equal(receiver.told.length, 1, JSON.stringify(receiver.told));
+	await leave(device, monitor);
+	await second.gateway.close();
+
+	const third = await runGateway(t, options);
+	clock.pass(6 * minuteMs);
+	const [, stayed] = await receiver.until(2);
+	assert.deepEqual([stayed?.event, Object(stayed?.device).deviceId], ["away", deviceId]);
+	gone.close();
+	const returned = new ScriptedDevice({ url: third.url, deviceId: "dev-1-00000a" });
+	t.after(() => returned.close());
+	await returned.connect();
+	const [, , back] = await receiver.until(3);
+	assert.deepEqual([back?.event, Object(back?.device).deviceId], ["back", "dev-1-00000a"]);
+});
+
+for (const [manner, shown] of [
+	[500, { status: 500, problem: null }],
+	["redirects", { status: 307, problem: null }],
+] as const)
+	test(`a receiver that answers ${manner} is tried 5 times within an hour, over restarts, with the same bytes`, async (t) => {
+		const receiver = await new Receiver().listen(t);
+		receiver.manner = manner;
+		const dataDir = await temporaryDirectory(t);
+		const clock = new Clock();
+		const options = { dataDir, ...clock.options, ...withHooks([receiver.hook()]) };
+		const first = await runGateway(t, options);
+		await first.refused("/device", bearer("a-token-that-is-not-right"));
+		await receiver.until(1);
+		const { latest } = await shows(first.url, (hook) => hook.latest !== null);
+		assert.deepEqual(latest, { at: latest.at, ...shown });
+		await first.gateway.close();
+		const second = await runGateway(t, options);
+		for (const [index, minutes] of [1, 4, 15, 40].entries()) {
+			clock.pass(minutes * minuteMs - 10_000);
+			await setTimeout(30);
+			assert.equal(receiver.told.length, index + 1, "not before its time");
+			clock.pass(20_000);
+			await receiver.until(index + 2);
+		}
+		await shows(second.url, ({ waiting }) => waiting === 0);
+		clock.pass(600 * minuteMs);
+		await setTimeout(30);
+		assert.equal(receiver.told.length, 5);
+		assert.equal(new Set(receiver.told.map((told) => JSON.stringify(told))).size, 1);
+	});
+
+test("a receiver that never answers, or is dead, delays no other; what one of a device waits for comes in its order", async (t) => {
+	const [silent, dead, well] = [
+		await new Receiver().listen(t),
+		"http://127.0.0.1:9/",
+		await new Receiver().listen(t),
+	];
+	silent.manner = "waits";
+	const clock = new Clock();
+	const hooks = [
+		silent.hook({ id: "0000000000000001" }),
+		well.hook({ id: "0000000000000002", url: dead }),
+		well.hook({ id: "0000000000000003" }),
+	];
+	const gateway = await runGateway(t, { ...clock.options, ...withHooks(hooks) });
+	const monitor = await gateway.monitor();
+	await leave(await connected(gateway, monitor), monitor);
+	clock.pass(6 * minuteMs);
+	await well.until(1);
+	await connected(gateway, monitor);
+	const told = await well.until(2);
+	assert.deepEqual(
+		told.map(({ event }) => event),
+		["away", "back"],
+	);
+	for (;;) {
+		const { body } = await call(gateway.url, "GET", "/api/webhooks");
+		const [first, second, third] = body.webhooks;
+		if (first.latest === null || second.latest === null) await setTimeout(50);
+		else {
+			assert.equal(first.latest.problem, "no answer within 5 s");
+			assert.equal(second.latest.status, null);
+			assert.deepEqual([first.waiting, second.waiting, third.waiting], [2, 2, 0]);
+			break;
+		}
+	}
+	assert.equal(silent.told.length, 1, "the second waits for the first");
+	silent.manner = 200;
+	clock.pass(2 * minuteMs);
+	assert.deepEqual(
+		(await silent.until(3)).map(({ event }) => event),
+		["away", "away", "back"],
+	);
+});
+
+test("crashes, rollbacks and refusals are told; a refusal that says when to try again is not, nor one twice in an hour", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const gateway = await runGateway(t, {
+		...withHooks([receiver.hook({ after: 60 })]),
+		limits: { devicesASecond: 0, deviceBurst: 1 },
+	});
+	const crash = {
+		id: "c1",
+		kind: "exception",
+		message: "no",
+		stack: "",
+		firmware_version: "1.0.0",
+		uptime_seconds: 5,
+		trace: "",
+	} as const;
+	const device = new ScriptedDevice({ url: gateway.url, deviceId, crash });
+	t.after(() => device.close());
+	await device.connect();
+	const [crashed] = await receiver.until(1);
+	assert.deepEqual(
+		[crashed?.event, crashed?.crash],
+		["crashed", { id: "c1", kind: "exception", version: "1.0.0" }],
+	);
+	assert.equal((await gateway.refused("/device", { ...bearer("device-token-of-the-fixtures") })).status, 503);
+	for (let attempt = 0; attempt < 3; attempt += 1)
+		await gateway.refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": "dev-1-ffffff" });
+	const [, refused] = await receiver.until(2);
+	assert.deepEqual(
+		[refused?.event, refused?.deviceId, refused?.remoteAddress, refused?.reason],
+		["refused", "dev-1-ffffff", "127.0.0.1", "It shows no valid token."],
+	);
+	await shows(gateway.url, ({ waiting }) => waiting === 0);
+	assert.equal(receiver.told.length, 2);
+});
+
+test("only what a hook asks for is told; the list shows no secret, and a test is answered with the status", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["back"] })]));
+	await gateway.refused("/device", bearer("a-token-that-is-not-right"));
+	const { status, body } = await call(gateway.url, "POST", "/api/webhooks/1/test");
+	assert.deepEqual([status, body.status, body.problem], [200, 204, null]);
+	receiver.manner = 410;
+	assert.equal((await call(gateway.url, "POST", "/api/webhooks/1/test")).body.status, 410);
+	assert.deepEqual(
+		receiver.told.map(({ event }) => event),
+		["test", "test"],
+	);
+	assert.deepEqual(receiver.forged, []);
+	const listed = await call(gateway.url, "GET", "/api/webhooks");
+	assert.deepEqual(listed.body.webhooks, [
+		{ number: 1, origin: new URL(receiver.url).origin, events: ["back"], after: 5, waiting: 0, latest: null },
+	]);
+	assert.equal((await call(gateway.url, "POST", "/api/webhooks/2/test")).status, 404);
+});
+
+test("a file that is wrong stops the start, and says what to change without a secret", async (t) => {
+	const path = join(await temporaryDirectory(t), "webhooks.json");
+	const url = "https://example.org/hook";
+	const refusal = async (content: unknown) => {
+		await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
+		try {
+			readHooks(path);
+		} catch (error) {
+			return String(error);
+		}
+		return "none";
+	};
+	assert.equal(await refusal([{ url, secret }]), "none");
+	assert.deepEqual(readHooks(path)[0]?.after, 5);
+	for (const [content, expected] of [
+		["no JSON", /is not a JSON list/],
+		[[{ url }], /wrong in 1: secret is missing/],
+		[[{ url, secret, event: "away" }], /has "event" in 1, which means nothing/],
+		[[{ url: "ftp://example.org", secret }], /url must be an address/],
+		[[{ url: "https://user:password@example.org", secret }], /url must be an address/],
+		[[{ url, secret, events: ["gone"] }], /events\.0 must be/],
+		[[{ url, secret, after: 0 }], /after must be/],
+		[
+			[
+				{ url, secret },
+				{ url, secret },
+			],
+			/names an address twice/,
+		],
+	] as const) {
+		const said = await refusal(content);
+		assert.match(said, expected);
+		assert.ok(!said.includes(secret), said);
+	}
+	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
+});
+
+test("a roll-out that is paused or finished is told once, and a rollback", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const cores: Core[] = [];
+	const gateway = await runGateway(t, withHooks([receiver.hook()], cores));
+	const [core] = cores;
+	assert.ok(core);
+	const frame = (status: "running" | "paused" | "finished", revision: number) => {
+		const pausedBecause = status === "paused" ? "failures" : null;
+		const counts = { ...noCounts, succeeded: 3, rolled_back: 2 };
+		const text = frameText<"rollout_update">({
+			type: "rollout_update",
+			id: "autumn",
+			status,
+			pausedBecause,
+			counts,
+			revision,
+		});
+		core.monitors.broadcast("rollouts", text);
+	};
+	frame("running", 2);
+	for (const revision of [3, 3, 4]) frame("paused", revision);
+	const [paused] = await receiver.until(1);
+	assert.deepEqual([paused?.event, Object(paused?.rollout).id], ["rollout_paused", "autumn"]);
+	assert.equal(paused?.text, "Roll-out autumn is paused (failures): 3 updated, 2 failed.");
+	frame("running", 5);
+	frame("finished", 6);
+	const [, finished] = await receiver.until(2);
+	assert.equal(finished?.event, "rollout_finished");
+
+	await gateway.namedDevice(await gateway.monitor());
+	const device = core.sessions.devices.get(deviceId);
+	assert.ok(device);
+	const update = { otaPercent: 100, otaVersion: "1.4.0", otaReason: "It did not reach the gateway." };
+	for (const otaStatus of ["rebooting", "rolled_back", "rolled_back"] as const)
+		core.sessions.setOta(device, { ...update, otaStatus });
+	const [, , back] = await receiver.until(3);
+	assert.equal(back?.text, "dev-1-a1b2c3 has rolled back 1.4.0: It did not reach the gateway.");
+	await shows(gateway.url, ({ waiting }) => waiting === 0);
+	assert.equal(receiver.told.length, 3);
+});
+
+test("a full disk is told once, until it was not full", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const clock = new Clock();
+	let isFull = false;
+	const statfs = new Proxy(fs.statfs, {
+		apply: async (target, self, words: unknown[]) => ({
+			...(await Reflect.apply(target, self, words)),
+			...(isFull && { bavail: 0 }),
+		}),
+	});
+	const disk = { ...fs, statfs };
+	const gateway = await runGateway(t, { ...clock.options, disk, ...withHooks([receiver.hook()]) });
+	isFull = true;
+	clock.pass(2 * minuteMs);
+	const [full] = await receiver.until(1);
+	assert.deepEqual([full?.event, full?.text], ["disk_full", "The data folder's disk is full."]);
+	clock.pass(2 * minuteMs);
+	await setTimeout(30);
+	await shows(gateway.url, ({ waiting }) => waiting === 0);
+	assert.equal(receiver.told.length, 1);
+});
