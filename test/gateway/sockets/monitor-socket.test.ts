@@ -134,7 +134,7 @@ describe("control_device", () => {
 		assert.equal(refused.code, "invalid_command");
 		assert.match(
 			String(refused.message),
-			/at least one of ssid, password, gateway, token, ca, sntp, and nothing/,
+			/at least one of ssid, password, ssid2, password2, gateway, token, ca, sntp, and nothing/,
 		);
 		const without = await control({ command: "set_settings", value: { ...value, password: "short" } });
 		assert.equal(without.code, "invalid_command");
