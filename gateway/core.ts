@@ -153,6 +153,7 @@ export function createCore(options: GatewayOptions) {
 		monitors,
 		execute,
 		peers,
+		announcer: () => list.find(({ announcer }) => announcer)?.announcer,
 		port: () => listening.port,
 	};
 	for (const create of options.extensions ?? []) list.push(create(core));

@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access, Change } from "./access/access.js";
 import type { Tokens } from "./access/tokens.js";
+import type { AskedAnnouncement, Sound } from "./api/announcement.js";
 import type { Bus } from "./bus.js";
 import type { FirmwareService } from "./firmware/service.js";
 import type { Guard } from "./http/guard.js";
@@ -53,6 +54,8 @@ export interface Core {
 	readonly execute: Execute;
 	/** Undefined if this gateway is alone. */
 	readonly peers: Peers | undefined;
+	/** Undefined if no extension is one. */
+	readonly announcer: () => Announcer | undefined;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
 }
@@ -68,6 +71,16 @@ export interface Peers {
 	readonly openTokens: (tokens: Tokens, onProblem: (sentence: string) => void) => Promise<void>;
 	/** Called last. */
 	readonly close: () => Promise<void>;
+}
+
+/** What an extension that plays sounds does for others. */
+export interface Announcer {
+	/** Whether it can play a text. */
+	readonly canSpeak: boolean;
+	/** Those that are kept. */
+	sounds(): readonly Pick<Sound, "id" | "name">[];
+	/** @returns the id under which devices play it @throws {HttpProblem} */
+	begin(asked: AskedAnnouncement): Promise<string>;
 }
 
 /** A message of monitors that an extension adds, for the AsyncAPI document. */
@@ -101,6 +114,7 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	readonly guard?: Guard;
 	/** A person has changed something. */
 	onChange?(change: Change): void;
+	readonly announcer?: Announcer;
 	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;
 	/** Called in the order of the list, after the core has loaded its data. @throws {NodeJS.ErrnoException} */

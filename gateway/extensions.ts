@@ -33,9 +33,12 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = {
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
-	const { nats, webhooksFile } = settings;
+	const { nats, webhooksFile, mqtt } = settings;
 	const all = [...extensions];
 	if (webhooksFile) all.push((await import("./webhooks/extension.js")).webhooksOf(webhooksFile));
-	if (nats) return (await import("./cluster/join.js")).joinOverNats(settings, all, log);
-	return { extensions: all };
+	const joined = nats
+		? await (await import("./cluster/join.js")).joinOverNats(settings, all, log)
+		: { extensions: all };
+	if (mqtt) return (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
+	return joined;
 }

@@ -29,6 +29,8 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   NATS_URL                      servers of NATS: several gateways act as one
   NATS_CREDS, NATS_CA           files: credentials, and the authority's certificate for tls:// addresses
   NATS_ALLOW_OLD                1: also servers below 2.11
+  MQTT_URL                      broker of Home Assistant, in which all devices appear: mqtt:// or mqtts://
+  MQTT_USERNAME, MQTT_PASSWORD, MQTT_CA_FILE, MQTT_DISCOVERY_PREFIX
   GATEWAY_NAME                  this one of them, in logs and on the page; default: its host and port
 
 gateway/README.md describes each of them.`;

@@ -65,6 +65,14 @@ export function readSettings(environment: Environment) {
 			given("NATS_CA"),
 			read("NATS_ALLOW_OLD", "0", parseBit, "1 or 0"),
 		),
+		/** The broker of Home Assistant; undefined: none. */
+		mqtt: readMqtt({
+			url: given("MQTT_URL"),
+			username: given("MQTT_USERNAME"),
+			password: given("MQTT_PASSWORD"),
+			authorityPath: given("MQTT_CA_FILE"),
+			prefix: given("MQTT_DISCOVERY_PREFIX"),
+		}),
 		/** How logs and the page name this one of several gateways; undefined: by its host and port. */
 		gatewayName: readGatewayName(given("GATEWAY_NAME")),
 	};
@@ -145,6 +153,56 @@ function readNats(
 		/** Accepts servers below 2.11. */
 		allowOld,
 	};
+}
+
+interface MqttVariables {
+	readonly url: string | undefined;
+	readonly username: string | undefined;
+	readonly password: string | undefined;
+	readonly authorityPath: string | undefined;
+	readonly prefix: string | undefined;
+}
+
+/** The address may hold a password: not shown. */
+function readMqtt({ url: address, username, password, authorityPath, prefix }: MqttVariables) {
+	if (address === undefined) {
+		const given = { MQTT_USERNAME: username, MQTT_PASSWORD: password, MQTT_CA_FILE: authorityPath };
+		for (const [name, value] of Object.entries({ ...given, MQTT_DISCOVERY_PREFIX: prefix }))
+			if (value !== undefined)
+				throw new StartError(`${name} is of no use without MQTT_URL; set that too, or leave it out.`);
+		return undefined;
+	}
+	const url = parseUrl(address);
+	if (!url || !/^mqtts?:$/.test(url.protocol) || url.host === "" || !/^\/?$/.test(url.pathname + url.search))
+		throw new StartError("MQTT_URL is not an address such as mqtts://broker.example:8883; correct it.");
+	if (authorityPath !== undefined && url.protocol === "mqtt:")
+		throw new StartError(
+			"MQTT_CA_FILE is of no use with mqtt://; set MQTT_URL to mqtts://, or leave it out.",
+		);
+	if (prefix !== undefined && !/^[^+#/\p{C}]+(\/[^+#/\p{C}]+)*$/u.test(prefix))
+		throw new StartError("MQTT_DISCOVERY_PREFIX is not a topic such as homeassistant; correct it.");
+	return {
+		/** Without a user name and a password. */
+		url: `${url.protocol}//${url.host}`,
+		username: username ?? decodePart(url.username),
+		password: password ?? decodePart(url.password),
+		/** PEM; undefined: the system's authorities. */
+		authority:
+			authorityPath === undefined ? undefined : readContent("MQTT_CA_FILE", authorityPath, "a PEM file"),
+		/** Of topics that Home Assistant reads. */
+		prefix: prefix ?? "homeassistant",
+	};
+}
+
+/** @param text of MQTT_URL: not shown */
+function decodePart(text: string): string | undefined {
+	try {
+		return decodeURIComponent(text) || undefined;
+	} catch {
+		throw new StartError(
+			"MQTT_URL has a % in its user name or password that is not written %25; correct it.",
+		);
+	}
 }
 
 function readTls(certPath: string | undefined, keyPath: string | undefined) {

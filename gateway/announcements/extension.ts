@@ -11,6 +11,7 @@ import { createSpeech } from "./speech.js";
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
 	const { speak, close: endSpeech } = createSpeech(core);
+	const canSpeak = core.settings.speechCommand !== undefined;
 	const announcements = new Announcements({ core, sounds, speak });
 	const { jobs } = announcements;
 	const stop = (id: string) => announcements.stop(id);
@@ -23,8 +24,9 @@ export function createAnnouncements(core: Core): Extension {
 			announcements,
 			speak,
 			shown,
-			canSpeak: core.settings.speechCommand !== undefined,
+			canSpeak,
 		}),
+		announcer: { canSpeak, sounds: () => sounds.list(), begin: (asked) => announcements.begin(asked) },
 		uploadPaths: [soundsPath],
 		sessions: [announcements.sessions],
 		channels: { announcements: () => jobs.frames() },

@@ -38,6 +38,7 @@ export const extensionParts = {
 		"test/gateway/wifi/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
+		"test/gateway/home-assistant/cluster.test.ts",
 		"test/support/gateway-cluster.ts",
 		"test/support/nats.ts",
 		"test/support/nats-credentials.ts",
@@ -47,6 +48,7 @@ export const extensionParts = {
 	],
 	audit: [],
 	webhooks: [],
+	"home-assistant": ["test/system/home-assistant.long.test.ts"],
 	dashboard: [
 		"scripts/demo.ts",
 		"scripts/demo",

@@ -25,6 +25,7 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		speechCommand: undefined,
 		webhooksFile: undefined,
 		nats: undefined,
+		mqtt: undefined,
 		gatewayName: undefined,
 	});
 	assert.deepEqual(readSettings({}), defaultSettings);
@@ -55,6 +56,9 @@ test("every variable is read", async (t) => {
 		NATS_CREDS: pem,
 		NATS_CA: pem,
 		NATS_ALLOW_OLD: "1",
+		MQTT_URL: "mqtts://home:p%40ss@broker.example:8884",
+		MQTT_PASSWORD: "from the environment",
+		MQTT_CA_FILE: pem,
 		GATEWAY_NAME: "Küche 1",
 	});
 	assert.deepEqual(
@@ -82,6 +86,13 @@ test("every variable is read", async (t) => {
 			credentials: Buffer.from("PEM"),
 			authority: Buffer.from("PEM"),
 			allowOld: true,
+		},
+		mqtt: {
+			url: "mqtts://broker.example:8884",
+			username: "home",
+			password: "from the environment",
+			authority: Buffer.from("PEM"),
+			prefix: "homeassistant",
 		},
 		gatewayName: "Küche 1",
 	});
@@ -136,6 +147,9 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		IMAGE_CHECK: ["false"],
 		SPEECH_COMMAND: ['espeak-ng "--stdout', " ", '""'],
 		RELEASE_KEYS: ["/nowhere/keys.pem"],
+		MQTT_CA_FILE: ["/nowhere/ca.pem"],
+		MQTT_PASSWORD: ["without MQTT_URL"],
+		MQTT_URL: ["http://a", "mqtt://", "mqtt://a/path", "mqtt://%zz@a"],
 		PUBLIC_URL: [
 			"gateway.example",
 			"ftp://a",

@@ -1,0 +1,326 @@
+/** Home Assistant over a real broker: what it discovers, shows and commands. */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { extensions } from "../../../gateway/extensions.js";
+import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { Authority, whyNoCertificates } from "../../support/certificates.js";
+import { writeReleases } from "../../support/releases.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+import { tone, wav } from "../../support/sounds.js";
+import { brokerMissing, secured, startMosquitto } from "./mosquitto.js";
+import { platforms } from "./schemas.js";
+import { ScriptedHomeAssistant } from "./scripted-home-assistant.js";
+
+const skip = { skip: brokerMissing };
+/** Options of a test of what it shows of another extension. */
+const skipWithout = (name: string) =>
+	existsSync(`gateway/${name}`) ? skip : { skip: `${name}/ was removed` };
+const dev = "dev-1-a1b2c3";
+const proto = "proto-1-a1b2c3";
+
+async function startHome(t: TestContext) {
+	const broker = await startMosquitto(t);
+	const home = await ScriptedHomeAssistant.start(t, broker);
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	/** Refused commands. */
+	const lines: Record<string, unknown>[] = [];
+	const write = (line: string) => {
+		const entry = JSON.parse(line);
+		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
+	};
+	const run = () =>
+		runGateway(t, {
+			dataDir,
+			releasesDir,
+			mqtt: broker.settings,
+			gatewayName: "hall",
+			...withHomeAssistant({ extensions }),
+			log: createLog("warn", { write }),
+		});
+	const running = await run();
+	const add = async (deviceId: string, more: Partial<ScriptedDeviceOptions> = {}) => {
+		const model = deviceId.startsWith("proto") ? "PROTO-1" : "DEV-1";
+		const device = new ScriptedDevice({ url: running.url, deviceId, model, ...more });
+		t.after(() => device.close());
+		return device.connect();
+	};
+	const call = async (
+		method: string,
+		path: string,
+		body?: string | Uint8Array,
+		type = "application/json",
+	) => {
+		const headers = { ...bearer(monitorToken), "Content-Type": type };
+		const response = await fetch(`${running.url}${path}`, { method, headers, ...(body && { body }) });
+		assert.ok(response.ok, `${path}: ${response.status}`);
+	};
+	return { ...running, run, broker, home, add, call, lines };
+}
+
+test(
+	"each device appears with its entities, its states and its name; what does not change is not published again",
+	skip,
+	async (t) => {
+		const { home, add } = await startHome(t);
+		const device = await add(dev);
+		await add(proto);
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		const used = [...home.devices.values()].flatMap(({ components }) =>
+			Object.values(components).map(({ platform }) => platform),
+		);
+		assert.deepEqual(
+			[...new Set(used)].sort(),
+			Object.keys(platforms)
+				.filter((name) => name !== "notify")
+				.sort(),
+		);
+		const keys = (id: string) => Object.keys(home.devices.get(id)?.components ?? {});
+		assert.deepEqual(
+			keys(proto).filter((key) => !keys(dev).includes(key)),
+			["haptics", "touch", "light"],
+		);
+		device.report({ "peripherals.audio.volume": 31, "peripherals.led_ring.brightness_coef": 0.5 });
+		await home.shows(dev, "volume", "31");
+		await home.shows(dev, "brightness", "50");
+		assert.equal(JSON.parse(home.state(dev, "ring") ?? "").brightness, 128);
+		assert.equal(JSON.parse(home.state(dev, "firmware") ?? "").latest_version, "1.4.0");
+		for (const id of [dev, proto]) for (const key of keys(id)) home.state(id, key);
+
+		await home.until(() => home.state(proto, "firmware") !== undefined);
+		const until = home.heard.length;
+		for (let index = 0; index < 5; index++) device.report();
+		device.report({ "peripherals.audio.volume": 32 });
+		await home.shows(dev, "volume", "32");
+		assert.deepEqual(
+			home.heard.slice(until).map(({ topic }) => topic),
+			[`device-gateway/${dev}/volume`],
+		);
+	},
+);
+
+test(
+	"a device has its name and room, and one that is forgotten disappears",
+	skipWithout("fleet"),
+	async (t) => {
+		const { home, add, call } = await startHome(t);
+		const device = await add(dev);
+		await add(proto);
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		await call("PATCH", `/api/devices/${dev}`, '{"name":"Lobby","room":"Hall"}');
+		await home.until(() => home.devices.get(dev)?.device.name === "Lobby");
+		assert.equal(home.devices.get(dev)?.device.suggested_area, "Hall");
+		device.close();
+		await home.until(() => !home.isAvailable(dev));
+		assert.ok(home.isAvailable(proto));
+		await call("DELETE", `/api/devices/${dev}`);
+		await home.until(
+			() => !home.devices.has(dev) && !home.topics.some((topic) => topic.includes(`/${dev}/`)),
+		);
+	},
+);
+
+test("a kept sound is a tone, with its volume and duration", skipWithout("announcements"), async (t) => {
+	const { home, add, call, lines } = await startHome(t);
+	const device = await add(dev);
+	const hasTone = () => JSON.stringify(home.devices.get(dev)?.components.siren)?.includes("Gong") === true;
+	await home.until(() => home.isAvailable(dev));
+	await call("POST", "/api/sounds?name=Gong", wav(tone(3200)), "audio/wav");
+	await home.until(hasTone);
+	await home.command(dev, "siren", '{"state":"ON","tone":"Gong","volume_level":0.5,"duration":1}');
+	await home.until(() => device.commands.at(-2)?.command === "play_sound");
+	const [played, stopped] = device.commands.slice(-2).map(({ value }) => Object(value));
+	assert.match(played.url, /^http:.*\/sounds\/[0-9a-f]{64}\.wav$/);
+	assert.equal(played.volume, 50);
+	assert.deepEqual(stopped, { id: played.id }, "the sound ends after its duration");
+	for (const options of ['"volume_level":9', '"duration":1e9'])
+		await home.command(dev, "siren", `{"state":"ON","tone":"Gong",${options}}`);
+	await home.until(() => lines.length === 2);
+	assert.equal(device.commands.length, 2);
+});
+
+test(
+	"what its user interface sends reaches the device, and a hostile payload is refused as a monitor's",
+	skip,
+	async (t) => {
+		const { home, add, lines } = await startHome(t);
+		const device = await add(proto);
+		await home.until(() => home.isAvailable(proto));
+		const sends = async (key: string, payload: string, command: Record<string, unknown>) => {
+			await home.command(proto, key, payload);
+			await device.receives(command);
+		};
+		await sends("volume", "30", { command: "set_volume", value: 30 });
+		await sends("brightness", "40", { command: "set_brightness", value: 0.4 });
+		await home.shows(proto, "brightness", "40");
+		await sends("ring", '{"state":"ON","effect":"rainbow"}', { command: "set_led", value: "rainbow" });
+		await sends("ring", '{"state":"OFF"}', { command: "set_brightness", value: 0 });
+		await home.until(() => home.state(proto, "ring")?.includes('"OFF"') === true);
+		await sends("ring", '{"state":"ON"}', { command: "set_brightness", value: 0.4 });
+		await sends("haptics", "70", { command: "set_haptics", value: 70 });
+		await sends("siren", '{"state":"ON","tone":"startup"}', { command: "play_audio", value: "startup" });
+		await sends("siren", '{"state":"OFF"}', { command: "stop_sound" });
+		await sends("identify", "PRESS", { command: "identify" });
+
+		const before = device.commands.length;
+		const hostile: readonly (readonly [key: string, payload: string, code: string])[] = [
+			["volume", "101", "invalid_command"],
+			["volume", "", "invalid_command"],
+			["volume", '{"__proto__":1}', "invalid_command"],
+			["brightness", "NaN", "invalid_command"],
+			["ring", '{"state":"ON","effect":"rainbow","brightness":-1}', "invalid_command"],
+			["ring", '["ON"]', "invalid_command"],
+			["siren", '{"state":"ON","tone":"__proto__"}', "invalid_command"],
+			["siren", '{"state":"ON","tone":"startup","volume_level":1}', "invalid_command"],
+			["restart", "\u0000", "invalid_command"],
+			["firmware", "1.0.0", "invalid_command"],
+		];
+		for (const [key, payload] of hostile) await home.command(proto, key, payload);
+		await home.publish(`device-gateway/${proto}/toString/set`, "x");
+		await home.publish("device-gateway/nobody/volume/set", "30");
+		await home.until(() => lines.length >= hostile.length + 2);
+		assert.deepEqual(
+			lines.map(({ entity, code }) => [entity, code]),
+			[
+				...hostile.map(([key, , code]) => [key, code]),
+				["toString", "unsupported_command"],
+				["volume", "unknown_target"],
+			],
+		);
+		assert.equal(device.commands.length, before);
+		await home.command(proto, "restart", "PRESS");
+		await home.shows(proto, "reset_reason", "SW_RESET");
+	},
+);
+
+test(
+	"an update is offered, installed and followed, but not past a roll-out that holds the device",
+	skipWithout("rollouts"),
+	async (t) => {
+		const { home, add, call, lines } = await startHome(t);
+		const device = await add(dev, { ending: "waits" });
+		const update = () => JSON.parse(home.state(dev, "firmware") ?? "{}");
+		await home.until(() => update().latest_version === "1.4.0");
+		const groups = [{ size: "rest", soakSeconds: 0 }];
+		const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, groups };
+		await call("PUT", "/api/rollouts/one", JSON.stringify(plan));
+		await device.offered;
+		await home.until(() => update().in_progress === true);
+		device.progress(50);
+		await home.until(() => update().update_percentage === 50);
+		await home.command(dev, "firmware", "install");
+		await home.until(() => lines.some(({ entity }) => entity === "firmware"));
+		await device.finish("fails");
+		await home.until(() => update().in_progress === false);
+	},
+);
+
+test("presses of buttons are events, published once and not kept by the broker", skip, async (t) => {
+	const { home, add } = await startHome(t);
+	const device = await add(dev);
+	await home.until(() => home.isAvailable(dev));
+	const play = "peripherals.buttons.btn_play";
+	for (const isDown of [true, true, false, true, false]) device.report({ [play]: isDown });
+	const presses = () =>
+		home.heard
+			.filter(({ topic }) => topic === `device-gateway/${dev}/btn_play`)
+			.map(({ payload }) => JSON.parse(payload));
+	const count = () => presses().reduce((sum, each) => sum + each.count, 0);
+	await home.until(() => count() >= 2);
+	assert.equal(count(), 2);
+	assert.ok(presses().every(({ event_type: type }) => type === "press"));
+});
+
+test("a crash is an event, with its kind", skipWithout("fleet"), async (t) => {
+	const { home, add } = await startHome(t);
+	const stack = "at onPress (device/rules.ts:41)";
+	const firmware = { firmware_version: "1.2.3", uptime_seconds: 5, trace: "" };
+	const crash = { id: "0a1b", kind: "exception" as const, message: "TypeError", stack, ...firmware };
+	const device = await add(proto, { crash });
+	await home.until(() => home.isAvailable(proto));
+	await home.until(() => home.count(new RegExp(`^device-gateway/${proto}/crash$`)) === 1);
+	const { payload } = home.heard.find(({ topic }) => topic.endsWith("/crash")) ?? { payload: "" };
+	assert.deepEqual(JSON.parse(payload), { event_type: "exception", count: 1 });
+	assert.ok(device.isConnected);
+});
+
+test("with a password and TLS; a wrong password is tried again, with a sentence in the log", {
+	skip: brokerMissing || (whyNoCertificates() ?? false),
+}, async (t) => {
+	const authority = new Authority(await temporaryDirectory(t), "home");
+	const certificate = authority.issue("IP:127.0.0.1");
+	const { settings } = await startMosquitto(t, await secured(t, certificate, "home", "secret"));
+	const url = settings.url.replace("mqtt:", "mqtts:");
+	const problems: unknown[] = [];
+	const log = createLog("warn", { write: (line: string) => void problems.push(JSON.parse(line).problem) });
+	const isConnected = async (mqtt: typeof given) => {
+		const running = await runGateway(t, { ...withHomeAssistant({ extensions }), mqtt, log });
+		return async () => {
+			const metrics = await fetch(`${running.url}/metrics`, { headers: bearer(monitorToken) });
+			return (await metrics.text()).includes("\ngateway_mqtt_connected 1");
+		};
+	};
+	const ca = Buffer.from(authority.certificate);
+	const given = { ...settings, url, username: "home", password: "secret", authority: ca };
+	const right = await isConnected(given);
+	while (!(await right())) await setTimeout(20);
+	assert.deepEqual(problems, []);
+	const wrong = await isConnected({ ...given, password: "wrong" });
+	while (problems.length === 0) await setTimeout(20);
+	assert.match(String(problems[0]), /Not authorized/);
+	assert.ok(!(await wrong()));
+});
+
+test("at most one message a second for each entity, and the newest state follows", skip, async (t) => {
+	const { home, add } = await startHome(t);
+	const device = await add(dev);
+	await home.until(() => home.isAvailable(dev));
+	for (let volume = 0; volume <= 100; volume++) device.report({ "peripherals.audio.volume": volume });
+	await home.shows(dev, "volume", "100");
+	const times = home.heard
+		.filter(({ topic }) => topic === `device-gateway/${dev}/volume`)
+		.map(({ at }) => at);
+	const [first = 0] = times;
+	const seconds = ((times.at(-1) ?? 0) - first) / 1000;
+	assert.ok(times.length <= seconds + 2, `${times.length} in ${seconds} s`);
+});
+
+test(
+	"after a time without the broker all is there again, as it is then, and after one without the gateway no ghost",
+	skip,
+	async (t) => {
+		const { home, add, broker, run, gateway, lines } = await startHome(t);
+		const device = await add(dev);
+		await add(proto);
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		await broker.kill();
+		device.report({ "peripherals.audio.volume": 77 });
+		await broker.start();
+		await home.shows(dev, "volume", "77");
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+
+		await home.publish(`homeassistant/device/dev-1-gone/config`, "", true);
+		await home.publish(`device-gateway/dev-1-gone/availability`, "online", true);
+		await gateway.close();
+		await home.until(() => !home.isAvailable(dev) && !home.isAvailable(proto));
+		await home.publish(`device-gateway/${dev}/restart/set`, "PRESS", true);
+		const second = await run();
+		await home.until(() => home.topics.includes("device-gateway/hall/gateway"));
+		await home.until(() => !home.topics.some((topic) => topic.includes("dev-1-gone")));
+		assert.ok(!home.isAvailable(dev), "it has not connected again");
+		await home.until(() => lines.length === 1);
+		assert.match(String(lines[0]?.problem), /retained/, "it would be executed at each connection");
+		await new ScriptedDevice({ url: second.url, deviceId: dev })
+			.connect()
+			.then((again) => t.after(() => again.close()));
+		await home.until(() => home.isAvailable(dev));
+		assert.ok(!home.isAvailable(proto));
+	},
+);

@@ -1,0 +1,115 @@
+/** A real MQTT broker, on a free port of 127.0.0.1, ended with the test. It keeps nothing on disk. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+
+/** Debian installs it where a user's PATH does not lead. */
+const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` };
+
+/** Why tests with a broker are skipped; false if it is installed. */
+export const brokerMissing = findsBroker() ? false : "mosquitto is not installed (apt-get install mosquitto)";
+
+function findsBroker(): boolean {
+	try {
+		execFileSync("mosquitto", ["-h"], { env: environment, stdio: "ignore" });
+	} catch (error) {
+		// Its help ends with an error.
+		return Object(error).code !== "ENOENT";
+	}
+	return true;
+}
+
+export interface Mosquitto {
+	/** Of the setting `mqtt`. */
+	readonly settings: {
+		readonly url: string;
+		readonly username: string | undefined;
+		readonly password: string | undefined;
+		readonly authority: Buffer | undefined;
+		readonly prefix: string;
+	};
+	/** Resolves once it takes connections. */
+	start(): Promise<void>;
+	/** kill -9; what it has retained is lost. */
+	kill(): Promise<void>;
+}
+
+/** @param configuration of its listener: by default it asks for no password */
+export async function startMosquitto(
+	t: TestContext,
+	configuration = "allow_anonymous true",
+): Promise<Mosquitto> {
+	const port = await freePort();
+	const file = join(await temporaryDirectory(t), "mosquitto.conf");
+	await writeFile(file, `listener ${port} 127.0.0.1\n${configuration}\nmax_queued_messages 0\n`);
+	let child: ChildProcess | undefined;
+	const broker: Mosquitto = {
+		settings: {
+			url: `mqtt://127.0.0.1:${port}`,
+			username: undefined,
+			password: undefined,
+			authority: undefined,
+			prefix: "homeassistant",
+		},
+		start: async () => {
+			child = spawn("mosquitto", ["-c", file], { env: environment, stdio: "ignore" });
+			while (!(await takesConnections(port))) await pause(10);
+		},
+		kill: async () => {
+			if (!child || child.exitCode !== null || child.signalCode !== null) return;
+			child.kill("SIGKILL");
+			await once(child, "exit");
+		},
+	};
+	onEnd(t, () => broker.kill());
+	await broker.start();
+	return broker;
+}
+
+/** @returns the configuration of a listener with TLS that asks for a password */
+export async function secured(
+	t: TestContext,
+	{ cert, key }: { readonly cert: string; readonly key: string },
+	username: string,
+	password: string,
+): Promise<string> {
+	const folder = await temporaryDirectory(t);
+	const path = (name: string) => join(folder, name);
+	await writeFile(path("cert.pem"), cert);
+	await writeFile(path("key.pem"), key);
+	execFileSync("mosquitto_passwd", ["-b", "-c", path("passwords"), username, password], { env: environment });
+	const lines = [
+		`password_file ${path("passwords")}`,
+		`certfile ${path("cert.pem")}`,
+		`keyfile ${path("key.pem")}`,
+	];
+	// Started by root it takes another user, who cannot read these.
+	return [...lines, "user root"].join("\n");
+}
+
+async function takesConnections(port: number): Promise<boolean> {
+	const socket = connect(port, "127.0.0.1");
+	try {
+		await once(socket, "connect");
+		return true;
+	} catch {
+		return false;
+	} finally {
+		socket.destroy();
+	}
+}
+
+async function freePort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const address = server.address();
+	server.close();
+	await once(server, "close");
+	return typeof address === "object" && address ? address.port : 0;
+}
