@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
 import type { Model } from "../device/protocol/schema.js";
+import { extensions } from "../gateway/extensions.js";
 import { createGateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
@@ -144,6 +145,7 @@ async function run(words: readonly string[]): Promise<void> {
 		deviceToken,
 		monitorToken,
 		log,
+		extensions,
 		...wholeFleetAtOnce,
 		now: () => Date.now() - clock.behindMs,
 		monotonic: () => performance.now() + dayMs - clock.behindMs,
@@ -266,7 +268,10 @@ async function shoot(
 	await page.locator(ready).first().waitFor();
 	if (device && view.includes(device.deviceId)) device.report();
 	if (view.includes(crashed)) await showDiagnostics(page);
-	if (name === "selection-300") await page.getByRole("button", { name: /^Select these/ }).click();
+	if (name === "selection-300") {
+		await page.locator(".select-box").first().click();
+		await page.getByRole("button", { name: /^Select [\d,]+ more$/ }).click();
+	}
 	await page.waitForTimeout(700);
 	const kind = options.viewport === phone ? "phone" : options.colorScheme;
 	await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });

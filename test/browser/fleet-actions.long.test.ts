@@ -105,6 +105,16 @@ describe("a selection", { skip }, () => {
 		assert.deepEqual([asked.length, asked.at(-1)?.deviceId], [280, idOf(279)]);
 	});
 
+	test("is begun with one device and extended to all that are shown, on a phone", async (t) => {
+		const { url } = await runMany(t, 60);
+		const viewport = { width: 390, height: 844 };
+		const page = await open(t, url, { view: "#/?search=dev-1-00000", viewport });
+		await page.getByLabel(`Select ${idOf(3)}`).click();
+		await page.getByRole("button", { name: "Select 9 more" }).click();
+		await page.getByText("10 devices selected").waitFor();
+		assert.equal(await page.getByRole("button", { name: /^Select \d+ more$/ }).count(), 0);
+	});
+
 	test("is asked to its end, though one device refuses", async (t) => {
 		const { url, devices } = await runMany(t, 22, () => ({ executesCommands: false }));
 		const page = await open(t, url);

@@ -86,6 +86,7 @@ export function SelectionBar() {
 	const away = chosen.filter(({ session }) => !session.connected).map(({ key }) => key);
 	const shown = new Set(shownKeys);
 	const hidden = chosen.filter(({ key }) => !shown.has(key)).length;
+	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
 	const button = (label: string, payload: Ask) => (
 		<Confirm
 			label={label}
@@ -115,9 +116,20 @@ export function SelectionBar() {
 					{away.length > 0 && `, ${away.length.toLocaleString("en")} away`}
 					{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
 				</p>
-				<button type="button" class="quiet small" onClick={() => selection.set([])}>
-					Clear selection
-				</button>
+				<div class="actions">
+					{others > 0 && (
+						<button
+							type="button"
+							class="quiet small"
+							onClick={() => selection.set([...selection.keys, ...shownKeys])}
+						>
+							Select {others.toLocaleString("en")} more
+						</button>
+					)}
+					<button type="button" class="quiet small" onClick={() => selection.set([])}>
+						Clear selection
+					</button>
+				</div>
 			</div>
 			<div class="actions">
 				<div class="pair">
