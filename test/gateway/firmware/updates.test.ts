@@ -618,7 +618,10 @@ describe("an update that is requested while the previous one is on probation", (
 		fallBack();
 		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);
 		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaVersion], ["rolled_back", "1.4.0"]);
-		assert.match(String(device.metadata.otaReason), /went back to 1\.3\.0; the new firmware ended: hung \(watchdog\)/);
+		assert.match(
+			String(device.metadata.otaReason),
+			/went back to 1\.3\.0; the new firmware ended: hung \(watchdog\)/,
+		);
 	});
 	test("and not answered: a roll-back ends both", async (t) => {
 		const { fallBack, jobs, updates, device } = await onProbation(t);
