@@ -9,7 +9,7 @@ import { putRollout, quickPlan, runReleasedFleet } from "../support/released-fle
 import { writeReleases } from "../support/releases.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
-import { violations, widerThanPhone } from "./axe.js";
+import { violations, widerThan } from "./axe.js";
 import { browsing, gatewayAway } from "./browsing.js";
 import { withoutSerialPort, withSerialPort } from "./serial/serial-port.js";
 import { UsbBoard } from "./serial/usb-board.js";
@@ -235,14 +235,16 @@ describe("axe finds nothing at", { skip }, () => {
 	}
 });
 
-describe("at 320 pixels nothing is wider than the window:", { skip }, () => {
+describe("nothing is wider than the window, from 320 to 1920 pixels:", { skip }, () => {
 	for (const [name, view, ready] of views)
 		test(name, async (t) => {
 			const viewport = { width: 320, height: 740 };
 			const page = await open(t, await everyState(t), { view, viewport, hasTouch: true });
 			await page.locator(ready).first().waitFor();
-			assert.deepEqual(await widerThanPhone(page), []);
-			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
+			for (let width = 320; width <= 1920; width += 40) {
+				await page.setViewportSize({ width, height: 740 });
+				assert.deepEqual(await widerThan(page, width), [], `at ${width}`);
+			}
 		});
 });
 

@@ -16,9 +16,11 @@ export async function violations(page: Page): Promise<readonly string[]> {
 		.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join("\n")}`);
 }
 
-/** Elements that are wider than a window of 320 pixels, as HTML. */
-export function widerThanPhone(page: Page): Promise<readonly string[]> {
+/** @param width of the window, in CSS pixels @returns elements that do not fit, as HTML; some scroll by themselves */
+export function widerThan(page: Page, width: number): Promise<readonly string[]> {
 	return page.evaluate(`[...document.querySelectorAll("main *, header *")]
-		.filter((node) => node.getBoundingClientRect().right > 320.5 && !node.closest(".lines, .visually-hidden, .grid .facts"))
-		.map((node) => node.outerHTML.slice(0, 120))`);
+		.filter((node) => node.getBoundingClientRect().right > ${width} + 0.5)
+		.filter((node) => !node.closest(".lines, .tabs, .visually-hidden, .grid .facts"))
+		.map((node) => node.outerHTML.slice(0, 120))
+		.concat(document.documentElement.scrollWidth > ${width} ? ["the document"] : [])`);
 }

@@ -69,7 +69,7 @@ export function Plot({ kind, series, since, until, marks, at, onAt }: PlotProps)
 				</span>
 			))}
 			{timeTicks(since, until).map((time) => (
-				<span key={time} class="plot-time" style={{ insetInlineStart: `${x(time)}%` }}>
+				<span key={time} class="plot-time" style={{ insetInlineStart: `min(${x(time)}%, 100% - 1.25rem)` }}>
 					{clock(time)}
 				</span>
 			))}
