@@ -152,6 +152,7 @@ export function createCore(options: GatewayOptions) {
 		firmware,
 		monitors,
 		execute,
+		onChange,
 		peers,
 		announcer: () => list.find(({ announcer }) => announcer)?.announcer,
 		port: () => listening.port,

@@ -52,6 +52,8 @@ export interface Core {
 	readonly monitors: MonitorSockets;
 	/** Executes a monitor's message. */
 	readonly execute: Execute;
+	/** A person has changed something without a monitor's socket or a request. */
+	readonly onChange: (change: Change) => void;
 	/** Undefined if this gateway is alone. */
 	readonly peers: Peers | undefined;
 	/** Undefined if no extension is one. */

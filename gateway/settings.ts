@@ -56,7 +56,7 @@ export function readSettings(environment: Environment) {
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
 		/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
 		speechCommand: readCommand(given("SPEECH_COMMAND")),
-		/** Who is told of what happens (webhooks/hooks.ts); undefined: none. */
+		/** The receivers of events (webhooks/hooks.ts); undefined: none. */
 		webhooksFile: given("WEBHOOKS_FILE"),
 		/** By which several gateways act as one; undefined: this one is alone. */
 		nats: readNats(

@@ -44,7 +44,12 @@ export class Commands {
 		const outcomes = entity.command(text, facts).map((ask) => this.#ask(device, ask));
 		for (const outcome of await Promise.all(outcomes))
 			if (outcome.refusal) refused(outcome.refusal.code, outcome.refusal.message);
-			else metrics.commands.inc({ type: outcome.command });
+			else {
+				metrics.commands.inc({ type: outcome.command });
+				// The broker does not say who has sent it.
+				const person = { name: "Home Assistant", role: "monitor" } as const;
+				this.#core.onChange({ person, remoteAddress: "MQTT", deviceId, what: key, body: text });
+			}
 	}
 
 	async #ask(device: Device, ask: Ask): Promise<Outcome> {

@@ -40,7 +40,7 @@ export interface SessionListener {
 	onNamed?(device: Device): void;
 	/** Another change of a device. */
 	onTouched?(device: Device): void;
-	/** @param isTemporary it was told when to try again */
+	/** @param isTemporary the answer says when to try again */
 	onRefused?(refusal: Refusal, isTemporary: boolean): void;
 	/** `text` is as received; `session` is up to date. */
 	onUplink?(session: Session, uplink: Uplink, text: string): void;

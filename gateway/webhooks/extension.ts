@@ -22,7 +22,7 @@ export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tic
 	const watch = new Watch(core, outboxes);
 	let timer: NodeJS.Timeout | undefined;
 	const tick = async () => {
-		await watch.tick();
+		await watch.tick().catch((error: unknown) => core.log.error({ err: error }, "webhooks"));
 		for (const outbox of outboxes) outbox.deliver();
 	};
 	return {

@@ -1,4 +1,4 @@
-/** Reads WEBHOOKS_FILE: who is told what, and with which secret. */
+/** Reads WEBHOOKS_FILE: the receivers, the events that each gets, and its secret. */
 
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -69,8 +69,8 @@ export function readHooks(path: string): readonly Hook[] {
 }
 
 function readHook(path: string, entry: unknown, number: number): Hook {
-	const stranger = Object.keys(isRecord(entry) ? entry : {}).find((name) => !(name in hook.fields));
-	if (stranger !== undefined) throw refusalOf(path, `has "${stranger}" in ${number}, which means nothing`);
+	const unknown = Object.keys(isRecord(entry) ? entry : {}).find((name) => !(name in hook.fields));
+	if (unknown !== undefined) throw refusalOf(path, `has an unknown field "${unknown}" in ${number}`);
 	if (!matches(hook, entry))
 		throw refusalOf(path, `is wrong in ${number}: ${describeProblem(findProblem(hook, entry))}`);
 	const { url, events = eventNames, secret, after = awayMinutes } = entry;

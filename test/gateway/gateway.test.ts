@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { createGateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/problem.js";
 import { createLog } from "../../gateway/telemetry/log.js";
+import { freePort } from "../support/ports.js";
 import {
 	bearer,
 	Client,
@@ -50,15 +51,6 @@ async function starting(t: TestContext) {
 	assert.equal(state.answers, 0);
 	assert.ok(settle);
 	return { gateway, listening, answer, device, port, ...settle };
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const address = server.address();
-	server.close();
-	await once(server, "close");
-	return typeof address === "object" && address ? address.port : 0;
 }
 
 async function isOpen(port: number): Promise<boolean> {

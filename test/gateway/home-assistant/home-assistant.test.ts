@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import type { Change } from "../../../gateway/access/access.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
@@ -32,6 +33,8 @@ async function startHome(t: TestContext) {
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 	/** Refused commands. */
 	const lines: Record<string, unknown>[] = [];
+	const changes: Change[] = [];
+	const onChange = (change: Change) => void changes.push(change);
 	const write = (line: string) => {
 		const entry = JSON.parse(line);
 		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
@@ -42,7 +45,7 @@ async function startHome(t: TestContext) {
 			releasesDir,
 			mqtt: broker.settings,
 			gatewayName: "hall",
-			...withHomeAssistant({ extensions }),
+			...withHomeAssistant({ extensions: [...extensions, () => ({ onChange })] }),
 			log: createLog("warn", { write }),
 		});
 	const running = await run();
@@ -62,7 +65,7 @@ async function startHome(t: TestContext) {
 		const response = await fetch(`${running.url}${path}`, { method, headers, ...(body && { body }) });
 		assert.ok(response.ok, `${path}: ${response.status}`);
 	};
-	return { ...running, run, broker, home, add, call, lines };
+	return { ...running, run, broker, home, add, call, lines, changes };
 }
 
 test(
@@ -150,7 +153,7 @@ test(
 	"what its user interface sends reaches the device, and a hostile payload is refused as a monitor's",
 	skip,
 	async (t) => {
-		const { home, add, lines } = await startHome(t);
+		const { home, add, lines, changes } = await startHome(t);
 		const device = await add(proto);
 		await home.until(() => home.isAvailable(proto));
 		const sends = async (key: string, payload: string, command: Record<string, unknown>) => {
@@ -169,6 +172,12 @@ test(
 		await sends("siren", '{"state":"OFF"}', { command: "stop_sound" });
 		await sends("identify", "PRESS", { command: "identify" });
 
+		const [first] = changes;
+		assert.deepEqual(
+			[first?.person.name, first?.deviceId, first?.what, first?.body],
+			["Home Assistant", proto, "volume", "30"],
+		);
+		const changesBefore = changes.length;
 		const before = device.commands.length;
 		const hostile: readonly (readonly [key: string, payload: string, code: string])[] = [
 			["volume", "101", "invalid_command"],
@@ -184,7 +193,7 @@ test(
 		];
 		for (const [key, payload] of hostile) await home.command(proto, key, payload);
 		await home.publish(`device-gateway/${proto}/toString/set`, "x");
-		await home.publish("device-gateway/nobody/volume/set", "30");
+		await home.publish("device-gateway/dev-1-000000/volume/set", "30");
 		await home.until(() => lines.length >= hostile.length + 2);
 		assert.deepEqual(
 			lines.map(({ entity, code }) => [entity, code]),
@@ -195,6 +204,7 @@ test(
 			],
 		);
 		assert.equal(device.commands.length, before);
+		assert.equal(changes.length, changesBefore);
 		await home.command(proto, "restart", "PRESS");
 		await home.shows(proto, "reset_reason", "SW_RESET");
 	},
@@ -261,7 +271,11 @@ test("with a password and TLS; a wrong password is tried again, with a sentence 
 	const problems: unknown[] = [];
 	const log = createLog("warn", { write: (line: string) => void problems.push(JSON.parse(line).problem) });
 	const isConnected = async (mqtt: typeof given) => {
-		const running = await runGateway(t, { ...withHomeAssistant({ extensions }), mqtt, log });
+		const running = await runGateway(t, {
+			...withHomeAssistant({ extensions: extensions }),
+			mqtt,
+			log,
+		});
 		return async () => {
 			const metrics = await fetch(`${running.url}/metrics`, { headers: bearer(monitorToken) });
 			return (await metrics.text()).includes("\ngateway_mqtt_connected 1");

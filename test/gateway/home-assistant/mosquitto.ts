@@ -3,11 +3,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { freePort, isListening } from "../../support/ports.js";
 
 /** Debian installs it where a user's PATH does not lead. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` };
@@ -59,7 +59,7 @@ export async function startMosquitto(
 		},
 		start: async () => {
 			child = spawn("mosquitto", ["-c", file], { env: environment, stdio: "ignore" });
-			while (!(await takesConnections(port))) await pause(10);
+			while (!(await isListening(port))) await pause(10);
 		},
 		kill: async () => {
 			if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -91,25 +91,4 @@ export async function secured(
 	];
 	// Started by root it takes another user, who cannot read these.
 	return [...lines, "user root"].join("\n");
-}
-
-async function takesConnections(port: number): Promise<boolean> {
-	const socket = connect(port, "127.0.0.1");
-	try {
-		await once(socket, "connect");
-		return true;
-	} catch {
-		return false;
-	} finally {
-		socket.destroy();
-	}
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const address = server.address();
-	server.close();
-	await once(server, "close");
-	return typeof address === "object" && address ? address.port : 0;
 }

@@ -286,7 +286,7 @@ test("a file that is wrong stops the start, and says what to change without a se
 	for (const [content, expected] of [
 		["no JSON", /is not a JSON list/],
 		[[{ url }], /wrong in 1: secret is missing/],
-		[[{ url, secret, event: "away" }], /has "event" in 1, which means nothing/],
+		[[{ url, secret, event: "away" }], /has an unknown field "event" in 1/],
 		[[{ url: "ftp://example.org", secret }], /url must be an address/],
 		[[{ url: "https://user:password@example.org", secret }], /url must be an address/],
 		[[{ url, secret, events: ["gone"] }], /events\.0 must be/],
