@@ -19,8 +19,9 @@ export interface Rate {
 /** A token bucket. */
 export class TokenBucket {
 	readonly #rate: Rate;
-	#tokens: number;
-	#filledAt: number;
+	// V8 keeps a field that began as a number in place; any other gets a new object with each fraction.
+	#tokens = 0;
+	#filledAt = 0;
 
 	constructor(rate: Rate) {
 		this.#rate = rate;

@@ -1,6 +1,6 @@
 /**
- * The last 24 hours of each device, in memory alone: 288 steps of 5 minutes in 2 KB outside of V8's heap, allocated once, at
- * the device's first report.
+ * The last 24 hours of each device, in memory alone: 288 steps of 5 minutes, in 2 KB outside of V8's heap once a device has been
+ * here for 40 minutes.
  */
 
 import type { StateReport } from "../../device/protocol/messages.js";
@@ -24,6 +24,8 @@ const lightMax = 4;
 const heap = 5;
 const blank = Uint8Array.of(0, 0, 255, 255, 0, 255, 255);
 const largestHeap = 0xfffe;
+/** 40 minutes: with its 56 bytes, a typed array is among V8's objects (up to 64). */
+const firstStepCount = 8;
 /** Of a step; each is a bit of `heard`. */
 const partCount = 8;
 
@@ -70,8 +72,9 @@ export class Histories {
 	}
 
 	#add(device: Device, report: StateReport): void {
-		const history = this.#histories.get(device) ?? new History();
-		this.#histories.set(device, history);
+		const known = this.#histories.get(device);
+		const history = known ?? new History();
+		if (!known) this.#histories.set(device, history);
 		history.add(report, this.#core.monotonic());
 	}
 
@@ -83,33 +86,31 @@ export class Histories {
 }
 
 export class History {
-	#bytes: Buffer | undefined;
+	/** A ring of steps; small at first, as many devices may be here for a short time. */
+	#bytes = blankSteps(firstStepCount);
 	/** The latest step. Values of the previous day are removed up to it. */
-	#latest = 0;
+	#latest = Number.NEGATIVE_INFINITY;
+	#first = Number.POSITIVE_INFINITY;
 
 	/** @param monotonic monotonic clock, in milliseconds since about the gateway's start */
 	add({ health, network, peripherals }: StateReport, monotonic: number): void {
 		const step = Math.floor(monotonic / stepMs);
-		this.#bytes ??= Buffer.alloc(stepCount * blank.length, blank);
+		this.#first = Math.min(this.#first, step);
 		this.#advance(step);
 		const bytes = this.#bytes;
-		const from = offsetOf(step);
-		const least = (field: number, value: number) => {
-			if (value < bytes.readUInt8(from + field)) bytes.writeUInt8(value, from + field);
-		};
-		const most = (field: number, value: number) => {
-			if (value > bytes.readUInt8(from + field)) bytes.writeUInt8(value, from + field);
-		};
-		bytes.writeUInt8(bytes.readUInt8(from + heard) | (1 << partOf(monotonic)), from + heard);
-		most(weakest, -network.wifi_rssi);
-		least(strongest, -network.wifi_rssi);
+		const from = this.#offsetOf(step);
+		const signal = -network.wifi_rssi;
+		bytes[from + heard] = byteAt(bytes, from + heard) | (1 << partOf(monotonic));
+		bytes[from + weakest] = Math.max(signal, byteAt(bytes, from + weakest));
+		bytes[from + strongest] = Math.min(signal, byteAt(bytes, from + strongest));
 		const light = peripherals.ambient_light;
 		if (light !== undefined) {
-			least(lightMin, light >> 4);
-			most(lightMax, light >> 4);
+			bytes[from + lightMin] = Math.min(light >> 4, byteAt(bytes, from + lightMin));
+			bytes[from + lightMax] = Math.max(light >> 4, byteAt(bytes, from + lightMax));
 		}
-		const free = Math.min(health.free_heap_bytes >>> 10, largestHeap);
-		bytes.writeUInt16LE(Math.min(free, bytes.readUInt16LE(from + heap)), from + heap);
+		const free = Math.min(health.free_heap_bytes >>> 10, largestHeap, heapAt(bytes, from));
+		bytes[from + heap] = free & 0xff;
+		bytes[from + heap + 1] = free >> 8;
 	}
 
 	/** The columns of `GET /api/devices/{deviceId}/history`. @param monotonic as in `add` */
@@ -117,29 +118,26 @@ export class History {
 		const latest = Math.floor(monotonic / stepMs);
 		this.#advance(latest);
 		const bytes = this.#bytes;
+		const oldest = Math.max(this.#first, latest - bytes.length / blank.length + 1);
 		const steps = Array.from({ length: stepCount }, (_, index) => latest - stepCount + 1 + index);
-		const column = (read: (bytes: Buffer, from: number) => number) =>
-			steps.map((step) => {
-				const from = offsetOf(step);
-				return bytes?.readUInt8(from + heard) ? read(bytes, from) : null;
-			});
+		const heardIn = (step: number) => (step < oldest ? 0 : byteAt(bytes, this.#offsetOf(step) + heard));
+		const column = (read: (from: number) => number) =>
+			steps.map((step) => (heardIn(step) ? read(this.#offsetOf(step)) : null));
 		const byte = (field: number, factor: number) =>
-			column((bytes, from) => 0 + factor * bytes.readUInt8(from + field));
-		const hasLight = column(
-			(bytes, from) => bytes.readUInt8(from + lightMax) - bytes.readUInt8(from + lightMin),
-		);
+			column((from) => 0 + factor * byteAt(bytes, from + field));
+		const hasLight = column((from) => byteAt(bytes, from + lightMax) - byteAt(bytes, from + lightMin));
 		return {
 			/** From the first step's begin to now. */
 			ageMs: monotonic - (latest - stepCount + 1) * stepMs,
 			stepSeconds,
 			rssi: { min: byte(weakest, -1), max: byte(strongest, -1) },
-			heap: column((bytes, from) => 1024 * bytes.readUInt16LE(from + heap)),
+			heap: column((from) => 1024 * heapAt(bytes, from)),
 			light: hasLight.some((range) => range !== null && range >= 0)
 				? { min: byte(lightMin, 16), max: byte(lightMax, 16) }
 				: null,
 			presence: steps.map((step) => {
 				if (step < 0) return null;
-				const parts = bytes?.readUInt8(offsetOf(step) + heard) ?? 0;
+				const parts = heardIn(step);
 				// Of the step that is not over, the present part counts once it was heard in.
 				const part = partOf(monotonic);
 				const passed = step < latest ? partCount : part + ((parts >> part) & 1);
@@ -148,16 +146,43 @@ export class History {
 		};
 	}
 
+	#grow(): void {
+		const small = this.#bytes;
+		const from = Math.max(this.#first, this.#latest - firstStepCount + 1);
+		const kept = Array.from({ length: this.#latest - from + 1 }, (_, index) => {
+			const offset = this.#offsetOf(from + index);
+			return small.subarray(offset, offset + blank.length);
+		});
+		this.#bytes = blankSteps(stepCount);
+		for (const [index, step] of kept.entries()) this.#bytes.set(step, this.#offsetOf(from + index));
+	}
+
 	#advance(step: number): void {
-		const next = Math.max(this.#latest, step - stepCount) + 1;
-		for (let each = next; each <= step; each++) this.#bytes?.set(blank, offsetOf(each));
+		if (step - this.#first >= firstStepCount && this.#bytes.length < stepCount * blank.length) this.#grow();
+		const next = Math.max(this.#latest + 1, step - this.#bytes.length / blank.length + 1);
+		for (let each = next; each <= step; each++) this.#bytes.set(blank, this.#offsetOf(each));
 		this.#latest = Math.max(this.#latest, step);
+	}
+
+	/** @param step may be before the gateway's start */
+	#offsetOf(step: number): number {
+		const count = this.#bytes.length / blank.length;
+		return (((step % count) + count) % count) * blank.length;
 	}
 }
 
-/** @param step may be before the gateway's start */
-function offsetOf(step: number): number {
-	return (((step % stepCount) + stepCount) % stepCount) * blank.length;
+function blankSteps(count: number): Uint8Array {
+	const bytes = new Uint8Array(count * blank.length);
+	for (let from = 0; from < bytes.length; from += blank.length) bytes.set(blank, from);
+	return bytes;
+}
+
+function byteAt(bytes: Uint8Array, offset: number): number {
+	return bytes[offset] ?? 0;
+}
+
+function heapAt(bytes: Uint8Array, from: number): number {
+	return byteAt(bytes, from + heap) | (byteAt(bytes, from + heap + 1) << 8);
 }
 
 function partOf(monotonic: number): number {

@@ -110,10 +110,9 @@ export class DeviceStore {
 
 	/** Call it when a device connects, disconnects or reports. */
 	onSeen(device: Device): void {
-		const facts = factsOf(device);
 		const previous = this.#facts.get(device);
-		if (!previous || factNames.some((name) => previous[name] !== facts[name])) {
-			this.#facts.set(device, facts);
+		if (!previous || !hasFacts(device, previous)) {
+			this.#facts.set(device, factsOf(device));
 			if (previous) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
 			else void this.keep(device);
 		} else if (!this.#dueAt.has(device))
@@ -169,10 +168,18 @@ export class DeviceStore {
 	}
 }
 
-const factNames = ["model", "chip", "features", "versions", "resets"] as const;
-
 function factsOf({ model, chip, versions, resets, session }: Device) {
 	return { model, chip, features: session.handshake.features, versions, resets };
+}
+
+/** Called with each report: it makes no object. */
+function hasFacts(
+	{ model, chip, versions, resets, session }: Device,
+	facts: ReturnType<typeof factsOf>,
+): boolean {
+	const { features } = session.handshake;
+	const hasSameLists = features === facts.features && versions === facts.versions && resets === facts.resets;
+	return hasSameLists && model === facts.model && chip === facts.chip;
 }
 
 const record = object({

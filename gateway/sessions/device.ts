@@ -96,7 +96,7 @@ export class Device {
 	session: Session;
 	/** Of the latest report since the gateway's start. */
 	#reportedIn: Session | undefined;
-	#reportedAt: number | undefined;
+	#reportedAt = Number.POSITIVE_INFINITY;
 
 	constructor(deviceId: string, session: Session) {
 		this.deviceId = deviceId;
@@ -150,7 +150,7 @@ export class Device {
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;
 		const { uptimeSeconds: before = 0 } = this;
-		const passedSeconds = (monotonic - (this.#reportedAt ?? monotonic)) / 1000;
+		const passedSeconds = (monotonic - this.#reportedAt) / 1000;
 		const isYounger = passedSeconds > uptimeSeconds && before + passedSeconds > uptimeSeconds + 1;
 		return uptimeSeconds < before || isYounger;
 	}
@@ -188,7 +188,7 @@ export class Session {
 	readonly handshake: Handshake;
 	readonly connectedAt: number;
 	/** Time of the latest valid uplink; milliseconds since 1970. */
-	lastSeenAt: number;
+	lastSeenAt = 0;
 	connected = true;
 	/** Undefined until a header or the first state report names it. */
 	device: Device | undefined;

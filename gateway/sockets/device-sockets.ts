@@ -5,12 +5,9 @@
 
 import { setTimeout } from "node:timers/promises";
 import type { RawData, WebSocket } from "ws";
-import { checkUplink, uplinks } from "../../device/protocol/messages.js";
-import { hasPart } from "../../device/protocol/models.js";
-import { isRecord, models, type Schema } from "../../device/protocol/schema.js";
-import { parseJson } from "../json.js";
 import { createMinuteCounter, limitMessagesAfterClose, type Rate, Throttle, TokenBucket } from "../rates.js";
 import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
+import { UplinkReader } from "../uplinks/uplink-reader.js";
 import type { Drain } from "./drain.js";
 import { closeCodes, type SocketsOptions } from "./limits.js";
 
@@ -20,7 +17,7 @@ const cutMs = 1000;
 
 export class DeviceSockets {
 	readonly #options: SocketsOptions;
-	readonly #rates: Rates;
+	readonly #shared: Shared;
 	/** A closed socket stays until its session has ended. */
 	readonly #devices = new Map<WebSocket, DeviceSocket>();
 	readonly #listeners: ReturnType<typeof listenersOf>;
@@ -29,7 +26,9 @@ export class DeviceSockets {
 		this.#options = options;
 		const { limits, monotonic, metrics } = options;
 		const { uplinksASecond, uplinkBurst, controlFramesASecond, controlFrameBurst } = limits;
-		this.#rates = {
+		this.#shared = {
+			options,
+			reader: new UplinkReader(),
 			uplinks: { perSecond: uplinksASecond, burst: uplinkBurst, monotonic },
 			controlFrames: { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic },
 		};
@@ -42,7 +41,7 @@ export class DeviceSockets {
 
 	/** Adds a socket after its upgrade was checked. */
 	accept(socket: WebSocket, handshake: Handshake): void {
-		this.#devices.set(socket, new DeviceSocket(this.#options, this.#rates, socket, handshake));
+		this.#devices.set(socket, new DeviceSocket(this.#shared, socket, handshake));
 		const { onMessage, onControlFrame, onError, onClose } = this.#listeners;
 		socket.on("message", onMessage).on("ping", onControlFrame).on("pong", onControlFrame);
 		socket.on("error", onError).on("close", onClose);
@@ -101,13 +100,16 @@ function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => P
 	};
 }
 
-interface Rates {
+/** By all devices. */
+interface Shared {
+	readonly options: SocketsOptions;
+	readonly reader: UplinkReader;
 	readonly uplinks: Rate;
 	readonly controlFrames: Rate;
 }
 
 class DeviceSocket implements DeviceLink {
-	readonly #options: SocketsOptions;
+	readonly #shared: Shared;
 	readonly #socket: WebSocket;
 	readonly #session: Session;
 	readonly #uplinks: Throttle;
@@ -117,19 +119,19 @@ class DeviceSocket implements DeviceLink {
 	#onMessageAfterClose: (() => void) | undefined;
 	#wasTooFast = false;
 
-	constructor(options: SocketsOptions, rates: Rates, socket: WebSocket, handshake: Handshake) {
-		this.#options = options;
+	constructor(shared: Shared, socket: WebSocket, handshake: Handshake) {
+		this.#shared = shared;
 		this.#socket = socket;
-		this.#uplinks = new Throttle(socket, rates.uplinks, this);
-		this.#controlFrames = new TokenBucket(rates.controlFrames);
-		this.#session = options.sessions.open(handshake, this);
+		this.#uplinks = new Throttle(socket, shared.uplinks, this);
+		this.#controlFrames = new TokenBucket(shared.controlFrames);
+		this.#session = shared.options.sessions.open(handshake, this);
 	}
 
 	send(text: string): void {
 		const socket = this.#socket;
 		if (socket.readyState !== socket.OPEN) return;
 		socket.send(text);
-		if (socket.bufferedAmount > this.#options.limits.deviceBacklogBytes) socket.terminate();
+		if (socket.bufferedAmount > this.#shared.options.limits.deviceBacklogBytes) socket.terminate();
 	}
 
 	isOpen(): boolean {
@@ -143,7 +145,7 @@ class DeviceSocket implements DeviceLink {
 
 	/** Ends the session; call it when the socket is closed. */
 	end(): void {
-		this.#options.sessions.end(this.#session, "disconnected");
+		this.#shared.options.sessions.end(this.#session, "disconnected");
 	}
 
 	take(data: RawData, isBinary: boolean): void {
@@ -159,19 +161,19 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	onError(problem: string): void {
-		this.#options.log.warn({ ...this.#names, problem }, "device socket failed");
+		this.#shared.options.log.warn({ ...this.#names, problem }, "device socket failed");
 	}
 
 	onClosed(code: number): void {
 		this.#uplinks.finish();
-		this.#options.log.debug({ ...this.#names, code }, "device socket closed");
+		this.#shared.options.log.debug({ ...this.#names, code }, "device socket closed");
 	}
 
 	/** Called by the throttle. */
 	onMessage(text: string): void {
 		const session = this.#session;
 		if (!session.connected) return;
-		const { limits, metrics, sessions, log, monotonic } = this.#options;
+		const { limits, metrics, sessions, log, monotonic } = this.#shared.options;
 		const problem = this.#receive(text);
 		if (problem === undefined) return;
 		metrics.droppedUplinks.inc();
@@ -186,44 +188,37 @@ class DeviceSocket implements DeviceLink {
 
 	/** Called by the throttle. */
 	onPaused(): void {
-		this.#options.metrics.pausedDevices.inc();
-		if (!this.#wasTooFast) this.#options.log.warn(this.#names, "too many uplinks: they wait");
+		this.#shared.options.metrics.pausedDevices.inc();
+		if (!this.#wasTooFast) this.#shared.options.log.warn(this.#names, "too many uplinks: they wait");
 		this.#wasTooFast = true;
 	}
 
 	/** @returns what is wrong with the uplink, or undefined */
 	#receive(text: string): string | undefined {
-		const { sessions, metrics } = this.#options;
-		const value = parseJson(text);
-		if (value === undefined) return "not JSON";
-		let checked = checkUplink(value);
-		let kept = text;
-		if (checked.problem !== undefined) {
-			const own = withoutOtherModels(value);
-			if (own.leftOut > 0) checked = checkUplink(own.value);
-			if (checked.problem !== undefined) return checked.problem;
-			metrics.leftOutFields.inc(own.leftOut);
-			kept = JSON.stringify(own.value);
-		}
-		const { uplink } = checked;
+		const { reader, options } = this.#shared;
+		const { sessions, metrics } = options;
+		const read = reader.read(text);
+		if (read.problem !== undefined) return read.problem;
+		const { uplink, leftOut } = read;
+		if (leftOut > 0) metrics.leftOutFields.inc(leftOut);
 		const { isBound, deviceId } = this.#session.handshake;
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
 			this.#refuse(closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
-		const problem = sessions.receive(this.#session, uplink, kept);
+		const problem = sessions.receive(this.#session, uplink, read.text);
 		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
 	}
 
 	#takeAfterClose(): void {
-		const { messagesAfterClose } = this.#options.limits;
+		const { messagesAfterClose } = this.#shared.options.limits;
 		this.#onMessageAfterClose ??= limitMessagesAfterClose(this.#socket, messagesAfterClose);
 		this.#onMessageAfterClose();
 	}
 
 	#refuse(code: number, reason: string): void {
-		this.#options.sessions.end(this.#session, "disconnected", { code, reason });
+		this.#shared.options.sessions.end(this.#session, "disconnected", { code, reason });
 	}
 
 	/** For the log. */
@@ -231,22 +226,4 @@ class DeviceSocket implements DeviceLink {
 		const { sessionId, device } = this.#session;
 		return { sessionId, deviceId: device?.deviceId };
 	}
-}
-
-/** Removes a state report's fields of parts that the model lacks, so that the rest is kept. */
-function withoutOtherModels(report: unknown): { readonly value: unknown; readonly leftOut: number } {
-	const system = isRecord(report) ? report.system : undefined;
-	const model = models.find((name) => isRecord(system) && system.model === name);
-	let leftOut = 0;
-	const own = (schema: Schema, value: unknown): unknown => {
-		if (schema.type !== "object" || !isRecord(value)) return value;
-		const fields = { ...value };
-		for (const [name, field] of Object.entries(schema.fields)) {
-			if (fields[name] === undefined) continue;
-			if (model && (!field.part || hasPart(model, field.part))) fields[name] = own(field, fields[name]);
-			else if (delete fields[name]) leftOut += 1;
-		}
-		return fields;
-	};
-	return { value: model ? own(uplinks.state_report, report) : report, leftOut };
 }

@@ -25,6 +25,8 @@ export const socketLimits = Object.freeze({
 	uplinkBurst: 200,
 	/** Unread bytes at which a device is disconnected. */
 	deviceBacklogBytes: 1024 * 1024,
+	/** Frames to monitors that follow the previous ones sooner wait this long, and go together. */
+	gatherFramesMs: 2,
 	/** Of a frame to a monitor that offers permessage-deflate; only snapshots and summaries are compressed. */
 	compressedFromBytes: 1024,
 	/** For a monitor to read its first picture, during which it need not answer pings. */
@@ -37,6 +39,8 @@ export const socketLimits = Object.freeze({
 	snapshotPauseMs: 200,
 	/** Between two frames of summary changes. */
 	summaryPauseMs: 250,
+	/** Between two frames that say that a list has changed. */
+	listPauseMs: 1_000,
 	/** Whole summaries that one monitor can request: each takes as long as hundreds of reports. */
 	summariesASecond: 1,
 	summaryBurst: 20,

@@ -15,6 +15,7 @@ import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
 import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
+import { textFrame } from "./text-frame.js";
 
 export interface MonitorHooks {
 	/**
@@ -56,6 +57,9 @@ export class MonitorSockets {
 	readonly #waiting = new Set<Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
 	#isCorked = false;
+	/** On the clock of `performance`. */
+	#corkedAt = 0;
+	#flushedAt = 0;
 
 	readonly sessions: SessionListener = {
 		onChanged: (session, reason) => this.announce(session, reason),
@@ -102,6 +106,7 @@ export class MonitorSockets {
 			if (isTooMuch && !refusals.take())
 				return monitor.close(closeCodes.policyViolation, "too many messages");
 			this.#begin(monitor);
+			monitor.release();
 			this.cork();
 			this.#answer(monitor, data.toString(), isTooMuch)
 				.then((text) => monitor.send(Buffer.from(text)))
@@ -245,7 +250,7 @@ export class MonitorSockets {
 		for (const monitor of this.#monitors.keys()) {
 			if (!monitor.wants(session)) continue;
 			this.cork();
-			frame ??= Buffer.from(format());
+			frame ??= textFrame(format());
 			send(monitor, frame);
 		}
 	}
@@ -255,18 +260,23 @@ export class MonitorSockets {
 		return snapshotTexts(sessions, now);
 	}
 
-	/** Call it before frames are sent to many monitors: those of one turn of the event loop share a system call. */
+	/** Call it before frames are sent to many monitors: those of a few milliseconds share a system call. */
 	cork(): void {
 		if (this.#isCorked) return;
 		this.#isCorked = true;
-		const startedAt = performance.now();
+		this.#corkedAt = performance.now();
 		for (const monitor of this.#monitors.keys()) monitor.cork();
-		setImmediate(() => {
-			this.#isCorked = false;
-			for (const monitor of this.#monitors.keys()) monitor.uncork();
-			this.#options.metrics.relay.observe((performance.now() - startedAt) / 1000);
-		});
+		const restMs = this.#flushedAt + this.#options.limits.gatherFramesMs - this.#corkedAt;
+		if (restMs > 0) setTimeout(this.#flush, restMs);
+		else setImmediate(this.#flush);
 	}
+
+	readonly #flush = (): void => {
+		this.#isCorked = false;
+		this.#flushedAt = performance.now();
+		for (const monitor of this.#monitors.keys()) monitor.uncork();
+		this.#options.metrics.relay.observe((performance.now() - this.#corkedAt) / 1000);
+	};
 
 	async #answer(monitor: Monitor, text: string, isTooMuch: boolean): Promise<string> {
 		const { limits, metrics, execute } = this.#options;

@@ -5,9 +5,10 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import type { Person } from "../access/access.js";
+import type { Person } from "../api/person.js";
 import type { Session } from "../sessions/device.js";
 import { closeCodes, type SocketLimits } from "./limits.js";
+import { payloadOf } from "./text-frame.js";
 
 /** A ping whose answer says that the snapshot has arrived. */
 const afterSnapshot = Buffer.from("snapshot");
@@ -35,12 +36,16 @@ export class Monitor {
 	readonly #options: MonitorOptions;
 	/** Reports that the monitor was too slow for, by session id. */
 	readonly #waiting = new Map<string, Buffer>();
+	/** Frames that `ws` compresses: it sends what it is given meanwhile after them. */
+	#compressing = 0;
 	/** The rest of the snapshot. */
 	#snapshot: Iterator<string> | undefined;
 	#isSnapshotPlanned = false;
 	#snapshotFrames = 0;
 	/** When the snapshot began, on the monotonic clock; undefined: all of it has arrived. */
 	#loadingSince: number | undefined;
+	/** It gets no more than the first frame of a snapshot. */
+	#isHeld = false;
 	/** It missed a change of the summary, and gets the whole one again. */
 	#isBehind = false;
 
@@ -94,23 +99,40 @@ export class Monitor {
 		this.#sendNextOfSnapshot();
 	}
 
-	/**
-	 * Sends a frame that must not be dropped.
-	 * @param compress if the monitor offers it; not for reports, of which many monitors get each: it would be compressed for each
-	 */
-	send(frame: Buffer, compress = false): void {
-		const { socket, limits } = this.#options;
-		if (socket.readyState !== socket.OPEN) return;
-		socket.send(frame, { binary: false, compress }, this.#onSent);
-		if (!this.#hasMoreThan(limits.stuckMonitorBytes)) return;
-		this.#waiting.clear();
-		socket.close(closeCodes.tryAgainLater, "reads too slowly");
+	/** Keeps the rest of snapshots, and changes of the summary, until `release`. */
+	hold(): void {
+		this.#isHeld = true;
 	}
 
-	/** The record includes the newest state and replaces a waiting report. */
+	release(): void {
+		if (!this.#isHeld) return;
+		this.#isHeld = false;
+		void this.#continueSnapshot();
+	}
+
+	/**
+	 * Sends a text that must not be dropped.
+	 * @param compress if the monitor offers it; not for reports, of which many monitors get each: it would be compressed for each
+	 */
+	send(text: Buffer, compress = false): void {
+		const { socket } = this.#options;
+		if (socket.readyState !== socket.OPEN) return;
+		if (compress) this.#compressing += 1;
+		socket.send(text, { binary: false, compress }, compress ? this.#onCompressed : this.#onSent);
+		this.#closeIfStuck();
+	}
+
+	/**
+	 * The record includes the newest state and replaces a waiting report.
+	 * @param frame see text-frame.ts
+	 */
 	sendChange(sessionId: string, frame: Buffer): void {
+		const { socket, stream } = this.#options;
 		this.#waiting.delete(sessionId);
-		this.send(frame);
+		if (this.#compressing > 0) return this.send(payloadOf(frame));
+		if (socket.readyState !== socket.OPEN) return;
+		stream.write(frame, this.#onSent);
+		this.#closeIfStuck();
 	}
 
 	/** A slow monitor gets only each session's newest state report, later. */
@@ -121,13 +143,24 @@ export class Monitor {
 
 	/** A change of the summary. */
 	sendSummary(frame: Buffer): void {
-		if (this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.#isBehind = true;
+		if (this.#isHeld || this.#hasMoreThan(this.#options.limits.slowMonitorBytes)) this.#isBehind = true;
 		else this.send(frame, true);
 	}
 
 	close(code: number, reason: string): void {
 		this.#options.socket.close(code, reason);
 	}
+
+	#closeIfStuck(): void {
+		if (!this.#hasMoreThan(this.#options.limits.stuckMonitorBytes)) return;
+		this.#waiting.clear();
+		this.#options.socket.close(closeCodes.tryAgainLater, "reads too slowly");
+	}
+
+	readonly #onCompressed = (): void => {
+		this.#compressing -= 1;
+		this.#onSent();
+	};
 
 	/** The monitor may have caught up. */
 	readonly #onSent = (): void => {
@@ -151,7 +184,9 @@ export class Monitor {
 
 	/** A snapshot must neither make a monitor slow nor overtake a waiting report. */
 	#mayTakeSnapshot(): boolean {
-		return this.#waiting.size === 0 && this.unread <= this.#options.limits.slowMonitorBytes / 2;
+		return (
+			!this.#isHeld && this.#waiting.size === 0 && this.unread <= this.#options.limits.slowMonitorBytes / 2
+		);
 	}
 
 	#sendNextOfSnapshot(): void {

@@ -153,21 +153,30 @@ async function scriptRows(): Promise<readonly Row[]> {
 	const { assets } = await bundlePage();
 	const scripts = pageScripts(assets);
 	const kilobytes = (list: typeof scripts) => list.reduce((sum, { gzip }) => sum + gzip.length, 0) / 1024;
-	const first = scripts.filter(({ name }) => name.startsWith("assets/dashboard-"));
+	const page = assets.get("");
+	const style = [...assets.values()].filter(({ name }) => name.endsWith(".css"));
+	const first = scripts.filter(({ name }) => page?.content.includes(`"${name}"`) || name === "");
 	return [
-		measure({ benchmark, what: "script, gzip", unit: "KB", target: { of: "ours", atMost: 70 } }, [
-			kilobytes(scripts),
+		measure(
+			{
+				benchmark,
+				what: "page and script without style, gzip",
+				unit: "KB",
+				target: { of: "ours", atMost: 70 },
+			},
+			[kilobytes(scripts) - kilobytes(style)],
+		),
+		measure({ benchmark, what: "page, style and script before the first device, gzip", unit: "KB" }, [
+			kilobytes(first),
 		]),
-		measure({ benchmark, what: "script before the first device, gzip", unit: "KB" }, [kilobytes(first)]),
 	];
 }
 
-/** All that the page may load, but not what installs firmware on boards, which only that view loads. */
+/** The page, and all that it may load, but not what installs firmware on boards, which only that view loads. */
 function pageScripts(assets: Bundle["assets"]): readonly Asset[] {
-	const isFirst = ({ name }: Asset) => name.startsWith("assets/dashboard-") && name.endsWith(".js");
-	const found = new Set([...assets.values()].filter(isFirst));
+	const found = new Set([...assets.values()].filter(({ name }) => name === ""));
 	for (const { content } of found)
-		for (const [, name = ""] of content.toString().matchAll(/"\.\/([\w.-]+\.js)"/g)) {
+		for (const [, name = ""] of content.toString().matchAll(/"\.\/(?:assets\/)?([\w.-]+\.js)"/g)) {
 			const script = assets.get(`assets/${name}`);
 			if (script && !name.startsWith("installation-")) found.add(script);
 		}
@@ -315,6 +324,8 @@ class Fleet {
 		const url = `http://127.0.0.1:${link.port}`;
 		const context = await this.#browser.newContext({ viewport });
 		try {
+			// As a person does; the gateway builds its pages for the first request since its start.
+			await context.request.get(`${this.#url}/login`);
 			// The cookie is for all ports of the host.
 			await context.request.post(`${this.#url}/login`, { form: { token: this.#token }, maxRedirects: 0 });
 			const visit = async (): Promise<SlowCost> => {

@@ -15,6 +15,7 @@ const coreFolders = [
 	"jobs",
 	"sessions",
 	"sockets",
+	"uplinks",
 	"storage",
 	"telemetry",
 ];

@@ -7,6 +7,6 @@ import type { GatewayServer } from "./gateway-server.js";
 export function startGateway(): Child<GatewayServer> {
 	const packageFile = new URL("../../../package.json", import.meta.url);
 	const { scripts }: { scripts: { start: string } } = JSON.parse(readFileSync(packageFile, "utf8"));
-	const nodeOptions = scripts.start.split(" ").filter((word) => word.startsWith("--v8-"));
+	const nodeOptions = scripts.start.split(" ").filter((word) => word.startsWith("--") && word !== "--import");
 	return new Child("servers/gateway-server.ts", { nodeOptions });
 }

@@ -8,6 +8,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
+import { textFrame } from "../../../gateway/sockets/text-frame.js";
 import { onEnd } from "../../support/cleanup.js";
 
 const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
@@ -17,10 +18,10 @@ const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "1
  *
  * @param held what the monitor writes to instead; the client then gets nothing
  */
-async function connected(t: TestContext, held?: Duplex) {
+async function connected(t: TestContext, held?: Duplex, perMessageDeflate = false) {
 	const server = createServer().listen(0, "127.0.0.1");
 	const clock = { now: 0 };
-	const sockets = new WebSocketServer({ noServer: true });
+	const sockets = new WebSocketServer({ noServer: true, perMessageDeflate });
 	onEnd(t, () => {
 		server.closeAllConnections();
 		server.close();
@@ -63,9 +64,29 @@ test("a monitor is loading until its snapshot has arrived, at most two minutes",
 	assert.equal(monitor.isLoading, false);
 });
 
+test("frames of any length arrive as they are, and none overtakes a compressed one", async (t) => {
+	const { monitor, client } = await connected(t, undefined, true);
+	const texts = [0, 1, 125, 126, 127, 65_535, 65_536, 100_000].map((length) =>
+		"é".repeat(length / 2).padEnd(length, "x"),
+	);
+	const received: string[] = [];
+	client.on("message", (data) => received.push(data.toString()));
+	for (const text of texts) {
+		monitor.send(Buffer.from(`compressed ${text}`), true);
+		monitor.sendChange("one-session", textFrame(text));
+	}
+	monitor.send(Buffer.from("end"));
+	while (received.at(-1) !== "end") await setImmediate();
+	for (const text of texts) monitor.sendChange("one-session", textFrame(text));
+	monitor.send(Buffer.from("the end"));
+	while (received.at(-1) !== "the end") await setImmediate();
+	const alternating = texts.flatMap((text) => [`compressed ${text}`, text]);
+	assert.deepEqual(received, [...alternating, "end", ...texts, "the end"]);
+});
+
 test("any amount of messages in one turn of the event loop does not count as slow reading", async (t) => {
 	const { monitor, client } = await connected(t);
-	const frame = Buffer.alloc(16 * 1024, "x");
+	const frame = textFrame("x".repeat(16 * 1024));
 	// Two thirds of a socket's buffer on Linux.
 	const count = Math.ceil((1.5 * socketLimits.slowMonitorBytes) / frame.length);
 	const received = new Promise<void>((resolve) => {
@@ -160,7 +181,7 @@ test("a snapshot pauses while much is unread: it would make the monitor slow", a
 	}
 	monitor.sendSnapshot(frames());
 	while (monitor.unread < 0.9 * socketLimits.slowMonitorBytes)
-		monitor.relay("one-session", Buffer.alloc(16 * 1024, "x"), false);
+		monitor.relay("one-session", textFrame("x".repeat(16 * 1024)), false);
 	while (unreadWhenAsked.length < 10) {
 		written.shift()?.();
 		await setImmediate();

@@ -1,0 +1,81 @@
+/** Reads and checks what devices send. */
+
+import { checkUplink, type Uplink, uplinks } from "../../device/protocol/messages.js";
+import { hasPart } from "../../device/protocol/models.js";
+import { isRecord, models, type Schema } from "../../device/protocol/schema.js";
+import { parseJson } from "../json.js";
+import { ReportShape } from "./report-shape.js";
+
+export type ReadUplink =
+	| {
+			readonly uplink: Uplink;
+			/** As received, without fields of other models. */
+			readonly text: string;
+			/** How many fields were left out. */
+			readonly leftOut: number;
+			readonly problem?: undefined;
+	  }
+	| {
+			/** A sentence that says what is wrong and where. */
+			readonly problem: string;
+	  };
+
+/** Two models in some versions of the firmware. */
+const shapesAtMost = 8;
+/** To find a shape takes as long as some reports: of texts without one, every 16th is looked at. */
+const lookEvery = 16;
+
+export class UplinkReader {
+	/** Of all devices, the latest used first. */
+	readonly #shapes: ReportShape[] = [];
+	#withoutShape = 0;
+
+	/** @param text as received */
+	read(text: string): ReadUplink {
+		for (const [index, shape] of this.#shapes.entries()) {
+			const report = shape.read(text);
+			if (!report) continue;
+			if (index > 0) this.#use(shape, index);
+			return { uplink: report, text, leftOut: 0 };
+		}
+		const value = parseJson(text);
+		if (value === undefined) return { problem: "not JSON" };
+		const checked = checkUplink(value);
+		if (checked.problem !== undefined) return readOwnFields(value, checked.problem);
+		const { uplink } = checked;
+		if (uplink.type === "state_report" && this.#withoutShape++ % lookEvery === 0) {
+			const shape = ReportShape.of(text, uplink.system.model);
+			if (shape) this.#use(shape, shapesAtMost - 1);
+		}
+		return { uplink, text, leftOut: 0 };
+	}
+
+	/** @param index where it was */
+	#use(shape: ReportShape, index: number): void {
+		this.#shapes.splice(index, 1);
+		this.#shapes.unshift(shape);
+	}
+}
+
+/** Leaves out a state report's fields of parts that the model lacks, so that the rest is kept. */
+function readOwnFields(report: unknown, problem: string): ReadUplink {
+	const system = isRecord(report) ? report.system : undefined;
+	const model = models.find((name) => isRecord(system) && system.model === name);
+	if (!model) return { problem };
+	let leftOut = 0;
+	const own = (schema: Schema, value: unknown): unknown => {
+		if (schema.type !== "object" || !isRecord(value)) return value;
+		const fields = { ...value };
+		for (const [name, field] of Object.entries(schema.fields)) {
+			if (fields[name] === undefined) continue;
+			if (!field.part || hasPart(model, field.part)) fields[name] = own(field, fields[name]);
+			else if (delete fields[name]) leftOut += 1;
+		}
+		return fields;
+	};
+	const rest = own(uplinks.state_report, report);
+	if (leftOut === 0) return { problem };
+	const checked = checkUplink(rest);
+	if (checked.problem !== undefined) return checked;
+	return { uplink: checked.uplink, text: JSON.stringify(rest), leftOut };
+}

@@ -1,0 +1,136 @@
+/** Uplinks are read as JSON.parse and checkUplink read them, whatever texts were read before. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
+import { models } from "../../../device/protocol/schema.js";
+import { parseJson } from "../../../gateway/json.js";
+import { ReportShape } from "../../../gateway/uplinks/report-shape.js";
+import { UplinkReader } from "../../../gateway/uplinks/uplink-reader.js";
+import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
+import { jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";
+import { runs } from "../../support/property-runs.js";
+
+const base = models.map((model) => JSON.parse(JSON.stringify(sampleReport(model))));
+const paths = [
+	...["type", "deviceId", "timestamp", "system.model", "system.mac_address", "system.security_version"],
+	...["health.uptime_seconds", "health.safe_mode", "network.wifi_ssid", "network.wifi_rssi", "network.bssid"],
+	...[
+		"peripherals.audio.volume",
+		"peripherals.led_ring.brightness_coef",
+		"peripherals.ambient_light",
+		"other",
+	],
+];
+const value: fc.Arbitrary<Json | undefined> = fc.oneof(
+	fc.integer({ min: -200, max: 200 }),
+	fc.double({ noNaN: true, noDefaultInfinity: true }),
+	fc.constantFrom<Json | undefined>(true, false, null, undefined, "dev-1-b", ...models, -0, 1e21, [1], {
+		a: 1,
+	}),
+	fc.constantFrom("a\\b", 'a"b', "a\nb", "a\u0001b", "é", "", "x".repeat(300)),
+	oddText,
+);
+/** One of a few reports with some values changed: most have a shape that is known. */
+const report = fc
+	.tuple(fc.constantFrom(...base), fc.array(fc.tuple(fc.constantFrom(...paths), value), { maxLength: 4 }))
+	.map(([start, changes]) => changes.reduce((all, [path, to]) => altered(all, path, to), start));
+const text = fc.oneof(
+	{ weight: 6, arbitrary: report.map((each) => JSON.stringify(each)) },
+	{ weight: 1, arbitrary: report.map((each) => JSON.stringify(each, undefined, " ")) },
+	{ weight: 4, arbitrary: nearText(report.map((each) => JSON.stringify(each))) },
+	{
+		weight: 1,
+		arbitrary: jsonText(
+			fc.oneof(...Object.values(uplinks).flatMap((schema) => [valid(schema), near(schema)])),
+		),
+	},
+);
+
+test("each text is read as JSON.parse and the check read it", () => {
+	fc.assert(
+		fc.property(fc.array(text, { maxLength: 30 }), (texts) => {
+			const reader = new UplinkReader();
+			for (const each of base) reader.read(JSON.stringify(each));
+			const handedOut: { readonly read: unknown; readonly expected: unknown }[] = [];
+			for (const said of texts) {
+				const read = reader.read(said);
+				const parsed = parseJson(said);
+				const checked = checkUplink(parsed);
+				if (read.problem !== undefined) {
+					assert.equal(read.problem, parsed === undefined ? "not JSON" : checked.problem);
+				} else if (read.leftOut === 0) {
+					assert.equal(checked.problem, undefined, said);
+					assert.deepEqual(read.uplink, parsed);
+					handedOut.push({ read: read.uplink, expected: parsed });
+				}
+			}
+			for (const { read, expected } of handedOut) assert.deepEqual(read, expected, "a later text changed it");
+		}),
+		{ numRuns: runs(1000) },
+	);
+});
+
+test("a shape reads every report that differs in values alone", () => {
+	for (const start of base) {
+		const shape = ReportShape.of(JSON.stringify(start), start.system.model);
+		const changes: readonly (readonly [string, Json])[] = [
+			["deviceId", "other-1"],
+			["timestamp", "2026-11-20T12:00:05Z"],
+			["health.uptime_seconds", 7],
+			["network.wifi_rssi", -99],
+			["network.wifi_ssid", "Café 😀"],
+			["peripherals.led_ring.brightness_coef", 0.25],
+			["peripherals.buttons.btn_play", true],
+		];
+		const changed = changes.reduce((all, [path, to]) => altered(all, path, to), start);
+		assert.deepEqual(shape?.read(JSON.stringify(changed)), changed);
+		const longer = altered(changed, "health.uptime_seconds", 77);
+		assert.deepEqual(shape?.read(JSON.stringify(longer)), longer);
+		assert.deepEqual(shape?.read(JSON.stringify(start)), start);
+	}
+});
+
+test("a shape leaves to JSON.parse what it may not read", () => {
+	const [start] = base;
+	const shape = ReportShape.of(JSON.stringify(start), start.system.model);
+	const changes: readonly (readonly [string, Json])[] = [
+		["type", "ota_complete"],
+		["system.model", "PROTO-1"],
+		["network.wifi_ssid", "a\\b"],
+		["network.wifi_ssid", 'a"b'],
+		["network.wifi_ssid", "a\nb"],
+		["network.wifi_ssid", "x".repeat(33)],
+		["network.wifi_rssi", 1],
+		["network.wifi_rssi", "-50"],
+		["deviceId", "-"],
+		["other", 1],
+	];
+	for (const [path, to] of changes)
+		assert.equal(shape?.read(JSON.stringify(altered(start, path, to))), undefined, path);
+	const text = JSON.stringify(start);
+	for (const each of [
+		`${text} `,
+		text.slice(0, -1),
+		text.replace("-50", "-050"),
+		text.replace('"home"', '"h\tome"'),
+	])
+		assert.equal(shape?.read(each), undefined, each);
+	assert.deepEqual(shape?.read(text), start);
+});
+
+test("a text with a list, an escaped character or a name twice has no shape", () => {
+	const [start] = base;
+	const model = start.system.model;
+	const plain = JSON.stringify(start);
+	const texts = [
+		JSON.stringify({ ...start, other: [1] }),
+		JSON.stringify({ ...start, other: 'a"b' }),
+		plain.replace(/\}$/, ',"deviceId":"other"}'),
+		plain.replace(/\}$/, ',"__proto__":1}'),
+		JSON.stringify({ ...start, other: "x".repeat(4096) }),
+	];
+	for (const each of texts) assert.equal(ReportShape.of(each, model), undefined, each);
+	assert.ok(ReportShape.of(plain, model));
+});
