@@ -266,6 +266,7 @@ export default function main(): void {
 	function onLink(state: LinkState): void {
 		trace(`gateway ${state}\n`);
 		showLink(state, ring);
+		wifi.onGateway(state === "connected" || state === "refused");
 		if (state !== "connected") {
 			diagnostics.stopLog();
 			trial.onLost();

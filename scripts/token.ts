@@ -1,12 +1,13 @@
 /** `npm run token`: prints the token of a single device, or replaces a token. A running gateway notices the change by itself. */
 
 import fs from "node:fs/promises";
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
 import { describeProblem, findProblem, matches } from "../device/protocol/schema.js";
 import { deviceTokenOf, makeSecret } from "../gateway/access/secrets.js";
 import {
-	personRoles,
+	makeTokens,
 	type Role,
 	readTokenFile,
 	roles,
@@ -16,8 +17,9 @@ import {
 	tokenPath,
 	writeTokenFile,
 } from "../gateway/access/tokens.js";
+import { personRoles } from "../gateway/api/person.js";
 import { readSettings } from "../gateway/settings.js";
-import { readsRegularFiles } from "../gateway/storage/atomic-file.js";
+import { makeFolder, readsRegularFiles } from "../gateway/storage/atomic-file.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { retire, rotate } from "./token/rotation.js";
 
@@ -96,14 +98,10 @@ async function remove(name: string): Promise<void> {
 type Named = NonNullable<TokenFile["named"]>;
 
 async function changeNamed(next: (named: Named) => Named): Promise<void> {
-	const tokens = await openTokens();
-	if (tokens.areGiven)
-		throw new Error(
-			"Tokens with names are in tokens.json, which is not read where DEVICE_TOKEN and MONITOR_TOKEN are both set.",
-		);
+	await openTokens();
 	const path = tokenPath(readSettings(process.env).dataDir);
-	const file = await readTokenFile(disk, path);
-	if (!file) throw new Error(`${path} is missing.`);
+	const file = (await readTokenFile(disk, path)) ?? makeTokens();
+	await makeFolder(disk, dirname(path));
 	await writeTokenFile(disk, path, { ...file, named: next(file.named ?? []) });
 }
 

@@ -13,6 +13,8 @@ const scanTimeoutMs = 6_000;
 /** ECMA-419: connected, with an address. */
 const usable = 500;
 const provenAfterMs = 30_000;
+/** Longer than a gateway takes to restart. */
+const withoutGatewayMs = 600_000;
 
 /** `failed`: a round of retries failed, or each password was refused; another retry is planned. */
 export type WiFiState = "connecting" | "connected" | "failed";
@@ -77,6 +79,8 @@ export class WiFiStation {
 	#scanTimer: Timer | undefined;
 	#attemptTimer: Timer | undefined;
 	#provenTimer: Timer | undefined;
+	/** Set while there is an access point, and no gateway behind it. */
+	#leaveTimer: Timer | undefined;
 
 	constructor(options: WiFiStationOptions) {
 		this.#options = options;
@@ -152,6 +156,13 @@ export class WiFiStation {
 	/** IPv4; empty while there is none. */
 	get address(): string {
 		return this.#state === "connected" ? (this.#wifi.address ?? "") : "";
+	}
+
+	/** A network without a way to the gateway is left after 10 minutes, if there is another one. */
+	onGateway(isReached: boolean): void {
+		if (isReached) this.#stopLeaving();
+		else if (this.#state === "connected" && this.#networks.length > 1)
+			this.#leaveTimer ??= Timer.set(() => this.#leave(), withoutGatewayMs);
 	}
 
 	/** No effect unless a retry is planned. */
@@ -252,6 +263,7 @@ export class WiFiStation {
 		network.problem = describe(network.ssid, reason);
 		trace(`Wi-Fi: ${network.problem}\n`);
 		this.#clearTimers();
+		this.#stopLeaving();
 		this.#wifi.disconnect();
 		// A weak signal looks like a wrong password: one that was right before is retried as usual.
 		network.isRefused = reason === "wrong_password" && !network.hasConnected;
@@ -262,6 +274,24 @@ export class WiFiStation {
 		if (!isHopeless) return this.#backoff.failed();
 		this.#startRound();
 		this.#backoff.refused();
+	}
+
+	#leave(): void {
+		const network = this.#current;
+		if (!network) return;
+		network.problem = `no gateway was reached through "${network.ssid}"`;
+		trace(`Wi-Fi: ${network.problem}\n`);
+		this.#clearTimers();
+		this.#stopLeaving();
+		this.#wifi.disconnect();
+		this.#turn = this.#networks.filter((other) => other !== network);
+		this.#setState("connecting");
+		this.#backoff.failed();
+	}
+
+	#stopLeaving(): void {
+		Timer.clear(this.#leaveTimer);
+		this.#leaveTimer = undefined;
 	}
 
 	#startRound(): void {

@@ -4,15 +4,14 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
+import type { Person, PersonRole } from "../api/person.js";
 import { bodyOf } from "../http/request-body.js";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { deviceOf, equalSecrets, isAmong, sign } from "./secrets.js";
-import type { Person, PersonRole, Role, Tokens } from "./tokens.js";
-
-export type { Person } from "./tokens.js";
+import type { Role, Tokens } from "./tokens.js";
 
 export interface AccessOptions {
 	readonly tokens: Tokens;

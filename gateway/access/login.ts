@@ -4,6 +4,7 @@
  */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
+import { personRoles } from "../api/person.js";
 import { readBody } from "../http/request-body.js";
 import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
@@ -59,8 +60,10 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 
 	router
 		.route("/login/state")
-		.get(access.require("monitor"), (_request, response) => {
-			response.set("Cache-Control", "no-store").status(204).end();
+		.get(async (request, response) => {
+			const { refusal, person } = await access.check(request, personRoles);
+			if (refusal) return sendProblem(response, refusal);
+			response.set("Cache-Control", "no-store").json(person);
 		})
 		.all(refuseMethod("GET, HEAD"));
 

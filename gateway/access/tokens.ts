@@ -14,6 +14,7 @@ import {
 	optional,
 	pattern,
 } from "../../device/protocol/schema.js";
+import { type Person, personRoles } from "../api/person.js";
 import { errorCode, StartError } from "../problem.js";
 import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
 import { time } from "../storage/time.js";
@@ -28,18 +29,8 @@ export const token = pattern(
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
 	"16 or more letters, digits or signs without space and comma,",
 );
-/** Of people: a viewer sees what a monitor sees, and changes nothing. */
-export const personRoles = Object.freeze(["monitor", "viewer"] as const);
-export type PersonRole = (typeof personRoles)[number];
 export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 const namedAtMost = 100;
-
-/** By whose token a request is made. */
-export interface Person {
-	/** `monitor` for the token without a name. */
-	readonly name: string;
-	readonly role: PersonRole;
-}
 
 const content = object({
 	device: token,
@@ -116,7 +107,11 @@ export class Tokens {
 	/** Reads or makes the tokens that were not given. @throws {StartError} */
 	async open(): Promise<void> {
 		const { disk } = this.#options;
-		if (this.areGiven) return this.#requireDifferent();
+		if (this.areGiven) {
+			this.#requireDifferent();
+			// It may have tokens with names.
+			return this.refresh();
+		}
 		try {
 			if ((await readTokenFile(disk, this.#path)) === undefined) {
 				await makeFolder(disk, dirname(this.#path));
@@ -134,10 +129,13 @@ export class Tokens {
 
 	/** Reads a changed file; call it before tokens are compared. @param maxAgeMs since the last read */
 	async refresh(maxAgeMs = 0): Promise<void> {
-		if (this.areGiven || performance.now() - this.#readAt < maxAgeMs) return;
+		if (performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
 		this.#refreshing ??= this.#read()
-			.catch((error: unknown) => this.#report(error))
+			.catch((error: unknown) => {
+				if (this.areGiven && errorCode(error) === "ENOENT") this.#file = undefined;
+				else this.#report(error);
+			})
 			.finally(() => {
 				this.#refreshing = undefined;
 			});
@@ -156,12 +154,12 @@ export class Tokens {
 		return [...unnamed, ...(this.#file?.named ?? [])];
 	}
 
-	/** Undefined if all tokens are given. */
+	/** Undefined if all tokens are given, and none has a name. */
 	get file(): TokenFile | undefined {
 		return this.#file;
 	}
 
-	/** Whether none comes from the file. */
+	/** Whether none comes from the file, except those with names. */
 	get areGiven(): boolean {
 		const { device, monitor } = this.#options.given;
 		return device !== undefined && monitor !== undefined;

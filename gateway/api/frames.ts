@@ -107,6 +107,10 @@ export const frames = {
 		counts: counts(commandStates),
 		devices: described(array(commandPart), "those that have changed since the last one; none that waits"),
 	}),
+	list_update: closed({
+		type: oneOf("list_update"),
+		list: described(oneOf("firmware", "refusals"), "firmware: catalog, upload or history of updates"),
+	}),
 	cluster_update: closed({
 		type: oneOf("cluster_update"),
 		gateway: described(text, "the name of the gateway that sends this: GATEWAY_NAME, or its host and port"),

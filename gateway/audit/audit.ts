@@ -150,6 +150,7 @@ export class Audit {
 
 /** Only its beginning: JSON.stringify would overflow the stack with a body that is nested deeply. */
 function withoutSecrets(value: unknown, depth = 0): unknown {
+	if (typeof value === "string") return withoutCredentials(value);
 	if (typeof value !== "object" || value === null) return value;
 	if (depth === depthAtMost) return "…";
 	if (Array.isArray(value))
@@ -158,6 +159,13 @@ function withoutSecrets(value: unknown, depth = 0): unknown {
 	return Object.fromEntries(
 		fields.map(([name, field]) => [name, secretFields.test(name) ? "…" : withoutSecrets(field, depth + 1)]),
 	);
+}
+
+/** A name, a password and a key may be in an address. */
+function withoutCredentials(text: string): string {
+	if (!/^[a-z]+:\/\//i.test(text) || !URL.canParse(text)) return text;
+	const { protocol, host, pathname } = new URL(text);
+	return `${protocol}//${host}${pathname}`;
 }
 
 function cut(text: string): string {

@@ -56,6 +56,7 @@ export interface FirmwareService {
 		"sessions" | "trigger" | "onConnected" | "historyOf" | "forget" | "readinessProblem"
 	>;
 	readonly catalog: Pick<CatalogFile, "read">;
+	readonly uploads: Pick<UploadStore, "current">;
 	readonly selection: Pick<Selection, "pin">;
 	/** To be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	open(): Promise<void>;
@@ -108,6 +109,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		router,
 		updates,
 		catalog,
+		uploads,
 		selection,
 		open: async () => {
 			await uploads.open();

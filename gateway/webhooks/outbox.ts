@@ -1,6 +1,6 @@
 /**
- * What webhooks are yet to be told, kept until they have answered. Each subject (a device, a roll-out) of a hook is a
- * record, so that of several gateways one tells an event, and one makes each attempt.
+ * Events that webhooks have not taken yet, kept until they have answered. Each subject (a device, a roll-out) of a hook is a
+ * record, so that of several gateways one adds an event, and one makes each attempt.
  */
 
 import { createHmac, randomUUID } from "node:crypto";
@@ -30,7 +30,7 @@ const delivery = object({
 	dueAt: time,
 });
 const kept = object({
-	/** What was told last of the subject; empty: nothing that later events depend on. */
+	/** The subject's state after its latest event; empty: nothing that later events depend on. */
 	mark: string(64),
 	/** The first one is delivered before the others. */
 	waiting: list(delivery, waitingAtMost),
@@ -103,16 +103,16 @@ export class Outbox {
 		return [...this.#kept.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
 	}
 
-	/** What was told last of a subject. */
+	/** The subject's state after its latest event. */
 	markOf(subject: string): string {
 		return this.#kept.get(subject)?.mark ?? "";
 	}
 
 	/**
 	 * Keeps an event until it is delivered, if the hook wants it.
-	 * @param turn the subject's next mark from its present one; undefined: it was told before
+	 * @param turn the subject's next mark from its present one; undefined: it was added before
 	 */
-	tell(subject: string, happening: Happening, turn: (mark: string) => string | undefined): void {
+	add(subject: string, happening: Happening, turn: (mark: string) => string | undefined): void {
 		const isWanted = this.hook.events.some((name) => name === happening.event);
 		const id = randomUUID();
 		const added = {
@@ -122,12 +122,22 @@ export class Outbox {
 			attempt: "",
 			dueAt: this.#core.now(),
 		};
+		let isTooMuch = false;
 		const next = ({ mark, waiting }: Kept) => {
 			const turned = turn(mark);
 			if (turned === undefined || waiting.some((each) => each.id === id)) return undefined;
-			return { mark: turned, waiting: isWanted ? [...waiting, added].slice(-waitingAtMost) : waiting };
+			if (!isWanted) return { mark: turned, waiting };
+			isTooMuch = waiting.length >= waitingAtMost;
+			return { mark: turned, waiting: [...waiting, added].slice(-waitingAtMost) };
 		};
-		void this.#change(subject, next).then(() => this.deliver());
+		void this.#change(subject, next).then(() => {
+			if (isTooMuch)
+				this.#core.log.warn(
+					{ hook: this.hook.id, subject },
+					"webhook: its oldest event of a subject was dropped",
+				);
+			this.deliver();
+		});
 	}
 
 	/** Removes a subject's mark. */

@@ -1,4 +1,4 @@
-/** What webhooks are told: from what happens to sessions, roll-outs and the disk follow events, each with a sentence. */
+/** The events of webhooks: from what happens to sessions, roll-outs and the disk follow events, each with a sentence. */
 
 import { networkOf } from "../access/origin.js";
 import type { FrameOf } from "../api/frames.js";
@@ -10,13 +10,13 @@ import { isoTime } from "../sessions/view.js";
 import { findDiskProblem } from "../storage/data-folder.js";
 import type { Happening, Outbox } from "./outbox.js";
 
-/** The mark of a device of which that was told. */
+/** The mark of a device whose event was added. */
 const away = "away";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 /** In an hour, each once: anyone can be refused under many names. */
 const refusalsAtMost = 20;
-/** When gateways act as one, a new one learns what the others have told before. */
+/** When gateways act as one, a new one reads what the others have sent before. */
 const learningMs = 10_000;
 
 export class Watch {
@@ -121,7 +121,7 @@ export class Watch {
 				text: `${nameOf(device)} is back.`,
 				device: headOf(device),
 			};
-			outbox.tell(subject, happening, (mark) => (mark === away ? "" : undefined));
+			outbox.add(subject, happening, (mark) => (mark === away ? "" : undefined));
 		}
 	}
 
@@ -179,7 +179,7 @@ export class Watch {
 	}
 
 	#tellAll(subject: string, happening: Happening, turn: (mark: string) => string | undefined): void {
-		for (const outbox of this.#outboxes) outbox.tell(subject, happening, turn);
+		for (const outbox of this.#outboxes) outbox.add(subject, happening, turn);
 	}
 }
 
@@ -191,7 +191,7 @@ function tellAway(outbox: Outbox, device: Device): void {
 	const since = isoTime(device.session.lastSeenAt);
 	const text = `${nameOf(device)} has been away since ${since}.`;
 	const happening: Happening = { event: "away", text, since, device: headOf(device) };
-	outbox.tell(subject, happening, (mark) => (mark === away ? undefined : away));
+	outbox.add(subject, happening, (mark) => (mark === away ? undefined : away));
 }
 
 function subjectOf(deviceId: string): string {

@@ -115,6 +115,11 @@ export const monitorFrames: Frames = {
 			devices: [{ deviceId, state: "done", reason: null, at: timestamp }],
 		},
 	},
+	list_update: {
+		description:
+			"A list has changed, at most once a second each; only to a monitor that connects to /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; refusals: GET /api/refusals.",
+		example: { type: "list_update", list: "refusals" },
+	},
 	cluster_update: {
 		description:
 			"How many gateways act as one, this one included; only where there are several, to a monitor that connects to /monitor?cluster: once after its snapshot, then at each change.",

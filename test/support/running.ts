@@ -220,6 +220,8 @@ export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 	return altered(altered(sampleReport("DEV-1"), "peripherals.audio.volume", volume), "deviceId", deviceId);
 }
 
+const noReleases = { schema: 1, latest: null, releases: [] } as const;
+
 /** A firmware service that has nothing to update with. */
 export function withoutFirmware(): FirmwareService {
 	return {
@@ -233,7 +235,8 @@ export function withoutFirmware(): FirmwareService {
 			forget: async () => true,
 			readinessProblem: undefined,
 		},
-		catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
+		catalog: { read: async () => noReleases },
+		uploads: { current: undefined },
 		selection: { pin: async () => ({ refusal: { code: "no_firmware", message: "there is none" } }) },
 		open: async () => {},
 		close: async () => {},

@@ -120,6 +120,24 @@ test("hours without any network and without a button end when either one is back
 	}
 });
 
+test("one without a way to the gateway is left after 10 minutes, and not before", async (t) => {
+	const { device, gateway } = await start(t, [home, guest]);
+	const { connection } = await connected(device, gateway);
+	const accepts = gateway.server.shouldHandle;
+	const cutFor = async (ms: number) => {
+		gateway.server.shouldHandle = () => false;
+		for (const client of gateway.server.clients) client.terminate();
+		await pass(device, ms);
+		gateway.server.shouldHandle = accepts;
+		return (await connected(device, gateway)).report.network.wifi_ssid;
+	};
+	await connection.query();
+	assert.equal(await cutFor(9 * 60_000), "home");
+	await pass(device, 60_000);
+	assert.equal(await cutFor(11 * 60_000), "guest");
+	assert.equal(await cutFor(11 * 60_000), "home");
+});
+
 describe("a trial of a second network", () => {
 	const onlyFirst = { ssid: "home", password: "home password" };
 	const second = { ssid2: "guest", password2: "guest password" };

@@ -227,7 +227,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /login 401": { path: "/login?code=used" },
 	"POST /login 303": { path: "/login", headers: formType, body: `token=${monitorToken}` },
 	"POST /login 401": { path: "/login", headers: formType, body: "token=wrong" },
-	"GET /login/state 204": { path: "/login/state", headers: monitor },
+	"GET /login/state 200": { path: "/login/state", headers: monitor },
 	"POST /logout 303": { path: "/logout" },
 };
 

@@ -42,8 +42,13 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	const settled = await first.device({
 		"Device-Id": "dev-1-ffffff",
 		"Device-Model": "DEV-1",
-		"Device-Features": "settings",
+		"Device-Features": "settings,sound",
 	});
+	const withPassword = {
+		command: "play_sound",
+		value: { id: "a", url: "https://anna:hush-hush@example.org/a.wav?key=hush-hush#x" },
+	};
+	await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: withPassword });
 	const value = { ssid: "Hall", password: "a password of the hall", token: deviceToken };
 	const settings = { command: "set_settings", value };
 	const answer = await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: settings });
@@ -59,6 +64,13 @@ test("what a person changes is in the audit, without secrets, also after a resta
 		[
 			"anna",
 			"127.0.0.1",
+			"dev-1-ffffff",
+			"control_device",
+			'{"payload":{"command":"play_sound","value":{"id":"a","url":"https://example.org/a.wav"}}}',
+		],
+		[
+			"anna",
+			"127.0.0.1",
 			"dev-1-a1b2c3",
 			"control_device",
 			'{"payload":{"command":"set_volume","value":40}}',
@@ -68,7 +80,7 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	const shown = (
 		changes: { who: string; address: string; deviceId: string; what: string; detail: string }[],
 	) => changes.map(({ who, address, deviceId, what, detail }) => [who, address, deviceId, what, detail]);
-	assert.deepEqual(shown(await changesAt(first.url, 3)), expected);
+	assert.deepEqual(shown(await changesAt(first.url, 4)), expected);
 	const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
 	await anna.ask(
 		`{"type":"control_device","targetId":"${targetId}","payload":{"command":"query_state","x":${deep}}}`,
@@ -77,13 +89,13 @@ test("what a person changes is in the audit, without secrets, also after a resta
 		...["anna", "127.0.0.1", "dev-1-a1b2c3", "control_device"],
 		'{"payload":{"command":"query_state","x":[["…"]]}}',
 	]);
-	assert.deepEqual(shown(await changesAt(first.url, 4)), expected);
+	assert.deepEqual(shown(await changesAt(first.url, 5)), expected);
 	for (const { socket } of [device, settled]) socket.terminate();
 	await first.gateway.close();
 	const second = await runGateway(t, options);
-	assert.deepEqual(shown(await changesAt(second.url, 3)), expected);
+	assert.deepEqual(shown(await changesAt(second.url, 4)), expected);
 	const kept = await fs.readFile(`${dataDir}/audit/changes.jsonl`, "utf8");
-	for (const secret of [annasToken, deviceToken, "a password"]) assert.ok(!kept.includes(secret));
+	for (const secret of [annasToken, deviceToken, "a password", "hush"]) assert.ok(!kept.includes(secret));
 });
 
 test("gateways that act as one share the audit, of which the latest 2,000 are kept", async () => {

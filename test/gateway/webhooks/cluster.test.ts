@@ -1,4 +1,4 @@
-/** Several gateways that act as one, with the same webhooks: each event is told once. */
+/** Several gateways that act as one, with the same webhooks: each event is sent once. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -64,15 +64,15 @@ test("of several gateways one tells each event; what one could not deliver anoth
 	await a.gateway.close();
 	receiver.manner = 204;
 	aheadMs += 2 * minuteMs;
-	const told = await receiver.until(3);
+	const received = await receiver.until(3);
 	const returned = new ScriptedDevice({ url: b.url, deviceId: "dev-1-00000a" });
 	t.after(() => returned.close());
 	await returned.connect();
 	await receiver.until(4);
 	await setTimeout(100);
 	assert.deepEqual(
-		receiver.told.map(({ event }) => event),
+		receiver.received.map(({ event }) => event),
 		["rollout_finished", "away", "away", "back"],
 	);
-	assert.equal(told[1]?.id, told[2]?.id);
+	assert.equal(received[1]?.id, received[2]?.id);
 });

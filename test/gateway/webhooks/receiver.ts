@@ -1,4 +1,4 @@
-/** A program that webhooks tell things, on a free port of 127.0.0.1, and gateways with such programs. */
+/** A program that receives webhooks, on a free port of 127.0.0.1, and gateways with such programs. */
 
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { onEnd } from "../../support/cleanup.js";
 
 export const secret = "secret-of-the-receiver";
 
-export interface Told {
+export interface Received {
 	readonly id: string;
 	readonly event: string;
 	readonly time: string;
@@ -27,7 +27,7 @@ export class Receiver {
 	manner: Manner = 204;
 	url = "";
 	/** Of each request, in their order. */
-	readonly told: Told[] = [];
+	readonly received: Received[] = [];
 	/** Signatures that were wrong. */
 	readonly forged: string[] = [];
 	#arrived = () => {};
@@ -56,13 +56,13 @@ export class Receiver {
 		};
 	}
 
-	/** The first `count` that it was told. */
-	async until(count: number): Promise<readonly Told[]> {
-		while (this.told.length < count)
+	/** The first `count` that it received. */
+	async until(count: number): Promise<readonly Received[]> {
+		while (this.received.length < count)
 			await new Promise<void>((resolve) => {
 				this.#arrived = resolve;
 			});
-		return this.told.slice(0, count);
+		return this.received.slice(0, count);
 	}
 
 	async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -72,7 +72,7 @@ export class Receiver {
 		const expected = `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`;
 		if (request.headers["x-signature-256"] !== expected)
 			this.forged.push(String(request.headers["x-signature-256"]));
-		this.told.push(JSON.parse(bytes.toString()));
+		this.received.push(JSON.parse(bytes.toString()));
 		if (this.manner === "redirects") response.writeHead(307, { Location: `${this.url}/elsewhere` }).end();
 		else if (this.manner !== "waits") response.writeHead(this.manner).end();
 		this.#arrived();

@@ -3,10 +3,12 @@ import fs, { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { pino } from "pino";
 import { frameText } from "../../../gateway/api/frames.js";
 import { noCounts } from "../../../gateway/api/rollout.js";
 import type { Core } from "../../../gateway/extension.js";
 import { readHooks } from "../../../gateway/webhooks/hooks.js";
+import { Outbox } from "../../../gateway/webhooks/outbox.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import {
 	bearer,
@@ -64,7 +66,7 @@ async function shows(
 	}
 }
 
-test("a device that is away for longer than `after`, and back, is told once each, signed", async (t) => {
+test("a device that is away for longer than `after`, and back, is sent once each, signed", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const clock = new Clock();
 	const gateway = await runGateway(t, { ...clock.options, ...withHooks([receiver.hook({ after: 5 })]) });
@@ -76,7 +78,7 @@ test("a device that is away for longer than `after`, and back, is told once each
 	await leave(again, monitor);
 	clock.pass(4 * minuteMs);
 	await setTimeout(50);
-	assert.deepEqual(receiver.told, [], "4 minutes are no 5");
+	assert.deepEqual(receiver.received, [], "4 minutes are no 5");
 	clock.pass(2 * minuteMs);
 	const [away] = await receiver.until(1);
 	assert.equal(away?.event, "away");
@@ -97,7 +99,7 @@ test("a device that is away for longer than `after`, and back, is told once each
 	assert.deepEqual(receiver.forged, []);
 });
 
-test("a restart of the gateway is silent; who was away before it, and stays so, was told, and who does not return is told", async (t) => {
+test("a restart of the gateway is silent; who was away before it, and stays so, was reported, and who does not return is reported", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const dataDir = await temporaryDirectory(t);
 	const clock = new Clock();
@@ -123,7 +125,7 @@ test("a restart of the gateway is silent; who was away before it, and stays so, 
 	const device = await connected(second, monitor);
 	clock.pass(10 * minuteMs);
 	await setTimeout(50);
-	assert.equal(receiver.told.length, 1, JSON.stringify(receiver.told));
+	assert.equal(receiver.received.length, 1, JSON.stringify(receiver.received));
 	await leave(device, monitor);
 	await second.gateway.close();
 
@@ -159,15 +161,15 @@ for (const [manner, shown] of [
 		for (const [index, minutes] of [1, 4, 15, 40].entries()) {
 			clock.pass(minutes * minuteMs - 10_000);
 			await setTimeout(30);
-			assert.equal(receiver.told.length, index + 1, "not before its time");
+			assert.equal(receiver.received.length, index + 1, "not before its time");
 			clock.pass(20_000);
 			await receiver.until(index + 2);
 		}
 		await shows(second.url, ({ waiting }) => waiting === 0);
 		clock.pass(600 * minuteMs);
 		await setTimeout(30);
-		assert.equal(receiver.told.length, 5);
-		assert.equal(new Set(receiver.told.map((told) => JSON.stringify(told))).size, 1);
+		assert.equal(receiver.received.length, 5);
+		assert.equal(new Set(receiver.received.map((each) => JSON.stringify(each))).size, 1);
 	});
 
 test("a receiver that never answers, or is dead, delays no other; what one of a device waits for comes in its order", async (t) => {
@@ -189,9 +191,9 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 	clock.pass(6 * minuteMs);
 	await well.until(1);
 	await connected(gateway, monitor);
-	const told = await well.until(2);
+	const received = await well.until(2);
 	assert.deepEqual(
-		told.map(({ event }) => event),
+		received.map(({ event }) => event),
 		["away", "back"],
 	);
 	for (;;) {
@@ -205,7 +207,7 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 			break;
 		}
 	}
-	assert.equal(silent.told.length, 1, "the second waits for the first");
+	assert.equal(silent.received.length, 1, "the second waits for the first");
 	silent.manner = 200;
 	clock.pass(2 * minuteMs);
 	assert.deepEqual(
@@ -214,7 +216,7 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 	);
 });
 
-test("crashes, rollbacks and refusals are told; a refusal that says when to try again is not, nor one twice in an hour", async (t) => {
+test("crashes, rollbacks and refusals are sent; a refusal that says when to try again is not, nor one twice in an hour", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const gateway = await runGateway(t, {
 		...withHooks([receiver.hook({ after: 60 })]),
@@ -246,10 +248,10 @@ test("crashes, rollbacks and refusals are told; a refusal that says when to try 
 		["refused", "dev-1-ffffff", "127.0.0.1", "It shows no valid token."],
 	);
 	await shows(gateway.url, ({ waiting }) => waiting === 0);
-	assert.equal(receiver.told.length, 2);
+	assert.equal(receiver.received.length, 2);
 });
 
-test("only what a hook asks for is told; the list shows no secret, and a test is answered with the status", async (t) => {
+test("only what a hook asks for is sent; the list shows no secret, and a test is answered with the status", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["back"] })]));
 	await gateway.refused("/device", bearer("a-token-that-is-not-right"));
@@ -258,7 +260,7 @@ test("only what a hook asks for is told; the list shows no secret, and a test is
 	receiver.manner = 410;
 	assert.equal((await call(gateway.url, "POST", "/api/webhooks/1/test")).body.status, 410);
 	assert.deepEqual(
-		receiver.told.map(({ event }) => event),
+		receiver.received.map(({ event }) => event),
 		["test", "test"],
 	);
 	assert.deepEqual(receiver.forged, []);
@@ -306,7 +308,7 @@ test("a file that is wrong stops the start, and says what to change without a se
 	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
 });
 
-test("a roll-out that is paused or finished is told once, and a rollback", async (t) => {
+test("a roll-out that is paused or finished is sent once, and a rollback", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
 	const gateway = await runGateway(t, withHooks([receiver.hook()], cores));
@@ -344,10 +346,10 @@ test("a roll-out that is paused or finished is told once, and a rollback", async
 	const [, , back] = await receiver.until(3);
 	assert.equal(back?.text, "dev-1-a1b2c3 has rolled back 1.4.0: It did not reach the gateway.");
 	await shows(gateway.url, ({ waiting }) => waiting === 0);
-	assert.equal(receiver.told.length, 3);
+	assert.equal(receiver.received.length, 3);
 });
 
-test("a full disk is told once, until it was not full", async (t) => {
+test("a full disk is sent once, until it was not full", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const clock = new Clock();
 	let isFull = false;
@@ -366,5 +368,28 @@ test("a full disk is told once, until it was not full", async (t) => {
 	clock.pass(2 * minuteMs);
 	await setTimeout(30);
 	await shows(gateway.url, ({ waiting }) => waiting === 0);
-	assert.equal(receiver.told.length, 1);
+	assert.equal(receiver.received.length, 1);
+});
+
+test("the 51st event of one device that waits is logged with the hook, as the oldest is dropped", async (t) => {
+	const cores: Core[] = [];
+	await runGateway(t, withHooks([], cores));
+	const [core] = cores;
+	assert.ok(core, "the extension got a core");
+	const receiver = await new Receiver().listen(t);
+	receiver.manner = 500;
+	const lines: string[] = [];
+	const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+	const outbox = new Outbox(receiver.hook(), { ...core, log, now: () => 0 });
+	await outbox.open();
+	for (let count = 1; count <= 51; count += 1)
+		outbox.add(deviceId, { event: "crashed", text: `Crash ${count}.` }, () => "");
+	while (!lines.some((line) => line.includes("dropped"))) await setTimeout(5);
+	const dropped = lines.filter((line) => line.includes("dropped")).map((line) => JSON.parse(line));
+	assert.deepEqual(
+		dropped.map(({ hook, subject }) => [hook, subject]),
+		[[receiver.hook().id, deviceId]],
+	);
+	assert.equal(outbox.waiting, 50);
+	await outbox.close();
 });
