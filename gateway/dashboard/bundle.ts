@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
@@ -19,8 +19,8 @@ export interface Asset {
 	readonly hash: string;
 	/** Its name changes with its content: it can be cached without limit. */
 	readonly isImmutable: boolean;
-	/** SHA-256 of the script in it, for the content security policy. */
-	readonly scriptHash?: string;
+	/** Sources for the content security policy, by directive: what is in the page itself. */
+	readonly inline?: Readonly<Record<"script-src" | "style-src", string>>;
 	readonly content: Buffer;
 	readonly gzip: Buffer;
 	readonly brotli: Buffer;
@@ -34,6 +34,8 @@ export interface Bundle {
 }
 
 const pageFolder = new URL("page/", import.meta.url);
+/** Nothing is written to it. */
+const builtFolder = resolve("built");
 const types: Readonly<Record<string, string>> = {
 	html: "text/html; charset=utf-8",
 	js: "text/javascript; charset=utf-8",
@@ -61,35 +63,50 @@ export async function bundlePage(entry = pagePath("main.tsx")): Promise<Bundle> 
 		format: "esm",
 		jsx: "automatic",
 		jsxImportSource: "preact",
-		outdir: "assets",
-		entryNames: "dashboard-[hash]",
-		chunkNames: "[name]-[hash]",
+		outdir: builtFolder,
+		entryNames: "page",
+		chunkNames: "assets/[name]-[hash]",
 		splitting: true,
 	});
 	const early = await build({ ...common, entryPoints: [pagePath("early.ts")], format: "iife" });
-	const earlyScript = early.outputFiles[0]?.text.trim() ?? "";
-	const built = outputFiles.map(({ path, contents }) => ({
-		name: `assets/${basename(path)}`,
-		content: Buffer.from(contents),
-	}));
-	const nameOf = (ending: string) =>
-		built.find(({ name }) => name.startsWith("assets/dashboard-") && name.endsWith(ending))?.name ?? "";
+	const built = new Map(
+		outputFiles.map(({ path, contents }) => [
+			relative(builtFolder, path).replaceAll(sep, "/"),
+			Buffer.from(contents),
+		]),
+	);
+	// In the page, as on a slow connection each request costs more than its bytes.
+	const inline = {
+		early: early.outputFiles[0]?.text ?? "",
+		style: String(built.get("page.css") ?? ""),
+		script: String(built.get("page.js") ?? ""),
+	};
+	for (const name of ["page.css", "page.js"]) built.delete(name);
+	// For the login page.
+	const styleName = `assets/page-${sha256(inline.style, "base64url").slice(0, 8)}.css`;
+	built.set(styleName, Buffer.from(inline.style));
 	// Otherwise a browser learns of them only once it has the script.
-	const first = built.find(({ name }) => name === nameOf(".js"))?.content.toString() ?? "";
-	const preload = [...first.matchAll(/\b(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)]
-		.map(([, name]) => `<link rel="modulepreload" href="assets/${name}" />`)
+	const preload = [...inline.script.matchAll(/\b(?:from|import)\s*"\.\/(assets\/[\w.-]+\.js)"/g)]
+		.map(([, name]) => `<link rel="modulepreload" href="${name}" />`)
 		.join("");
 	const fill = (html: string) =>
 		html
-			.replaceAll("%style%", nameOf(".css"))
-			.replaceAll("%script%", nameOf(".js"))
-			.replace("%early%", () => `<script>${earlyScript}</script>`)
-			.replaceAll("%preload%", preload);
+			.replace("%preload%", preload)
+			.replace("%styleName%", styleName)
+			.replace("%early%", () => `<script>${inline.early}</script>`)
+			.replace("%style%", () => `<style>${inline.style}</style>`)
+			.replace("%script%", () => `<script type="module">${inline.script}</script>`);
 	const index = fill(await read("index.html"));
 	const loginPage = fill(await read("login.html"));
 	const assets = await Promise.all([
-		...built.map(({ name, content }) => makeAsset(name, content, true)),
-		{ ...(await makeAsset("", Buffer.from(index), false)), scriptHash: sha256(earlyScript, "base64") },
+		...Array.from(built, ([name, content]) => makeAsset(name, content, name.startsWith("assets/"))),
+		{
+			...(await makeAsset("", Buffer.from(index), false)),
+			inline: {
+				"script-src": `${source(inline.early)} ${source(inline.script)}`,
+				"style-src": source(inline.style),
+			},
+		},
 		makeAsset("icon.svg", Buffer.from(await read("icon.svg")), false),
 	]);
 	return { assets: new Map(assets.map((asset) => [asset.name, asset])), loginPage };
@@ -108,6 +125,10 @@ async function makeAsset(name: string, content: Buffer, isImmutable: boolean): P
 		gzip: await promisify(gzip)(content, { level: 9 }),
 		brotli: await promisify(brotliCompress)(content, brotliOptions),
 	};
+}
+
+function source(text: string): string {
+	return `'sha256-${sha256(text, "base64")}'`;
 }
 
 function sha256(content: Buffer | string, encoding: "base64" | "base64url"): string {

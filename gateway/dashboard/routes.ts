@@ -59,10 +59,14 @@ function sendAsset(request: Request, response: Response, asset: Asset): void {
 	const body = encoding === "br" ? asset.brotli : encoding === "gzip" ? asset.gzip : asset.content;
 	if (encoding) response.set("Content-Encoding", encoding);
 	const policy = response.get("Content-Security-Policy");
-	if (asset.scriptHash && policy)
+	const inline = Object.entries(asset.inline ?? {});
+	if (policy)
 		response.set(
 			"Content-Security-Policy",
-			policy.replace("script-src 'self'", `$& 'sha256-${asset.scriptHash}'`),
+			inline.reduce(
+				(text, [directive, sources]) => text.replace(`${directive} 'self'`, `$& ${sources}`),
+				policy,
+			),
 		);
 	response
 		.set({

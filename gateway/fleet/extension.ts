@@ -4,6 +4,7 @@ import type { Core, Extension } from "../extension.js";
 import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
+import { Lists } from "./lists.js";
 import { Refusals } from "./refusals.js";
 import { fleetRoutes } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
@@ -30,7 +31,8 @@ export function createFleet(core: Core): Extension {
 		},
 	});
 	const histories = new Histories(core);
-	const refusals = new Refusals(now);
+	const lists = new Lists(core);
+	const refusals = new Refusals(now, () => lists.changed("refusals"));
 	const seenRecords = records<Seen>({
 		name: "seen",
 		onProblem: (problem) => log.warn({ problem }, "what was seen"),
@@ -47,10 +49,17 @@ export function createFleet(core: Core): Extension {
 			attentions.sessions,
 			histories.sessions,
 			subscriptions.sessions,
+			lists.sessions,
 			{ onRefused: (refusal) => refusals.add(refusal) },
 		],
 		messages: { subscribe: subscriptions.execute },
-		pictures: { summary: (monitor) => subscriptions.sendShort(monitor) },
+		pictures: {
+			summary: (monitor) => subscriptions.sendShort(monitor),
+			summary_start: (monitor) => {
+				monitor.hold();
+				subscriptions.sendShort(monitor);
+			},
+		},
 		onMonitorsChanged: () => subscriptions.onMonitorsChanged(),
 		get readinessProblem() {
 			return crashes.readinessProblem;
@@ -59,9 +68,11 @@ export function createFleet(core: Core): Extension {
 			await crashes.open(sessions.devices);
 			await attentions.open();
 			histories.open();
+			await lists.open();
 		},
 		close: async () => {
 			histories.close();
+			lists.close();
 			subscriptions.close();
 			await crashes.close();
 			await attentions.close();

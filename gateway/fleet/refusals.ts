@@ -26,9 +26,12 @@ export class Refusals {
 	/** The latest last. */
 	readonly #kept = new Map<string, Counted>();
 
+	readonly #onChanged: () => void;
+
 	/** @param now milliseconds since 1970 */
-	constructor(now: () => number) {
+	constructor(now: () => number, onChanged = () => {}) {
 		this.#now = now;
+		this.#onChanged = onChanged;
 	}
 
 	/** A repeated one is counted. */
@@ -53,12 +56,14 @@ export class Refusals {
 		const [surplus] = ofAddress.length > ofAddressAtMost ? ofAddress : [...this.#kept];
 		if (surplus && (ofAddress.length > ofAddressAtMost || this.#kept.size > keptAtMost))
 			this.#kept.delete(surplus[0]);
+		this.#onChanged();
 	}
 
 	/** No effect if it was repeated after `lastAt`, in milliseconds since 1970. */
 	see(id: string, lastAt: number): void {
 		for (const counted of this.#kept.values())
 			if (counted.id === id && counted.lastAt <= lastAt) counted.seen = true;
+		this.#onChanged();
 	}
 
 	/** The latest first. */

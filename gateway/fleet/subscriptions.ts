@@ -12,6 +12,7 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import { textFrame } from "../sockets/text-frame.js";
 import type { Attentions } from "./attention.js";
 import { subscribe } from "./messages.js";
 import { Summary, shortText, summaryText } from "./summary.js";
@@ -101,7 +102,7 @@ export class Subscriptions {
 
 	#send(monitor: Monitor, session: Session, reason: ChangeReason): void {
 		const text = statusUpdateText(reason, session, this.#core.now());
-		monitor.sendChange(session.sessionId, Buffer.from(text));
+		monitor.sendChange(session.sessionId, textFrame(text));
 	}
 
 	/** No summary names them. */

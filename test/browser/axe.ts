@@ -20,7 +20,7 @@ export async function violations(page: Page): Promise<readonly string[]> {
 export function widerThan(page: Page, width: number): Promise<readonly string[]> {
 	return page.evaluate(`[...document.querySelectorAll("main *, header *")]
 		.filter((node) => node.getBoundingClientRect().right > ${width} + 0.5)
-		.filter((node) => !node.closest(".lines, .tabs, .visually-hidden, .grid .facts"))
+		.filter((node) => !node.closest(".lines, .tabs, .tallies, .visually-hidden, .grid .facts"))
 		.map((node) => node.outerHTML.slice(0, 120))
 		.concat(document.documentElement.scrollWidth > ${width} ? ["the document"] : [])`);
 }

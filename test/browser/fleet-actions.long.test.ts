@@ -115,6 +115,26 @@ describe("a selection", { skip }, () => {
 		assert.equal(await page.getByRole("button", { name: /^Select \d+ more$/ }).count(), 0);
 	});
 
+	test("is one line below a list that begins high on a phone, and what can be done opens upwards", async (t) => {
+		const { url, devices } = await runMany(t, 12, () => ({ ending: "rolls back" }));
+		devices[11]?.close();
+		for (const width of [390, 320]) {
+			const viewport = { width, height: 844 };
+			const page = await open(t, url, { view: "#/?search=dev", viewport, hasTouch: true });
+			await page.getByText("12 of 12 devices").waitFor();
+			const list = await page.getByRole("list", { name: "Devices" }).boundingBox();
+			assert.ok(list && list.y <= 260, `the list begins at ${list?.y}`);
+			await page.getByLabel(`Select ${idOf(3)}`).click();
+			const bar = page.getByRole("region", { name: "Selected devices" });
+			const closed = await bar.boundingBox();
+			assert.ok(closed && closed.height <= 64, `the bar is ${closed?.height} high`);
+			await bar.getByRole("button", { name: "More", exact: true }).click();
+			await bar.getByRole("button", { name: "Set room" }).waitFor();
+			const opened = await bar.boundingBox();
+			assert.ok(opened && opened.y < closed.y && opened.y + opened.height <= 844, "it opens upwards");
+		}
+	});
+
 	test("is asked to its end, though one device refuses", async (t) => {
 		const { url, devices } = await runMany(t, 22, () => ({ executesCommands: false }));
 		const page = await open(t, url);

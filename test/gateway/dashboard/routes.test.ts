@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { describe, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
@@ -26,9 +27,10 @@ function get(url: string, headers: Record<string, string> = {}) {
 	);
 }
 
+/** Of a script that the page preloads. */
 async function scriptPath(url: string): Promise<string> {
 	const { body } = await get(`${url}/`);
-	return /src="(assets\/dashboard-\w+\.js)"/.exec(body.toString())?.[1] ?? "";
+	return /<link rel="modulepreload" href="(assets\/[\w-]+\.js)"/.exec(body.toString())?.[1] ?? "";
 }
 
 describe("the dashboard's files", () => {
@@ -63,9 +65,25 @@ describe("the dashboard's files", () => {
 		assert.equal(plain.headers.vary, "Accept-Encoding");
 	});
 
-	test("hold at most 70 KB of script in gzip", async (t) => {
+	test("are such that the page holds its style and first script, which its policy allows by their hashes", async (t) => {
 		const { url } = await runGateway(t);
-		const names = new Set([await scriptPath(url)]);
+		const { headers, body } = await get(`${url}/`);
+		const policy = String(headers["content-security-policy"]);
+		const inline = [...body.toString().matchAll(/<(script|style)[^>]*>(.*?)<\/\1>/gs)];
+		assert.deepEqual(
+			inline.map(([, name]) => name),
+			["script", "style", "script"],
+		);
+		for (const [, name, text = ""] of inline) {
+			const hash = createHash("sha256").update(text).digest("base64");
+			const sources = policy.split(";").find((directive) => directive.startsWith(`${name}-src`));
+			assert.ok(sources?.includes(`'sha256-${hash}'`), `${name}: ${sources}`);
+		}
+	});
+
+	test("hold at most 70 KB of style and script in gzip", async (t) => {
+		const { url } = await runGateway(t);
+		const names = new Set([""]);
 		let size = 0;
 		const apart = new Set<string>();
 		for (const name of names) {
@@ -73,7 +91,7 @@ describe("the dashboard's files", () => {
 			size += body.length;
 			for (const [, next] of gunzipSync(body)
 				.toString()
-				.matchAll(/"\.\/([\w.-]+\.js)"/g))
+				.matchAll(/"\.\/(?:assets\/)?([\w.-]+\.js)"/g))
 				if (/^(installation|announcing)-/.test(next ?? "")) apart.add(next?.split("-")[0] ?? "");
 				else names.add(`assets/${next}`);
 		}

@@ -2,15 +2,16 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { messageOf } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
 import { topics } from "../app/app.js";
-import { listedDevices, useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { listedDevices, useApp, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { Choice, type Option } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
+import { Check } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { Announcer, type Source } from "./announcer.js";
 import { PlaysPanel } from "./plays-panel.js";
 import { SourcePanel } from "./source-panel.js";
@@ -78,7 +79,7 @@ const roomPrefix = "room ";
 function Where({ announcer, search, source }: WhereProps) {
 	useTopic(topics.list);
 	const app = useApp();
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const [given] = useState(() => {
 		const fields = new URLSearchParams(search);
 		return { room: fields.get("room"), keys: listedDevices(fields.get("devices") ?? "", app.selection.keys) };
@@ -92,8 +93,7 @@ function Where({ announcer, search, source }: WhereProps) {
 		given.room !== null ? roomPrefix + given.room : given.keys.size > 0 ? named : everywhere,
 	);
 	const [volume, setVolume] = useState<number>();
-	const [isSending, setSending] = useState(false);
-	const [problem, setProblem] = useState("");
+	const { run, isBusy, problem, setProblem } = useRequest();
 	useEffect(() => {
 		// Not where there is none any more: that may be the problem.
 		if (source) setProblem("");
@@ -118,21 +118,11 @@ function Where({ announcer, search, source }: WhereProps) {
 	];
 	const count = devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device");
 	const announce = async () => {
-		if (!source) return;
-		setSending(true);
-		setProblem("");
-		try {
-			await announcer.begin(source, {
-				targets: targetsOf(target, devices),
-				...(volume !== undefined && { volume }),
-			});
-		} catch (error) {
-			setProblem(messageOf(error));
-		}
-		setSending(false);
+		const asked = { targets: targetsOf(target, devices), ...(volume !== undefined && { volume }) };
+		if (source) await run(() => announcer.begin(source, asked));
 	};
 	return (
-		<section class="panel" aria-label="Where">
+		<section class="panel stack" aria-label="Where">
 			<h2>Where</h2>
 			<Choice label="Play it on" value={target} onChange={setTarget} options={options} />
 			<p class="hint">{obstacles(devices, volume)}</p>
@@ -143,7 +133,7 @@ function Where({ announcer, search, source }: WhereProps) {
 					title={`Announce on ${count}?`}
 					isPrimary
 					asks={devices.length > fewDevices}
-					disabled={!isLive || !source || devices.length === 0 || isSending}
+					disabled={!mayChange || !source || devices.length === 0 || isBusy}
 					onConfirm={announce}
 				>
 					<p>{obstacles(devices, volume) || "Each device's answer is shown."}</p>
@@ -190,14 +180,11 @@ const usualVolume = 60;
 function Volume({ value, onChange }: VolumeProps) {
 	return (
 		<>
-			<label class="check">
-				<input
-					type="checkbox"
-					checked={value === undefined}
-					onChange={({ currentTarget }) => onChange(currentTarget.checked ? undefined : usualVolume)}
-				/>
-				<span>As loud as each device is set</span>
-			</label>
+			<Check
+				label="As loud as each device is set"
+				checked={value === undefined}
+				onToggle={(checked) => onChange(checked ? undefined : usualVolume)}
+			/>
 			{value !== undefined && (
 				<div class="control">
 					<label for="announce-volume">Volume of this sound</label>

@@ -1,11 +1,12 @@
 /** What each device says of an announcement, failures first. */
 
-import { useId, useState } from "preact/hooks";
+import { useId } from "preact/hooks";
 import type { Play } from "../../../api/announcement.js";
-import { useApp, useIsLive, useMedia } from "../app/hooks.js";
+import { useApp, useMayChange, useMedia } from "../app/hooks.js";
 import { countText, playText } from "../model/plays.js";
 import { Grid } from "../parts/grid.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { DeviceLink } from "../views/device-link.js";
 import type { Announcer } from "./announcer.js";
 
@@ -17,24 +18,25 @@ interface PlaysPanelProps {
 
 export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
 	const { announcements } = useApp();
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const isNarrow = useMedia("(max-width: 44rem)");
 	const headingId = useId();
-	const [problem, setProblem] = useState("");
+	const { run, problem } = useRequest();
 	const plays = announcements.get(id);
 	const all = plays?.all ?? [];
 	const byKey = new Map(all.map((play) => [play.deviceId, play]));
-	const stop = async () => {
-		setProblem("");
-		await announcer.stop(id).catch((error: Error) => setProblem(error.message));
-	};
 	return (
 		<section class="panel results" aria-labelledby={headingId}>
 			<div class="results-head">
 				<h2 id={headingId}>{name}</h2>
 				<p role="status">{plays ? countText(all) : "asked"}</p>
 				{!plays?.isOver && (
-					<button type="button" class="small" disabled={!isLive} onClick={stop}>
+					<button
+						type="button"
+						class="small"
+						disabled={!mayChange}
+						onClick={() => run(() => announcer.stop(id))}
+					>
 						Stop
 					</button>
 				)}
@@ -52,7 +54,7 @@ function Row({ play }: { readonly play: Play | undefined }) {
 	if (!play) return null;
 	const isBad = ["failed", "unsupported", "busy", "away"].includes(play.state);
 	return (
-		<div class={`play ${play.state}`}>
+		<div class="row play">
 			<DeviceLink deviceKey={play.deviceId} />
 			<span class={isBad ? "problem" : play.state === "played" ? "good" : "hint"}>{playText(play)}</span>
 		</div>

@@ -6,7 +6,10 @@ import { longestName, type Sound } from "../../../api/announcement.js";
 import { messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
 import { Confirm } from "../parts/confirm.js";
+import { Check, Field } from "../parts/field.js";
+import { FileDrop } from "../parts/file-drop.js";
 import { Problem } from "../parts/problem.js";
+import { Toggles } from "../parts/toggles.js";
 import type { Announcer, Source } from "./announcer.js";
 import { Recording } from "./recording.js";
 import { type Draft, draftOf, Player } from "./sound.js";
@@ -62,23 +65,14 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 		setReading(false);
 	};
 	return (
-		<section class="panel" aria-label="Sound">
+		<section class="panel stack" aria-label="Sound">
 			<h2>Sound</h2>
-			<fieldset class="segments" aria-label="What is played">
-				{kinds
-					.filter(([one]) => one !== "text" || announcer.canSpeak)
-					.map(([one, label]) => (
-						<button
-							key={one}
-							type="button"
-							class="small"
-							aria-pressed={one === kind}
-							onClick={() => choose(one)}
-						>
-							{label}
-						</button>
-					))}
-			</fieldset>
+			<Toggles
+				label="What is played"
+				options={kinds.filter(([one]) => one !== "text" || announcer.canSpeak)}
+				value={kind}
+				onChange={choose}
+			/>
 			{kind === "recording" && (
 				<Recording
 					hasDraft={draft !== undefined}
@@ -88,20 +82,25 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 					onProblem={setProblem}
 				/>
 			)}
-			{kind === "file" && <FileDrop onFile={(file) => take(kind, file, file.name)} />}
+			{kind === "file" && (
+				<FileDrop accept="audio/*" onFiles={([file]) => file && take(kind, file, file.name)}>
+					<span>
+						Drop an audio file here, or <u>choose one</u>
+					</span>
+					<span class="hint">At most 2 minutes; its loudness is evened out.</span>
+				</FileDrop>
+			)}
 			{kind === "sound" && (
 				<KeptSounds announcer={announcer} chosen={soundId} onChosen={setSoundId} onProblem={setProblem} />
 			)}
 			{kind === "text" && (
-				<label class="field">
-					<span>What the gateway says</span>
-					<textarea
-						rows={3}
-						maxLength={longestText}
-						value={text}
-						onInput={({ currentTarget }) => setText(currentTarget.value)}
-					/>
-				</label>
+				<Field
+					label="What the gateway says"
+					type="lines"
+					maxLength={longestText}
+					value={text}
+					onInput={setText}
+				/>
 			)}
 			{kind === "text" && text.trim() !== "" && (
 				<SoundLine load={() => announcer.speak(text.trim())} onProblem={setProblem}>
@@ -120,43 +119,6 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 }
 
 const shortTime = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
-
-function FileDrop({ onFile }: { readonly onFile: (file: File) => void }) {
-	const [isOver, setIsOver] = useState(false);
-	const take = (files: FileList | null | undefined) => {
-		const [file] = files ?? [];
-		if (file) onFile(file);
-	};
-	return (
-		<label
-			class={`drop ${isOver ? "over" : ""}`}
-			onDragOver={(event) => {
-				event.preventDefault();
-				setIsOver(true);
-			}}
-			onDragLeave={() => setIsOver(false)}
-			onDrop={(event) => {
-				event.preventDefault();
-				setIsOver(false);
-				take(event.dataTransfer?.files);
-			}}
-		>
-			<input
-				class="visually-hidden"
-				type="file"
-				accept="audio/*"
-				onChange={({ currentTarget }) => {
-					take(currentTarget.files);
-					currentTarget.value = "";
-				}}
-			/>
-			<span>
-				Drop an audio file here, or <u>choose one</u>
-			</span>
-			<span class="hint">At most 2 minutes; its loudness is evened out.</span>
-		</label>
-	);
-}
 
 interface DraftLineProps {
 	readonly draft: Draft;
@@ -179,26 +141,13 @@ function DraftLine({ draft, keptAs, onKeptAs, onProblem }: DraftLineProps) {
 					</span>
 				</span>
 			</SoundLine>
-			<label class="check">
-				<input
-					type="checkbox"
-					checked={keptAs !== undefined}
-					onChange={({ currentTarget }) =>
-						onKeptAs(currentTarget.checked ? draft.name.slice(0, longestName) : undefined)
-					}
-				/>
-				<span>Keep it for later</span>
-			</label>
+			<Check
+				label="Keep it for later"
+				checked={keptAs !== undefined}
+				onToggle={(checked) => onKeptAs(checked ? draft.name.slice(0, longestName) : undefined)}
+			/>
 			{keptAs !== undefined && (
-				<label class="field">
-					<span>Name</span>
-					<input
-						type="text"
-						maxLength={longestName}
-						value={keptAs}
-						onInput={({ currentTarget }) => onKeptAs(currentTarget.value)}
-					/>
-				</label>
+				<Field label="Name" maxLength={longestName} value={keptAs} onInput={onKeptAs} />
 			)}
 		</>
 	);
@@ -223,17 +172,17 @@ function KeptSounds({ announcer, chosen, onChosen, onProblem }: KeptSoundsProps)
 			{sounds.map((sound) => (
 				<li key={sound.id}>
 					<SoundLine load={() => announcer.load(sound)} onProblem={onProblem}>
-						<label class="check">
-							<input
-								type="radio"
-								name="sound"
-								checked={sound.id === chosen}
-								onChange={() => onChosen(sound.id)}
-							/>
-							<span>
-								{sound.name} <span class="hint">{lengthText(sound.seconds)}</span>
-							</span>
-						</label>
+						<Check
+							isRadio
+							name="sound"
+							label={
+								<>
+									{sound.name} <span class="hint">{lengthText(sound.seconds)}</span>
+								</>
+							}
+							checked={sound.id === chosen}
+							onToggle={() => onChosen(sound.id)}
+						/>
 						<Confirm label="Delete" title={`Delete ${sound.name}?`} onConfirm={() => remove(sound)}>
 							<p>It is deleted for everyone. Devices that play it now do so to its end.</p>
 						</Confirm>

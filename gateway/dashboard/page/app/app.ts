@@ -8,9 +8,8 @@ import type { CommandOf } from "../../../../device/protocol/messages.js";
 import type { Play } from "../../../api/announcement.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
-import { isUpdating } from "../../../api/client/words.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
-import type { OtaMetadata } from "../../../api/update.js";
+import type { Person } from "../../../api/person.js";
 import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Attempts } from "../model/attempts.js";
@@ -71,6 +70,11 @@ export class App {
 	readonly selection = new Selection(() => this.painter.mark(topics.selection));
 	readonly jobs = new Jobs(() => this.painter.mark(topics.jobs));
 	readonly refusals = new Refusals(() => this.painter.mark(topics.refusals));
+	readonly #asking = {
+		later,
+		now: () => Date.now(),
+		onChanged: (deviceId: string) => this.#onAsked(deviceId),
+	};
 	readonly attempts = new Attempts({
 		send: (deviceId, ask) => {
 			this.#subscription.ensure(deviceId);
@@ -80,9 +84,7 @@ export class App {
 					: { type: "control_device", targetId: deviceId, payload: ask },
 			);
 		},
-		later,
-		now: () => Date.now(),
-		onChanged: (deviceId) => this.#onAsked(deviceId),
+		...this.#asking,
 	});
 	readonly settings = new SettingsChanges({
 		send: (deviceId, value) => {
@@ -93,9 +95,7 @@ export class App {
 				payload: { command: "set_settings", value },
 			});
 		},
-		later,
-		now: () => Date.now(),
-		onChanged: (deviceId) => this.#onAsked(deviceId),
+		...this.#asking,
 	});
 	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
@@ -109,6 +109,8 @@ export class App {
 	/** What another entry of the page adds to the view of a device. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };
+	/** Undefined until it is known. */
+	person: Person | undefined;
 	/** As last received; undefined if the gateway is not one of several. */
 	cluster: FrameOf<"cluster_update"> | undefined;
 	/** When a frame was last received, in milliseconds of this page's clock. */
@@ -138,7 +140,8 @@ export class App {
 			} else if (state.name === "live") {
 				this.firmware.onLive();
 				this.jobs.onLive();
-				void this.refusals.refresh();
+				void this.#readPerson();
+				this.#readList("refusals");
 			}
 			this.painter.mark(topics.link);
 		},
@@ -203,6 +206,7 @@ export class App {
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 		else if (frame.type === "announcement_update") this.takePlays(frame.id, frame.devices);
 		else if (frame.type === "command_update") this.jobs.onUpdate(frame);
+		else if (frame.type === "list_update") this.#readList(frame.list);
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
 			this.painter.mark(topics.link);
@@ -232,15 +236,25 @@ export class App {
 	#onSnapshot(isComplete: boolean): void {
 		if (!isComplete) return;
 		void this.rollouts.refresh();
-		if (this.firmware.catalog) void this.firmware.refresh();
+		this.#readList("firmware");
+	}
+
+	async #readPerson(): Promise<void> {
+		// Without it the gateway refuses what a viewer may not do.
+		this.person = await ask<Person>("login/state").catch(() => this.person);
+		this.painter.mark(topics.link);
+	}
+
+	#readList(list: FrameOf<"list_update">["list"]): void {
+		if (list === "refusals") void this.refusals.refresh();
+		// Before that no view has shown it.
+		else if (this.firmware.catalog) void this.firmware.refresh();
 	}
 
 	/** Acts on a change, from the summary or the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
 		if (session.connected && session.sessionId !== before.sessionId) this.attempts.onConnected(key);
 		if (!session.connected && before.connected) this.attempts.onGone(key);
-		if (isSameUpdate(before.metadata, session.metadata)) return;
-		if (!isUpdating(session.metadata) && this.firmware.catalog) void this.firmware.refresh();
 	}
 
 	#onAsked(deviceId: string): void {
@@ -286,15 +300,6 @@ export interface Place {
 }
 
 const announcementsAtMost = 10;
-
-function isSameUpdate(a: OtaMetadata, b: OtaMetadata): boolean {
-	return (
-		a.otaStatus === b.otaStatus &&
-		a.otaPercent === b.otaPercent &&
-		a.otaVersion === b.otaVersion &&
-		a.otaReason === b.otaReason
-	);
-}
 
 function later(action: () => void, delayMs: number): () => void {
 	const timer = setTimeout(action, delayMs);

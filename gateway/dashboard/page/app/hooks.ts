@@ -40,18 +40,17 @@ export function useIsLive(): boolean {
 	return useApp().linkState.name === "live";
 }
 
-const firmwareAgeMs = 10_000;
+/** Whether this person can change something now. A viewer cannot; the page says so below its header. */
+export function useMayChange(): boolean {
+	const isLive = useIsLive();
+	return isLive && useApp().person?.role !== "viewer";
+}
 
-/** Reads the gateway's firmware regularly, since no message reports a new release. */
+/** Has the gateway's firmware read, first for this view and then at each change. */
 export function useFirmware(): void {
-	const app = useApp();
-	useEffect(() => {
-		void app.firmware.refresh();
-		const timer = setInterval(() => {
-			if (app.linkState.name === "live" && !document.hidden) void app.firmware.refresh();
-		}, firmwareAgeMs);
-		return () => clearInterval(timer);
-	}, [app]);
+	const { firmware } = useApp();
+	useTopic(topics.firmware);
+	useEffect(() => void firmware.refresh(), [firmware]);
 }
 
 /** This page's clock, which ticks once in `intervalMs`. */

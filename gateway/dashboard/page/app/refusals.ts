@@ -1,4 +1,4 @@
-/** Recently refused devices and dropped reports, as last read: no message reports them. */
+/** Recently refused devices and dropped reports, as last read. */
 
 import { ask } from "../../../api/client/request.js";
 

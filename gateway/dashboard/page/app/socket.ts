@@ -1,6 +1,6 @@
 /**
  * Opens the page's WebSocket. On a slow connection the page's script takes seconds to come; so a script in its head (early.ts)
- * opens the first socket, and keeps what comes until Link takes it over.
+ * opens the first socket, and keeps what comes until Link takes it over: the first devices, as the others wait for a message.
  */
 
 export interface OpenedSocket {
@@ -16,7 +16,10 @@ declare global {
 }
 
 export function openSocket(): OpenedSocket {
-	const address = new URL("monitor?summary&rollouts&announcements&cluster&commands", document.baseURI);
+	const address = new URL(
+		"monitor?summary_start&lists&rollouts&announcements&cluster&commands",
+		document.baseURI,
+	);
 	address.protocol = address.protocol.replace("http", "ws");
 	address.hash = "";
 	const socket = new WebSocket(address);

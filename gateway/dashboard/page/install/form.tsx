@@ -5,6 +5,7 @@ import { type Model, models } from "../../../../device/protocol/schema.js";
 import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
+import { Choice } from "../parts/choice.js";
 import { Check, Field } from "../parts/field.js";
 import type { Installation } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
@@ -40,21 +41,14 @@ export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
 			onInstall({ catalog, release, model, settings: isKept ? undefined : given });
 	};
 	return (
-		<form ref={form} class="panel" onSubmit={onSubmit} noValidate>
+		<form ref={form} class="panel stack" onSubmit={onSubmit} noValidate>
 			<p>Connect the board to this computer by USB. Install asks for its port.</p>
-			<label class="field">
-				<span>Board</span>
-				<select
-					value={model}
-					onChange={({ currentTarget }) =>
-						setModel(models.find((one) => one === currentTarget.value) ?? "DEV-1")
-					}
-				>
-					{models.map((one) => (
-						<option key={one}>{one}</option>
-					))}
-				</select>
-			</label>
+			<Choice
+				label="Board"
+				value={model}
+				onChange={(value) => setModel(models.find((one) => one === value) ?? "DEV-1")}
+				options={models.map((one) => [one, one])}
+			/>
 			<p class={release ? "hint" : "problem"} role="status">
 				{release && `Firmware ${release.version}, the latest that can be installed.`}
 				{catalog && !release && (

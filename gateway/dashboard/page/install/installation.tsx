@@ -70,14 +70,14 @@ function Progressing({ state }: { state: InstallState }) {
 			return null;
 		case "connecting":
 			return (
-				<section class="panel" aria-label="Installation">
+				<section class="panel stack" aria-label="Installation">
 					<p role="status">Connecting to the board…</p>
 					<Progress percent={null} label="Connecting" />
 				</section>
 			);
 		case "writing":
 			return (
-				<section class="panel" aria-label="Installation">
+				<section class="panel stack" aria-label="Installation">
 					<p role="status">Writing the firmware to {state.deviceId}. Leave the board connected.</p>
 					<Progress percent={state.percent} label={`Writing ${state.deviceId}`} />
 				</section>
@@ -94,7 +94,7 @@ function Done({ deviceId }: { deviceId: string }) {
 	const entry = useDevice(deviceId);
 	const [isNamed, setIsNamed] = useState(false);
 	return (
-		<section class="panel" aria-label="Installation">
+		<section class="panel stack" aria-label="Installation">
 			<p class="good" role="status">
 				{deviceId} is installed and has joined the fleet.
 			</p>
@@ -120,7 +120,7 @@ interface WaitingProps {
 function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 	const waitedMs = useNow(1000) - since;
 	return (
-		<section class="panel" aria-label="Installation">
+		<section class="panel stack" aria-label="Installation">
 			<p role="status">
 				{isStuck
 					? `${deviceId} is installed. Press its reset button (EN or RST) now: it cannot start by itself after its BOOT button was used.`
@@ -149,7 +149,7 @@ function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 
 function Failed({ problem }: { problem: Failure }) {
 	return (
-		<section class="panel failed" aria-label="What went wrong">
+		<section class="panel stack failed" aria-label="What went wrong">
 			<Problem>{problem.sentence}</Problem>
 			<ul class="ways">
 				{problem.ways.map((way) => (

@@ -6,7 +6,7 @@ import { ModelNames, TokenCommand } from "../parts/token-command.js";
 export function WithoutSerial() {
 	return (
 		<>
-			<section class="panel">
+			<section class="panel stack">
 				<h2>This page cannot reach USB ports here</h2>
 				{isSecureContext ? (
 					<p>
@@ -21,7 +21,7 @@ export function WithoutSerial() {
 					</p>
 				)}
 			</section>
-			<section class="panel">
+			<section class="panel stack">
 				<h2>By command line</h2>
 				<p>
 					In the project's folder, with the board connected; <ModelNames /> comes first:

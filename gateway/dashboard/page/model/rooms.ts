@@ -19,16 +19,19 @@ export interface Room {
 
 /** In natural order of their names; the devices without a room come last. */
 export function roomsIn(entries: readonly Entry[]): readonly Room[] {
-	const byName = new Map<string | undefined, Entry[]>();
-	for (const entry of entries) {
-		const { room } = entry.session;
-		const inRoom = byName.get(room);
-		if (inRoom) inRoom.push(entry);
-		else byName.set(room, [entry]);
-	}
-	return [...byName]
+	return [...grouped(entries, ({ session }) => session.room)]
 		.sort(([a], [b]) => Number(a === undefined) - Number(b === undefined) || inOrder(a ?? "", b ?? ""))
 		.map(([name, inRoom]) => roomOf(name, inRoom));
+}
+
+export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map<K, V[]> {
+	const groups = new Map<K, V[]>();
+	for (const value of values) {
+		const group = groups.get(keyOf(value)) ?? [];
+		group.push(value);
+		groups.set(keyOf(value), group);
+	}
+	return groups;
 }
 
 export function roomOf(name: string | undefined, entries: readonly Entry[]): Room {

@@ -6,7 +6,7 @@
 import type { ChangedSettings, CommandError, SettingsResult } from "../../../../device/protocol/messages.js";
 import { messageOf } from "../../../api/client/request.js";
 import { sentence } from "../../../api/client/words.js";
-import type { Answer } from "./attempts.js";
+import type { Answer, AttemptsOptions } from "./attempts.js";
 
 export type ChangeStatus =
 	/** The gateway has not answered yet. */
@@ -27,14 +27,9 @@ export interface SettingsChange {
 	readonly endsAt?: number;
 }
 
-export interface SettingsChangesOptions {
+export interface SettingsChangesOptions extends Omit<AttemptsOptions, "send"> {
 	/** Sends them to the gateway; the promise never fails. */
 	readonly send: (deviceId: string, value: ChangedSettings) => Promise<Answer>;
-	/** Calls `action` once, later. @returns a function that takes that back */
-	readonly later: (action: () => void, delayMs: number) => () => void;
-	/** Milliseconds of this page's clock. */
-	readonly now: () => number;
-	readonly onChanged: (deviceId: string) => void;
 }
 
 /** Of a trial: device/settings-trial.ts. */
@@ -42,14 +37,11 @@ const trialMs = 120_000;
 /** Two trials of two minutes, where the power fails in one, and the way back with a wait of a minute before it. */
 export const silenceMs = 6 * 60_000;
 
-interface Pending {
-	readonly end: (change: SettingsChange) => void;
-}
-
 export class SettingsChanges {
 	readonly #options: SettingsChangesOptions;
 	readonly #changes = new Map<string, SettingsChange>();
-	readonly #pending = new Map<string, Pending>();
+	/** What waits for the end of a change. */
+	readonly #pending = new Map<string, (change: SettingsChange) => void>();
 
 	constructor(options: SettingsChangesOptions) {
 		this.#options = options;
@@ -77,23 +69,16 @@ export class SettingsChanges {
 	 */
 	async change(deviceId: string, make: () => Promise<ChangedSettings>): Promise<SettingsChange> {
 		if (this.isPending(deviceId)) return { status: "failed", reason: "Other settings are being tried." };
-		const ended = new Promise<SettingsChange>((resolve) => {
-			const stopWaiting = this.#options.later(
-				() => this.#end(deviceId, { status: "unknown", reason: silence }),
-				silenceMs,
-			);
-			const end = (change: SettingsChange) => {
+		return new Promise((resolve) => {
+			const silent: SettingsChange = { status: "unknown", reason: silence };
+			const stopWaiting = this.#options.later(() => this.#end(deviceId, silent), silenceMs);
+			this.#pending.set(deviceId, (change) => {
 				stopWaiting();
 				resolve(change);
-			};
-			this.#pending.set(deviceId, { end });
+			});
+			this.#set(deviceId, { status: "asked", reason: null });
+			void this.#send(deviceId, make);
 		});
-		this.#set(deviceId, { status: "asked", reason: null });
-		const problem = await this.#send(deviceId, make);
-		if (problem !== undefined) this.#end(deviceId, { status: "failed", reason: sentence(problem) });
-		else if (this.#changes.get(deviceId)?.status === "asked")
-			this.#set(deviceId, { status: "trying", reason: null, endsAt: this.#options.now() + trialMs });
-		return ended;
 	}
 
 	/** Removes how the latest change ended from view. */
@@ -114,22 +99,23 @@ export class SettingsChanges {
 		if (command === "set_settings") this.#end(deviceId, { status: "failed", reason: sentence(message) });
 	}
 
-	/** @returns why they were not sent */
-	async #send(deviceId: string, make: () => Promise<ChangedSettings>): Promise<string | undefined> {
+	async #send(deviceId: string, make: () => Promise<ChangedSettings>): Promise<void> {
 		try {
 			const answer = await this.#options.send(deviceId, await make());
-			return answer.isTaken ? undefined : answer.message;
+			if (!answer.isTaken) throw new Error(answer.message);
+			if (this.#changes.get(deviceId)?.status === "asked")
+				this.#set(deviceId, { status: "trying", reason: null, endsAt: this.#options.now() + trialMs });
 		} catch (error) {
-			return messageOf(error);
+			this.#end(deviceId, { status: "failed", reason: sentence(messageOf(error)) });
 		}
 	}
 
 	#end(deviceId: string, change: SettingsChange): void {
-		const pending = this.#pending.get(deviceId);
-		if (!pending) return;
+		const onEnd = this.#pending.get(deviceId);
+		if (!onEnd) return;
 		this.#pending.delete(deviceId);
 		this.#set(deviceId, change);
-		pending.end(change);
+		onEnd(change);
 	}
 
 	#set(deviceId: string, change: SettingsChange): void {

@@ -2,6 +2,7 @@
 
 import type { WiFiDevice } from "../../../api/wifi.js";
 import { inOrder } from "./filter.js";
+import { grouped } from "./rooms.js";
 
 export interface AccessPoint {
 	/** Null: its devices do not report theirs. */
@@ -51,15 +52,4 @@ function accessPointOf(devices: readonly WiFiDevice[]): AccessPoint {
 
 function sumOf(devices: readonly WiFiDevice[]): number {
 	return devices.reduce((sum, { reconnects }) => sum + reconnects, 0);
-}
-
-function grouped<K>(devices: readonly WiFiDevice[], keyOf: (device: WiFiDevice) => K): Map<K, WiFiDevice[]> {
-	const groups = new Map<K, WiFiDevice[]>();
-	for (const device of devices) {
-		const key = keyOf(device);
-		const group = groups.get(key);
-		if (group) group.push(device);
-		else groups.set(key, [device]);
-	}
-	return groups;
 }

@@ -5,7 +5,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { useApp, useDevice, useIsLive } from "../app/hooks.js";
+import { useApp, useDevice, useMayChange } from "../app/hooks.js";
 import type { Ask, AskName, Attempt } from "../model/attempts.js";
 import { Problem } from "./problem.js";
 
@@ -22,12 +22,12 @@ interface Control {
 export function useControl(deviceKey: string, name: AskName): Control {
 	const { attempts } = useApp();
 	const entry = useDevice(deviceKey);
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const attempt = attempts.get(deviceKey, name);
 	return {
 		attempt,
 		isSending: attempt !== undefined && attempt.reason === null,
-		isOff: !isLive || !entry?.session.connected,
+		isOff: !mayChange || !entry?.session.connected,
 		ask: (ask) => attempts.ask(deviceKey, ask),
 	};
 }

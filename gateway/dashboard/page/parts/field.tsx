@@ -8,13 +8,15 @@ export interface FieldProps {
 	readonly label: string;
 	readonly name?: string;
 	/** `lines` has several; a password can be shown. */
-	readonly type?: "text" | "password" | "lines" | "time" | "datetime-local";
+	readonly type?: "text" | "password" | "lines" | "number" | "time" | "datetime-local";
 	/** What it shows; absent: what a person types stays in it. */
 	readonly value?: string;
 	readonly initial?: string | undefined;
 	readonly placeholder?: string | undefined;
 	readonly maxLength?: number;
 	readonly rows?: number;
+	/** The least and the most of a number. */
+	readonly range?: readonly [min: number, max: number];
 	/** Values that are offered. */
 	readonly known?: readonly string[];
 	readonly hint?: ComponentChildren;
@@ -26,7 +28,7 @@ export interface FieldProps {
 
 export function Field(props: FieldProps) {
 	const { label, type = "text", value, initial, rows = 3, known, hint, problem, onInput, children } = props;
-	const { name, placeholder, maxLength } = props;
+	const { name, placeholder, maxLength, range: [min, max] = [] } = props;
 	const id = useId();
 	const [isShown, setIsShown] = useState(false);
 	const described = [problem && `${id}-problem`, hint && `${id}-hint`].filter(Boolean).join(" ");
@@ -44,6 +46,7 @@ export function Field(props: FieldProps) {
 	} as const;
 	// Written out: the types of elements know each type of input alone.
 	const input = () => {
+		if (type === "number") return <input {...attributes} type="number" min={min} max={max} />;
 		if (type === "time") return <input {...attributes} type="time" />;
 		if (type === "datetime-local") return <input {...attributes} type="datetime-local" />;
 		if (type === "password" && !isShown)
@@ -112,6 +115,29 @@ export function Check({ label, name, checked, disabled = false, isRadio = false,
 				onChange={({ currentTarget }) => onToggle?.(currentTarget.checked)}
 			/>
 			<span>{label}</span>
+		</label>
+	);
+}
+
+interface SearchProps {
+	readonly label: string;
+	readonly placeholder: string;
+	readonly value: string;
+	readonly onInput: (value: string) => void;
+	readonly onKeyDown?: (event: KeyboardEvent) => void;
+}
+
+export function Search({ label, placeholder, value, onInput, onKeyDown }: SearchProps) {
+	return (
+		<label class="find">
+			<span class="visually-hidden">{label}</span>
+			<input
+				type="search"
+				placeholder={placeholder}
+				value={value}
+				onInput={({ currentTarget }) => onInput(currentTarget.value)}
+				onKeyDown={onKeyDown}
+			/>
 		</label>
 	);
 }

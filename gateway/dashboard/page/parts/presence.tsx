@@ -24,6 +24,10 @@ export function Presence({ entry }: { entry: Entry }) {
 export function Signal({ entry }: { entry: Entry }) {
 	const rssi = entry.session.connected ? entry.vitals.rssi : null;
 	if (rssi === null) return null;
+	return <Strength rssi={rssi} />;
+}
+
+export function Strength({ rssi }: { rssi: number }) {
 	return (
 		<span class={`signal bars-${signalBars(rssi)}`}>
 			{/* A minus sign, which is as wide as a digit. */}

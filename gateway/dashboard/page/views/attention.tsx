@@ -1,11 +1,11 @@
 /** What needs a person: why, since when, one thing to do about it, and a mark that it was seen, which all people share. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask, messageOf } from "../../../api/client/request.js";
+import { useMemo, useState } from "preact/hooks";
+import { ask } from "../../../api/client/request.js";
 import { age, crashText, plural, sentence } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
-import { deviceAddress, updateAddress, useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { deviceAddress, updateAddress, useApp, useNow, useTopic } from "../app/hooks.js";
 import {
 	type AwayLimit,
 	type Concern,
@@ -16,6 +16,7 @@ import {
 import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { DeviceLink } from "./device-link.js";
 import { Identify } from "./fleet-actions.js";
 import { ForgetAway } from "./forget-away.js";
@@ -34,26 +35,23 @@ const refreshMs = 10_000;
 /** All concerns, and what counts as long away. */
 function useConcerns() {
 	for (const topic of [topics.list, topics.refusals]) useTopic(topic);
-	const { fleet, refusals } = useApp();
+	const {
+		fleet,
+		fleet: { listVersion },
+		refusals: { all },
+	} = useApp();
 	const now = useNow(refreshMs);
 	const limit: AwayLimit = localStorage.getItem(limitKey) === "hour" ? "hour" : "day";
-	const { listVersion } = fleet;
-	const { all } = refusals;
 	const concerns = useMemo(
 		() => concernsOf(fleet.all(), all, limit, now),
 		[fleet, listVersion, all, limit, now],
 	);
-	return { concerns, limit, now };
+	return { concerns, limit };
 }
 
 /** The link in the header, with the number of what was not seen. */
 export function AttentionLink({ isCurrent }: { isCurrent: boolean }) {
-	const { concerns, now } = useConcerns();
-	const { refusals } = useApp();
-	const isLive = useIsLive();
-	useEffect(() => {
-		if (isLive && !document.hidden) void refusals.refresh();
-	}, [refusals, isLive, now]);
+	const { concerns } = useConcerns();
 	const count = concerns.filter(({ seen }) => !seen).length;
 	return (
 		<a href="#/attention" aria-current={isCurrent ? "page" : undefined}>
@@ -119,6 +117,12 @@ export function Refused() {
 	return <Group kind="refused" concerns={concerns.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
 }
 
+/** For all people; the next such event shows it again. */
+export function markSeen(concerns: readonly Pick<Concern, "kind" | "id" | "since">[]): Promise<void> {
+	const items = concerns.map(({ kind, id, since }) => ({ kind, id, ...(since !== null && { since }) }));
+	return ask("api/attention/seen", { method: "POST", body: { items } });
+}
+
 interface GroupProps {
 	readonly kind: ConcernKind;
 	readonly concerns: readonly Concern[];
@@ -127,19 +131,12 @@ interface GroupProps {
 function Group({ kind, concerns }: GroupProps) {
 	const { refusals } = useApp();
 	const now = useNow(refreshMs);
-	const [problem, setProblem] = useState("");
-	const onSeen = async (some: readonly Concern[]) => {
-		const items = some
-			.filter(({ seen }) => !seen)
-			.map(({ id, since }) => ({ kind, id, ...(since !== null && { since }) }));
-		try {
-			await ask("api/attention/seen", { method: "POST", body: { items } });
-			setProblem("");
+	const { run, problem } = useRequest();
+	const onSeen = (some: readonly Concern[]) =>
+		run(async () => {
+			await markSeen(some.filter(({ seen }) => !seen));
 			await refusals.refresh();
-		} catch (error) {
-			setProblem(messageOf(error));
-		}
-	};
+		});
 	const byId = new Map(concerns.map((concern) => [concern.id, concern]));
 	const unseen = concerns.filter(({ seen }) => !seen).length;
 	if (concerns.length === 0) return null;
@@ -178,7 +175,7 @@ function Row({ concern, now, onSeen }: RowProps) {
 		<strong>{refusal?.deviceId ?? "A device without a name"}</strong>
 	);
 	return (
-		<div class={`concern ${seen ? "seen" : ""}`}>
+		<div class={`row concern ${seen ? "seen" : ""}`}>
 			<p class="concern-text">
 				{name} {entry?.session.room !== undefined && <span class="hint">{entry.session.room}</span>}
 				<br />

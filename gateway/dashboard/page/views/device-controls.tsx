@@ -2,7 +2,7 @@
 
 import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { useIsLive } from "../app/hooks.js";
+import { useIsLive, useMayChange } from "../app/hooks.js";
 import { presetWords } from "../model/presets.js";
 import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
 
@@ -20,7 +20,9 @@ interface ControlsProps {
 /** Why nothing can be asked now; empty where it can. */
 function useObstacle({ session }: Entry): string {
 	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	if (!isLive) return "off while the gateway cannot be reached";
+	if (!mayChange) return "off for a viewer";
 	return session.connected ? "" : "off while it is away";
 }
 

@@ -2,11 +2,12 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask, messageOf } from "../../../api/client/request.js";
+import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
-import { useApp, useIsLive } from "../app/hooks.js";
+import { useApp, useMayChange } from "../app/hooks.js";
 import { Field, textOf } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 
 interface FieldLook {
 	readonly title: string;
@@ -88,26 +89,18 @@ interface LabelFormProps {
 
 export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 	const { fleet } = useApp();
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const form = useRef<HTMLFormElement>(null);
-	const [isSaving, setIsSaving] = useState(false);
-	const [problem, setProblem] = useState("");
+	const { run, isBusy, problem } = useRequest();
 	useEffect(() => form.current?.querySelector("input")?.select(), []);
 	const save = async (event: SubmitEvent) => {
 		event.preventDefault();
 		// Not by a disabled button, which would lose the keyboard's focus.
-		if (isSaving || !(event.currentTarget instanceof HTMLFormElement)) return;
+		if (isBusy || !(event.currentTarget instanceof HTMLFormElement)) return;
 		const data = new FormData(event.currentTarget);
 		const body = Object.fromEntries(labelFields.map((field) => [field, textOf(data, field)]));
-		setIsSaving(true);
-		setProblem("");
-		try {
-			await ask(`api/devices/${encodeURIComponent(deviceId)}`, { method: "PATCH", body });
-			onEnd();
-		} catch (error) {
-			setIsSaving(false);
-			setProblem(messageOf(error));
-		}
+		const path = `api/devices/${encodeURIComponent(deviceId)}`;
+		if (await run(() => ask(path, { method: "PATCH", body }))) onEnd();
 	};
 	return (
 		<form ref={form} class="label-form" autocomplete="off" onSubmit={save}>
@@ -128,7 +121,7 @@ export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 			})}
 			<Problem>{problem}</Problem>
 			<div class="actions">
-				<button type="submit" class="primary" disabled={!isLive}>
+				<button type="submit" class="primary" disabled={!mayChange}>
 					Save
 				</button>
 				<button type="button" onClick={onEnd}>

@@ -4,12 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useMayChange, useTopic } from "../app/hooks.js";
 import { jsonLines, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
 import { Choice } from "../parts/choice.js";
 import { CopyButton } from "../parts/copy-button.js";
+import { Search } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 
 /** Rendered at most; all that is kept is searched and copied. */
 const linesShown = 100;
@@ -35,15 +37,7 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 	return (
 		<section class="panel log" aria-label="Log">
 			<div class="toolbar">
-				<label class="find">
-					<span class="visually-hidden">Search the log</span>
-					<input
-						type="search"
-						placeholder="Search…"
-						value={search}
-						onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-					/>
-				</label>
+				<Search label="Search the log" placeholder="Search…" value={search} onInput={setSearch} />
 				<Choice label="Show" value={type} onChange={setType} options={typeOptions} />
 				{entry.session.features.includes("log") && <LiveLog entry={entry} />}
 				<button type="button" class="small" aria-pressed={log.isPaused} onClick={pause}>
@@ -78,9 +72,9 @@ const logSeconds = 300;
 /** Starts and stops the live log, which is of the session that it was asked of. */
 function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 	const app = useApp();
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const [askedOf, setAskedOf] = useState<string>();
-	const [problem, setProblem] = useState("");
+	const request = useRequest();
 	const isOn = askedOf === session.sessionId && session.connected;
 	useEffect(() => {
 		if (!isOn) return;
@@ -88,10 +82,8 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 		return () => clearTimeout(timer);
 	}, [isOn]);
 	const toggle = async () => {
-		setProblem("");
 		const answer = await app.setLog(key, isOn ? "off" : "info", logSeconds);
-		if (!answer.isTaken) return setProblem(answer.message);
-		setAskedOf(isOn ? undefined : session.sessionId);
+		return answer.isTaken ? setAskedOf(isOn ? undefined : session.sessionId) : answer.message;
 	};
 	return (
 		<>
@@ -99,12 +91,12 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 				type="button"
 				class="small"
 				title="What the firmware traces: the last 2 KB first, for 5 minutes"
-				disabled={!isLive || !session.connected}
-				onClick={() => void toggle()}
+				disabled={!mayChange || !session.connected}
+				onClick={() => request.run(toggle)}
 			>
 				{isOn ? "Stop the live log" : "Start the live log"}
 			</button>
-			<Problem>{problem}</Problem>
+			<Problem>{request.problem}</Problem>
 		</>
 	);
 }

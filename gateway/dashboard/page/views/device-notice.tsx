@@ -1,9 +1,7 @@
 /** What a person should know of a device now, the most urgent alone, in a place that is always there, so that nothing moves. */
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask, messageOf } from "../../../api/client/request.js";
 import { duration, isUpdating, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.js";
@@ -11,6 +9,8 @@ import { crashWords } from "../model/health-words.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { UpdateState } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
+import { markSeen } from "./attention.js";
 import { TrialTime } from "./device-settings.js";
 
 interface NoticeProps {
@@ -135,18 +135,10 @@ interface SeenProps {
 
 /** For all people; the next such event shows it again. */
 function Seen({ id, kind, since }: SeenProps) {
-	const [problem, setProblem] = useState("");
-	const mark = async () => {
-		try {
-			const items = [{ kind, id, ...(since && { since }) }];
-			await ask("api/attention/seen", { method: "POST", body: { items } });
-		} catch (error) {
-			setProblem(messageOf(error));
-		}
-	};
+	const { run, problem } = useRequest();
 	return (
 		<>
-			<button type="button" class="small" onClick={() => void mark()}>
+			<button type="button" class="small" onClick={() => run(() => markSeen([{ kind, id, since }]))}>
 				Seen
 			</button>
 			<Problem>{problem}</Problem>

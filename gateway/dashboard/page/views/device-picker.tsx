@@ -4,6 +4,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { deviceAddress, useDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { effectOn, type Firmware } from "../model/outdated.js";
+import { Check, Search } from "../parts/field.js";
 import { Grid } from "../parts/grid.js";
 
 interface PickerProps {
@@ -30,26 +31,13 @@ export function DevicePicker({ entries, selected, onSelected, search, onSearch, 
 	return (
 		<div class="picker">
 			<div class="toolbar">
-				<label class="find">
-					<span class="visually-hidden">Search devices</span>
-					<input
-						type="search"
-						placeholder="Search devices…"
-						value={search}
-						onInput={({ currentTarget }) => onSearch(currentTarget.value)}
-					/>
-				</label>
-				<label class="check">
-					<input
-						type="checkbox"
-						checked={isAll}
-						disabled={able.length === 0}
-						onChange={() => change(able, !isAll)}
-					/>
-					<span>
-						All {able.length.toLocaleString("en")} that {search ? "are found and " : ""}can be updated
-					</span>
-				</label>
+				<Search label="Search devices" placeholder="Search devices…" value={search} onInput={onSearch} />
+				<Check
+					label={`All ${able.length.toLocaleString("en")} that ${search ? "are found and " : ""}can be updated`}
+					checked={isAll}
+					disabled={able.length === 0}
+					onToggle={() => change(able, !isAll)}
+				/>
 			</div>
 			{entries.length === 0 ? (
 				<p class="empty">{search ? "No device is like that." : "No device yet."}</p>

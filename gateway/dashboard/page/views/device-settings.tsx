@@ -4,7 +4,7 @@ import type { ChangedSettings, StateReport } from "../../../../device/protocol/m
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { timeLeft } from "../../../api/client/words.js";
-import { useApp, useIsLive, useNow } from "../app/hooks.js";
+import { useApp, useMayChange, useNow } from "../app/hooks.js";
 import type { SettingsChange } from "../model/settings-changes.js";
 import { Check, Field, type FieldProps } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
@@ -62,10 +62,10 @@ const longestText = 8192;
 
 export function DeviceSettings({ entry, state }: { entry: Entry; state: StateReport }) {
 	const app = useApp();
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const { key, session } = entry;
 	const isPending = app.settings.isPending(key);
-	const isOff = !isLive || !session.connected || isPending;
+	const isOff = !mayChange || !session.connected || isPending;
 	if (!session.features.includes("settings"))
 		return <p class="empty">Its firmware takes no new settings: update it first.</p>;
 	const onSubmit = async (event: SubmitEvent) => {

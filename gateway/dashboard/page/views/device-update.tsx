@@ -3,13 +3,13 @@
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating, sentence } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
-import { useApp, useFirmware, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useFirmware, useMayChange } from "../app/hooks.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { Choice } from "../parts/choice.js";
 import { UpdateState } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { History } from "./update-history.js";
 
 interface DeviceUpdateProps {
@@ -21,19 +21,17 @@ interface DeviceUpdateProps {
 export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 	const app = useApp();
 	const { firmware } = app;
-	useTopic(topics.firmware);
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const { key, session } = entry;
 	const [chosen, setChosen] = useState<string>();
-	const [refusal, setRefusal] = useState("");
+	const { run, problem } = useRequest();
 	useFirmware();
 	const choices = firmware.choices.filter((one) => fits(one, entry));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
 	const choice = choices.find(({ selector }) => selector === chosen) ?? best;
 	const update = async () => {
-		setRefusal("");
 		const answer = choice && (await app.update(key, choice.selector));
-		if (answer?.isTaken === false) setRefusal(sentence(answer.message));
+		return answer?.isTaken === false ? sentence(answer.message) : undefined;
 	};
 	const effect = choice && effectOn(entry, choice);
 	// An upload may be another one of the same version.
@@ -53,8 +51,8 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 					<button
 						type="button"
 						class={effect === "downgrade" ? "" : "primary"}
-						disabled={!isLive || !session.connected || isUpdating(session.metadata) || !isOffered}
-						onClick={update}
+						disabled={!mayChange || !session.connected || isUpdating(session.metadata) || !isOffered}
+						onClick={() => run(update)}
 					>
 						{isOffered ? words[effect ?? "unknown"] : "Runs it already"}
 					</button>
@@ -64,7 +62,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
 				</p>
 			)}
-			<Problem>{refusal}</Problem>
+			<Problem>{problem}</Problem>
 			<History updates={[...(details?.updates ?? [])].reverse()} />
 		</section>
 	);

@@ -1,51 +1,25 @@
 /** Accepts a firmware file, dropped or chosen, and shows the upload's progress or refusal. */
 
-import { useState } from "preact/hooks";
 import { age, bytes } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import type { Upload } from "../app/firmware.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { UploadStatus } from "../model/responses.js";
+import { FileDrop } from "../parts/file-drop.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 
 export function UploadPanel() {
 	const { firmware } = useApp();
 	useTopic(topics.firmware);
-	const [isOver, setIsOver] = useState(false);
-	const take = (files: FileList | null | undefined) => firmware.take([...(files ?? [])]);
-	const onDrop = (event: DragEvent) => {
-		event.preventDefault();
-		setIsOver(false);
-		take(event.dataTransfer?.files);
-	};
-	const onDragOver = (event: DragEvent) => {
-		event.preventDefault();
-		setIsOver(true);
-	};
 	return (
 		<section class="panel" aria-label="Upload">
 			<h2>Upload</h2>
-			<label
-				class={`drop ${isOver ? "over" : ""}`}
-				onDragOver={onDragOver}
-				onDragLeave={() => setIsOver(false)}
-				onDrop={onDrop}
-			>
-				<input
-					class="visually-hidden"
-					type="file"
-					accept=".bin,.sig"
-					multiple
-					onChange={({ currentTarget }) => {
-						take(currentTarget.files);
-						currentTarget.value = "";
-					}}
-				/>
+			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.take(files)}>
 				<span>
 					Drop a <b>.bin</b> here, or <u>choose a file</u>
 				</span>
-			</label>
+			</FileDrop>
 			{firmware.status && <p class="hint">{describeSigning(firmware.status)}</p>}
 			<Sending upload={firmware.upload} />
 			{firmware.status?.filename && <Uploaded status={firmware.status} />}

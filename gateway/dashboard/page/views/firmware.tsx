@@ -1,8 +1,7 @@
 /** Firmware: uploads, the catalog, and the updates of devices. */
 
 import { bytes } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
-import { listedDevices, useApp, useFirmware, useTopic } from "../app/hooks.js";
+import { listedDevices, useApp, useFirmware } from "../app/hooks.js";
 import type { Release } from "../model/responses.js";
 import { Problem } from "../parts/problem.js";
 import { UploadPanel } from "./firmware-upload.js";
@@ -16,7 +15,6 @@ const historyShown = 30;
 export function FirmwareView({ devices }: { devices: string }) {
 	const { firmware, selection } = useApp();
 	const chosen = listedDevices(devices, selection.keys);
-	useTopic(topics.firmware);
 	useFirmware();
 	return (
 		<div class="firmware">

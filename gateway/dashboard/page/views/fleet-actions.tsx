@@ -2,10 +2,12 @@
 
 import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
-import { ask as request } from "../../../api/client/request.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
+import { label } from "../../../api/label.js";
 import { topics } from "../app/app.js";
-import { announceAddress, updateAddress, useApp, useDevice, useIsLive, useTopic } from "../app/hooks.js";
+import { announceAddress, updateAddress, useApp, useDevice, useMayChange, useTopic } from "../app/hooks.js";
 import { titleOf } from "../app/jobs.js";
 import type { Ask } from "../model/attempts.js";
 import { nameOf, roomsOf } from "../model/filter.js";
@@ -13,7 +15,9 @@ import { presetWords } from "../model/presets.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { useControl } from "../parts/controls.js";
+import { Field } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 
 /** Above it a confirmation is required. */
 export const fewDevices = 20;
@@ -51,7 +55,7 @@ export function SelectBox({ deviceKey, tabIndex }: OfDevice) {
 
 /** Makes a device flash its ring. */
 export function Identify({ deviceKey, tabIndex }: OfDevice) {
-	const { attempt, isSending, isOff, ask } = useControl(deviceKey, "identify");
+	const { attempt, isSending, isOff, ask: send } = useControl(deviceKey, "identify");
 	const name = useName(deviceKey);
 	const reason = attempt?.reason;
 	const text = isSending ? "sending" : reason ? "Failed" : "Identify";
@@ -63,86 +67,95 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 			disabled={isOff}
 			title={reason ?? "Identify"}
 			aria-label={text === "Identify" ? `Identify ${name}` : `${text}: Identify ${name}`}
-			onClick={() => ask({ command: "identify" })}
+			onClick={() => send({ command: "identify" })}
 		>
 			<span>{text}</span>
 		</button>
 	);
 }
 
-/** What can be done to the selected devices; each device's answer is shown above it. */
+/** What can be done to the selected devices: on a phone one line, of which the actions open upwards. Each device's answer is shown above it. */
 export function SelectionBar() {
 	for (const topic of [topics.selection, topics.list, topics.shown]) useTopic(topic);
 	const app = useApp();
-	const isLive = useIsLive();
-	const [volume, setVolume] = useState("50");
-	const [preset, setPreset] = useState<LedPreset>("rainbow");
-	const [room, setRoom] = useState("");
-	const [problem, setProblem] = useState("");
+	const [isOpen, setIsOpen] = useState(false);
 	const { selection, fleet, shownKeys } = app;
 	const chosen = [...selection.keys].flatMap((key) => fleet.get(key) ?? []);
 	if (chosen.length === 0) return null;
-	const here = chosen.filter(({ session }) => session.connected).map(({ key }) => key);
-	const away = chosen.filter(({ session }) => !session.connected).map(({ key }) => key);
+	const away = chosen.filter(({ session }) => !session.connected).length;
 	const shown = new Set(shownKeys);
 	const hidden = chosen.filter(({ key }) => !shown.has(key)).length;
 	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
-	const button = (label: string, payload: Ask) => (
+	return (
+		<section class={`selection ${isOpen ? "open" : ""}`} aria-label="Selected devices">
+			<div class="selection-head">
+				<p role="status">
+					<strong>{plural(chosen.length, "device")} selected</strong>
+					{away > 0 && `, ${away.toLocaleString("en")} away`}
+					{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
+				</p>
+				{others > 0 && (
+					<button
+						type="button"
+						class="quiet small"
+						onClick={() => selection.set([...selection.keys, ...shownKeys])}
+					>
+						Select {others.toLocaleString("en")} more
+					</button>
+				)}
+				<button type="button" class="quiet small clear" onClick={() => selection.set([])}>
+					Clear <span>selection</span>
+				</button>
+				<button
+					type="button"
+					class="small more-actions"
+					aria-expanded={isOpen}
+					onClick={() => setIsOpen(!isOpen)}
+				>
+					More
+				</button>
+			</div>
+			<SelectionActions chosen={chosen} />
+		</section>
+	);
+}
+
+function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
+	const { fleet, jobs, selection } = useApp();
+	const mayChange = useMayChange();
+	const [volume, setVolume] = useState("50");
+	const [preset, setPreset] = useState<LedPreset>("rainbow");
+	const [room, setRoom] = useState("");
+	const request = useRequest();
+	const keysOf = (isHere: boolean) =>
+		chosen.filter(({ session }) => session.connected === isHere).map(({ key }) => key);
+	const [here, away] = [keysOf(true), keysOf(false)];
+	const button = (text: string, payload: Ask) => (
 		<Confirm
-			label={label}
+			label={text}
 			title={`${titleOf(payload)}: ${plural(here.length, "device")}?`}
-			disabled={!isLive || here.length === 0}
+			disabled={!mayChange || here.length === 0}
 			asks={here.length > fewDevices}
-			onConfirm={async () => setProblem((await app.jobs.send({ devices: here }, payload)) ?? "")}
+			onConfirm={() => request.run(() => jobs.send({ devices: here }, payload))}
 		>
 			<p>{notAskedText(away.length)}</p>
 		</Confirm>
 	);
-	const run = (title: string, keys: readonly string[], ofKey: Parameters<typeof request>[1]) =>
-		app.jobs.run({
+	const change = (title: string, keys: readonly string[], how: Parameters<typeof ask>[1]) =>
+		jobs.run({
 			title,
 			keys,
 			atATime,
 			change: async (key) => {
-				await request(`api/devices/${encodeURIComponent(key)}`, ofKey);
+				await ask(`api/devices/${encodeURIComponent(key)}`, how);
 				return null;
 			},
 		});
 	return (
-		<section class="selection" aria-label="Selected devices">
-			<div class="selection-head">
-				<p role="status">
-					<strong>{plural(chosen.length, "device")} selected</strong>
-					{away.length > 0 && `, ${away.length.toLocaleString("en")} away`}
-					{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
-				</p>
-				<div class="actions">
-					{others > 0 && (
-						<button
-							type="button"
-							class="quiet small"
-							onClick={() => selection.set([...selection.keys, ...shownKeys])}
-						>
-							Select {others.toLocaleString("en")} more
-						</button>
-					)}
-					<button type="button" class="quiet small" onClick={() => selection.set([])}>
-						Clear selection
-					</button>
-				</div>
-			</div>
+		<>
 			<div class="actions">
 				<div class="pair">
-					<label class="choice">
-						<span>Volume</span>
-						<input
-							type="number"
-							min={0}
-							max={100}
-							value={volume}
-							onInput={({ currentTarget }) => setVolume(currentTarget.value)}
-						/>
-					</label>
+					<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
 					{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}
 				</div>
 				<div class="pair">
@@ -155,29 +168,21 @@ export function SelectionBar() {
 					{button("Set ring", { command: "set_led", value: preset })}
 				</div>
 				<div class="pair">
-					<label class="choice">
-						<span>Room</span>
-						<input
-							type="text"
-							list="rooms-known"
-							maxLength={64}
-							placeholder="None"
-							value={room}
-							onInput={({ currentTarget }) => setRoom(currentTarget.value)}
-						/>
-						<datalist id="rooms-known">
-							{roomsOf(fleet.all()).map((one) => (
-								<option key={one} value={one} />
-							))}
-						</datalist>
-					</label>
+					<Field
+						label="Room"
+						known={roomsOf(fleet.all())}
+						maxLength={label.fields.room.maxLength}
+						placeholder="None"
+						value={room}
+						onInput={setRoom}
+					/>
 					<Confirm
 						label="Set room"
 						title={`${roomTitle(room)}: ${plural(chosen.length, "device")}?`}
-						disabled={!isLive}
+						disabled={!mayChange}
 						asks={chosen.length > fewDevices}
 						onConfirm={() =>
-							run(
+							change(
 								roomTitle(room),
 								chosen.map(({ key }) => key),
 								{ method: "PATCH", body: { room: room.trim() } },
@@ -200,15 +205,15 @@ export function SelectionBar() {
 					<Confirm
 						label={`Forget ${away.length.toLocaleString("en")} away`}
 						title={`Forget ${plural(away.length, "device")}?`}
-						disabled={!isLive}
-						onConfirm={() => run("Forget", away, { method: "DELETE" })}
+						disabled={!mayChange}
+						onConfirm={() => change("Forget", away, { method: "DELETE" })}
 					>
 						<p>{forgetText}</p>
 					</Confirm>
 				)}
 			</div>
-			<Problem>{problem}</Problem>
-		</section>
+			<Problem>{request.problem}</Problem>
+		</>
 	);
 }
 

@@ -21,6 +21,8 @@ import {
 	wrongStates,
 } from "../model/filter.js";
 import { anyOf, Choice, type Option } from "../parts/choice.js";
+import { Search } from "../parts/field.js";
+import { Toggles } from "../parts/toggles.js";
 
 const stateWords: Readonly<Record<State, string>> = {
 	connected: "Connected",
@@ -77,22 +79,24 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 		({ value, count }) => value === query.state || (count > 0 && wrongStates.includes(value)),
 	);
 	return (
-		<search class="head">
+		<search class={`head ${isOpen ? "open" : ""}`}>
 			<div class="head-line">
 				<Here room={room} entries={entries} count={keys.length} />
-				<fieldset class="tallies" aria-label="States">
-					{marked.map(({ value, count }) => (
-						<button
-							key={value}
-							type="button"
-							class={`small tally ${count > 0 && wrongStates.includes(value) ? "bad" : ""}`}
-							aria-pressed={query.state === value}
-							onClick={() => set({ state: query.state === value ? "" : value })}
-						>
-							{stateWords[value]}: <b>{count.toLocaleString("en")}</b>
-						</button>
-					))}
-				</fieldset>
+				<Toggles
+					label="States"
+					look="tallies"
+					options={marked.map(({ value, count }) => [
+						value,
+						<span key={value}>
+							{stateWords[value]}:{" "}
+							<b class={count > 0 && wrongStates.includes(value) ? "problem" : ""}>
+								{count.toLocaleString("en")}
+							</b>
+						</span>,
+					])}
+					value={query.state}
+					onChange={(value) => set({ state: query.state === value ? "" : value })}
+				/>
 				{isPart && keys.length > 0 && (
 					<button type="button" class="quiet small" onClick={() => set(unfiltered(query))}>
 						Show all
@@ -108,35 +112,26 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 				</button>
 			</div>
 			<div class="head-line tools">
-				<label class="find">
-					<span class="visually-hidden">Search</span>
-					<input
-						type="search"
-						placeholder="Search name, room, version…"
-						value={query.search}
-						onInput={({ currentTarget }) => set({ search: currentTarget.value })}
-						onKeyDown={onFindKey}
-					/>
-				</label>
+				<Search
+					label="Search"
+					placeholder="Search name, room, version…"
+					value={query.search}
+					onInput={(search) => set({ search })}
+					onKeyDown={onFindKey}
+				/>
 				<button type="button" class="small" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					Filter{inPanel > 0 && `: ${inPanel}`}
 				</button>
 				<a class="button small" href={announceAddress(announcedIn(room, entries))}>
 					Announce…
 				</a>
-				<fieldset class="segments looks" aria-label="View">
-					{shownLooks.map((one) => (
-						<button
-							key={one}
-							type="button"
-							class="small"
-							aria-pressed={one === look}
-							onClick={() => set({ look: one })}
-						>
-							{lookWords[one]}
-						</button>
-					))}
-				</fieldset>
+				<Toggles
+					label="View"
+					look="looks"
+					options={shownLooks.map((one) => [one, lookWords[one]])}
+					value={look}
+					onChange={(one) => set({ look: one })}
+				/>
 			</div>
 			{isOpen && <Filters room={room} entries={entries} tallies={tallies} set={set} />}
 		</search>

@@ -1,12 +1,14 @@
 /** Removes devices that have been away for long. */
 
 import { useState } from "preact/hooks";
-import { ask, messageOf } from "../../../api/client/request.js";
+import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useMayChange, useTopic } from "../app/hooks.js";
 import { Confirm } from "../parts/confirm.js";
+import { Field } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { forgetText } from "./fleet-actions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -14,47 +16,39 @@ const dayMs = 24 * 60 * 60 * 1000;
 export function ForgetAway() {
 	const { fleet } = useApp();
 	useTopic(topics.list);
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const [text, setText] = useState("30");
 	const [answer, setAnswer] = useState("");
-	const [problem, setProblem] = useState("");
+	const { run, problem } = useRequest();
 	const away = fleet.all().filter(({ session }) => !session.connected);
 	if (away.length === 0 && answer === "" && problem === "") return null;
 	const days = Math.min(3650, Math.max(1, Math.round(Number(text) || 1)));
 	const count = away.filter(({ heardAt }) => heardAt < Date.now() - days * dayMs).length;
 	const forget = async () => {
-		setProblem("");
-		try {
-			const { forgotten, kept } = await ask<{ forgotten: number; kept: number }>(
-				`api/devices?awayDays=${days}`,
-				{ method: "DELETE" },
-			);
-			const failed =
-				kept > 0 ? ` ${plural(kept, "device")} could not be forgotten; see the gateway's log.` : "";
-			setAnswer(`${plural(forgotten, "device")} forgotten.${failed}`);
-		} catch (error) {
-			setProblem(messageOf(error));
-		}
+		const { forgotten, kept } = await ask<{ forgotten: number; kept: number }>(
+			`api/devices?awayDays=${days}`,
+			{ method: "DELETE" },
+		);
+		const failed =
+			kept > 0 ? ` ${plural(kept, "device")} could not be forgotten; see the gateway's log.` : "";
+		setAnswer(`${plural(forgotten, "device")} forgotten.${failed}`);
 	};
 	return (
 		<details class="housekeeping">
 			<summary>{plural(away.length, "device")} away</summary>
 			<div class="actions">
-				<label class="choice">
-					<span>Away for longer than, in days</span>
-					<input
-						type="number"
-						min={1}
-						max={3650}
-						value={text}
-						onInput={({ currentTarget }) => setText(currentTarget.value)}
-					/>
-				</label>
+				<Field
+					label="Away for longer than, in days"
+					type="number"
+					range={[1, 3650]}
+					value={text}
+					onInput={setText}
+				/>
 				<Confirm
 					label={`Forget ${plural(count, "device")}`}
 					title={`Forget ${plural(count, "device")}?`}
-					disabled={!isLive || count === 0}
-					onConfirm={forget}
+					disabled={!mayChange || count === 0}
+					onConfirm={() => run(forget)}
 				>
 					<p>{forgetText}</p>
 				</Confirm>

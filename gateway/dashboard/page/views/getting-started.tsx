@@ -1,23 +1,16 @@
 /** Shown while there is no device: the commands that start one, with this gateway's address. */
 
 import { useState } from "preact/hooks";
-import { messageOf } from "../../../api/client/request.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
 import { Problem } from "../parts/problem.js";
 import { ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
+import { useRequest } from "../parts/use-request.js";
 
 export function GettingStarted() {
 	const [token, setToken] = useState<string>();
-	const [problem, setProblem] = useState("");
+	const { run, problem } = useRequest();
 	const address = ownDeviceAddress();
-	const show = async () => {
-		try {
-			setToken(await readDeviceToken());
-			setProblem("");
-		} catch (error) {
-			setProblem(messageOf(error));
-		}
-	};
+	const show = () => run(async () => setToken(await readDeviceToken()));
 	return (
 		<div class="start">
 			<h1>No device yet</h1>

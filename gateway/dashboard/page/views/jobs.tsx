@@ -77,7 +77,7 @@ function Answer({ part }: { part: Part | undefined }) {
 	if (!part) return null;
 	const { key, state, reason } = part;
 	return (
-		<div class="result">
+		<div class="row">
 			<DeviceLink deviceKey={key} />
 			<span class={bad.includes(state) ? "problem" : "hint"}>
 				{words[state]}

@@ -1,6 +1,6 @@
 /** One roll-out: its progress by group, why updates failed, and what a person can do. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import {
 	countWords,
 	endedOf,
@@ -10,7 +10,6 @@ import {
 	problems,
 	type Rollout,
 	type RolloutAction,
-	type RolloutDevice,
 	type RolloutHead,
 	stateText,
 	sum,
@@ -20,13 +19,14 @@ import {
 import { plural, sentence, when } from "../../../api/client/words.js";
 import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { useApp, useMayChange, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
 import { Confirm } from "../parts/confirm.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { DeviceLink } from "./device-link.js";
-import { DevicesByStatus } from "./rollout-devices.js";
+import { DevicesByStatus, useDevicesOf } from "./rollout-devices.js";
 
 const problemsShown = 10;
 
@@ -69,19 +69,13 @@ export function RolloutCard({ head }: { head: RolloutHead }) {
 
 function Actions({ head }: { head: RolloutHead }) {
 	const { rollouts } = useApp();
-	const isLive = useIsLive();
-	const [refusal, setRefusal] = useState("");
-	const [isAsking, setIsAsking] = useState(false);
+	const mayChange = useMayChange();
+	const { run, isBusy, problem } = useRequest();
 	const { status, pausedBecause, counts } = head;
 	const failed = sum(counts, failureStatuses);
-	const run = async (request: Promise<string | undefined>) => {
-		setIsAsking(true);
-		setRefusal((await request) ?? "");
-		setIsAsking(false);
-	};
-	const isOff = !isLive || isAsking;
+	const isOff = !mayChange || isBusy;
 	const button = (action: RolloutAction, label: string, look = "") => (
-		<button type="button" class={look} disabled={isOff} onClick={() => run(rollouts.act(head, action))}>
+		<button type="button" class={look} disabled={isOff} onClick={() => run(() => rollouts.act(head, action))}>
 			{label}
 		</button>
 	);
@@ -97,7 +91,7 @@ function Actions({ head }: { head: RolloutHead }) {
 					label="Delete"
 					title={`Delete the record of ${head.version}, begun ${when(head.createdAt)}?`}
 					disabled={isOff}
-					onConfirm={() => run(rollouts.remove(head))}
+					onConfirm={() => run(() => rollouts.remove(head))}
 				>
 					<p>No device changes.</p>
 				</Confirm>
@@ -106,7 +100,7 @@ function Actions({ head }: { head: RolloutHead }) {
 					label="Cancel"
 					title={`Cancel the roll-out of ${head.version}?`}
 					disabled={isOff}
-					onConfirm={() => run(rollouts.act(head, "cancel"))}
+					onConfirm={() => run(() => rollouts.act(head, "cancel"))}
 				>
 					<p>
 						{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
@@ -114,7 +108,7 @@ function Actions({ head }: { head: RolloutHead }) {
 					</p>
 				</Confirm>
 			)}
-			<Problem>{refusal}</Problem>
+			<Problem>{problem}</Problem>
 		</div>
 	);
 }
@@ -177,21 +171,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 }
 
 function Problems({ head }: { head: RolloutHead }) {
-	const { rollouts } = useApp();
-	const [devices, setDevices] = useState<readonly RolloutDevice[]>([]);
-	const { id } = head;
-	const count = sum(head.counts, problems);
-	useEffect(() => {
-		if (count === 0) return setDevices([]);
-		let isShown = true;
-		rollouts.devices(id, problems).then(
-			(found) => isShown && setDevices(found),
-			() => {},
-		);
-		return () => {
-			isShown = false;
-		};
-	}, [rollouts, id, count]);
+	const devices = useDevicesOf(head, problems, sum(head.counts, problems))?.devices ?? [];
 	if (devices.length === 0) return null;
 	return (
 		<ul class="problems" aria-label="What went wrong">

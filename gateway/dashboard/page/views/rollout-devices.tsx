@@ -1,12 +1,13 @@
 /** The devices of a roll-out by their status, read from the gateway on request. */
 
 import { useEffect, useState } from "preact/hooks";
-import { type RolloutDevice, type RolloutHead, watchWords } from "../../../api/client/rollout.js";
+import { type RolloutDevice, type RolloutHead, sum, watchWords } from "../../../api/client/rollout.js";
 import { sentence } from "../../../api/client/words.js";
 import { type DeviceStatus, deviceStatuses, deviceWords } from "../../../api/statuses.js";
 import { useApp, useNow } from "../app/hooks.js";
 import { Grid } from "../parts/grid.js";
 import { capital } from "../parts/presence.js";
+import { Toggles } from "../parts/toggles.js";
 import { DeviceLink } from "./device-link.js";
 
 export function DevicesByStatus({ head }: { head: RolloutHead }) {
@@ -14,40 +15,44 @@ export function DevicesByStatus({ head }: { head: RolloutHead }) {
 	const there = deviceStatuses.filter((status) => head.counts[status] > 0);
 	return (
 		<>
-			<fieldset class="statuses" aria-label="Devices by status">
-				{there.map((status) => (
-					<button
-						key={status}
-						type="button"
-						class={`small ${status}`}
-						aria-pressed={status === shown}
-						onClick={() => setShown(status === shown ? undefined : status)}
-					>
-						{head.counts[status].toLocaleString("en")} {deviceWords[status]}
-					</button>
-				))}
-			</fieldset>
+			<Toggles
+				label="Devices by status"
+				look="statuses"
+				options={there.map((status) => [
+					status,
+					`${head.counts[status].toLocaleString("en")} ${deviceWords[status]}`,
+				])}
+				value={shown}
+				onChange={(status) => setShown(status === shown ? undefined : status)}
+			/>
 			{shown && <Devices key={shown} head={head} status={shown} />}
 		</>
 	);
 }
 
-/** Read again when the roll-out's counts change, which the gateway says. */
-function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) {
+/** Those of some statuses. @param version read again when it changes */
+export function useDevicesOf(
+	{ id, counts }: RolloutHead,
+	statuses: readonly DeviceStatus[],
+	version: RolloutHead["counts"] | number,
+) {
 	const { rollouts } = useApp();
-	const now = useNow(1000);
 	const [read, setRead] = useState<{ readonly devices: readonly RolloutDevice[]; readonly at: number }>();
-	const { id, counts } = head;
 	useEffect(() => {
 		let isShown = true;
-		rollouts.devices(id, [status]).then(
-			(devices) => isShown && setRead({ devices, at: Date.now() }),
-			() => {},
-		);
+		const take = (devices: readonly RolloutDevice[]) => isShown && setRead({ devices, at: Date.now() });
+		if (sum(counts, statuses) === 0) take([]);
+		else rollouts.devices(id, statuses).then(take, () => {});
 		return () => {
 			isShown = false;
 		};
-	}, [rollouts, id, status, counts]);
+	}, [rollouts, id, version]);
+	return read;
+}
+
+function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) {
+	const now = useNow(1000);
+	const read = useDevicesOf(head, [status], head.counts);
 	if (!read) return <p class="hint">Reading…</p>;
 	const { devices, at } = read;
 	if (devices.length === 0) return <p class="hint">None any more.</p>;

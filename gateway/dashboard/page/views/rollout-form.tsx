@@ -8,12 +8,13 @@ import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../.
 import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useMayChange, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
 import { RolloutOptions } from "./rollout-options.js";
@@ -139,20 +140,15 @@ interface StartProps {
 /** The preview of the plan, and the button that starts it. */
 function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStarted }: StartProps) {
 	const { rollouts } = useApp();
-	const isLive = useIsLive();
-	const [refusal, setRefusal] = useState("");
-	const [isSending, setIsSending] = useState(false);
+	const mayChange = useMayChange();
+	const { run, isBusy, problem: refusal, setProblem } = useRequest();
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
 	const text = JSON.stringify(plan);
-	useEffect(() => setRefusal(""), [text]);
+	useEffect(() => setProblem(""), [text]);
 	const start = async () => {
 		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
-		setIsSending(true);
-		const reason = await rollouts.start(sent.current.id, plan);
-		setIsSending(false);
-		setRefusal(reason ?? "");
-		if (reason !== undefined) return;
+		if (!(await run(() => rollouts.start(sent.current.id, plan)))) return;
 		sent.current = { text: "", id: "" };
 		onStarted();
 	};
@@ -175,7 +171,7 @@ function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStart
 					title={`Update ${what} to ${firmwareText(firmware)}?`}
 					isPrimary
 					asks={count > fewDevices}
-					disabled={!isLive || isSending || !isReady}
+					disabled={!mayChange || isBusy || !isReady}
 					onConfirm={start}
 				>
 					<p>{words}</p>

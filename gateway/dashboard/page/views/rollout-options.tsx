@@ -2,7 +2,8 @@
 
 import type { Group, Plan } from "../../../api/client/rollout.js";
 import { type PlanOptions, weekdays } from "../../../api/client/rollout-plan.js";
-import { Check, Field } from "../parts/field.js";
+import { Check, Field, type FieldProps } from "../parts/field.js";
+import { capital } from "../parts/presence.js";
 
 interface OptionsProps {
 	readonly options: PlanOptions;
@@ -16,13 +17,50 @@ interface OptionsProps {
 type TextOption = { [K in keyof PlanOptions]: PlanOptions[K] extends string ? K : never }[keyof PlanOptions];
 type Flag = { [K in keyof PlanOptions]: PlanOptions[K] extends boolean ? K : never }[keyof PlanOptions];
 
+type TextLook = readonly [
+	name: TextOption,
+	label: string,
+	hint: string,
+	defaultOf?: ((plan: Plan) => string | undefined) | undefined,
+	type?: FieldProps["type"],
+];
+
+const firstOf = ({ groups }: Plan) => (groups.length > 1 ? groups[0] : undefined);
+const restOf = ({ groups }: Plan) => groups.at(-1);
+
+const groupLooks: readonly TextLook[] = [
+	["canary", "First group", "devices, or 5%; 0: none", (plan) => String(firstOf(plan)?.size ?? 0)],
+	["canaryFailures", "Stop it after", "failures, or 10%", (plan) => thresholdOf(firstOf(plan))],
+	["concurrency", "Then at a time", "devices", (plan) => restOf(plan)?.concurrency.toString()],
+	["maxFailures", "Stop the rest after", "failures, or 10%", (plan) => thresholdOf(restOf(plan))],
+	[
+		"soakSeconds",
+		"Watch each for",
+		"seconds after its update",
+		(plan) => restOf(plan)?.soakSeconds.toString(),
+	],
+	["attempts", "Attempts", "where the connection is lost", ({ maxAttempts }) => String(maxAttempts)],
+];
+const timeLooks: readonly TextLook[] = [
+	["startsAt", "Begin at", "empty: at once", undefined, "datetime-local"],
+	["deadline", "Begin none after", "empty: no end", undefined, "datetime-local"],
+	["from", "Daily from", "empty: at any time", undefined, "time"],
+	["to", "Daily to", "by this computer's clock", undefined, "time"],
+];
+
 export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsProps) {
-	const rest = plan?.groups.at(-1);
-	const first = plan && plan.groups.length > 1 ? plan.groups[0] : undefined;
-	const text = (name: TextOption) => ({
-		value: options[name],
-		onInput: (value: string) => onChange({ [name]: value }),
-	});
+	const fields = (looks: readonly TextLook[]) =>
+		looks.map(([name, label, hint, defaultOf, type = "text"]) => (
+			<Field
+				key={name}
+				label={label}
+				hint={hint}
+				type={type}
+				placeholder={plan && defaultOf?.(plan)}
+				value={options[name]}
+				onInput={(value) => onChange({ [name]: value })}
+			/>
+		));
 	const flag = (name: Flag) => ({
 		checked: options[name],
 		onToggle: (checked: boolean) => onChange({ [name]: checked }),
@@ -35,55 +73,17 @@ export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsPr
 		<div class="options">
 			<fieldset class="fields">
 				<legend>Groups</legend>
-				<Field
-					label="First group"
-					hint="devices, or 5%; 0: none"
-					{...text("canary")}
-					placeholder={first ? String(first.size) : plan && "0"}
-				/>
-				<Field
-					label="Stop it after"
-					hint="failures, or 10%"
-					{...text("canaryFailures")}
-					placeholder={thresholdOf(first)}
-				/>
-				<Field
-					label="Then at a time"
-					hint="devices"
-					{...text("concurrency")}
-					placeholder={rest && String(rest.concurrency)}
-				/>
-				<Field
-					label="Stop the rest after"
-					hint="failures, or 10%"
-					{...text("maxFailures")}
-					placeholder={thresholdOf(rest)}
-				/>
-				<Field
-					label="Watch each for"
-					hint="seconds after its update"
-					{...text("soakSeconds")}
-					placeholder={rest && String(rest.soakSeconds)}
-				/>
-				<Field
-					label="Attempts"
-					hint="where the connection is lost"
-					{...text("attempts")}
-					placeholder={plan && String(plan.maxAttempts)}
-				/>
+				{fields(groupLooks)}
 				<Check label="Wait for an approval after the first group" {...flag("approval")} />
 			</fieldset>
 			<fieldset class="fields">
 				<legend>Time</legend>
-				<Field label="Begin at" hint="empty: at once" type="datetime-local" {...text("startsAt")} />
-				<Field label="Begin none after" hint="empty: no end" type="datetime-local" {...text("deadline")} />
-				<Field label="Daily from" hint="empty: at any time" type="time" {...text("from")} />
-				<Field label="Daily to" hint="by this computer's clock" type="time" {...text("to")} />
+				{fields(timeLooks)}
 				<fieldset class="days" aria-label="Days">
 					{weekdays.map((day) => (
 						<Check
 							key={day}
-							label={day.charAt(0).toUpperCase() + day.slice(1)}
+							label={capital(day)}
 							checked={options.days.includes(day)}
 							onToggle={() => toggleDay(day)}
 						/>

@@ -2,12 +2,13 @@
 
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
-import { announceAddress, roomAddress, useApp, useIsLive } from "../app/hooks.js";
+import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
 import type { Ask } from "../model/attempts.js";
 import type { Room } from "../model/rooms.js";
 import { Grid } from "../parts/grid.js";
 import { Signal } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { announcedIn } from "./fleet-toolbar.js";
 
 /** @param cards undefined: without their devices */
@@ -35,14 +36,14 @@ export type CardLook = Pick<Parameters<typeof Grid>[0], "height" | "gap" | "chil
 /** @param isLink it leads to the room's page; otherwise it is on that */
 export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean }) {
 	const app = useApp();
-	const isLive = useIsLive();
-	const [problem, setProblem] = useState("");
+	const mayChange = useMayChange();
+	const { run, problem } = useRequest();
 	const { name, entries, here, weakest, wrong } = room;
 	const title = name ?? "No room";
 	const keys = here.map(({ key }) => key);
-	const send = async (payload: Ask) =>
-		setProblem((await app.jobs.send(name === undefined ? { devices: keys } : { room: name }, payload)) ?? "");
-	const isOff = !isLive || here.length === 0;
+	const send = (payload: Ask) =>
+		run(() => app.jobs.send(name === undefined ? { devices: keys } : { room: name }, payload));
+	const isOff = !mayChange || here.length === 0;
 	return (
 		<section class="room-bar" aria-label={title}>
 			<div class="room-name">

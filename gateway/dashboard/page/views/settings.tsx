@@ -5,17 +5,18 @@
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useMayChange, useTopic } from "../app/hooks.js";
 import type { SettingsChange } from "../model/settings-changes.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
+import { Field } from "../parts/field.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
 
 export function SettingsView() {
 	const app = useApp();
 	for (const topic of [topics.list, topics.jobs]) useTopic(topic);
-	const isLive = useIsLive();
+	const mayChange = useMayChange();
 	const [atATime, setAtATime] = useState("5");
 	const [gateway, setGateway] = useState("");
 	const named = app.fleet.all().filter(({ session }) => session.deviceId !== null);
@@ -23,7 +24,7 @@ export function SettingsView() {
 		.filter(({ session }) => session.connected && session.features.includes("settings"))
 		.map(({ key }) => key)
 		.sort();
-	const isOff = !isLive || app.jobs.needsPage || keys.length === 0;
+	const isOff = !mayChange || app.jobs.needsPage || keys.length === 0;
 	const run = (title: string, change: (key: string) => Promise<SettingsChange>) =>
 		app.jobs.run({
 			title,
@@ -72,15 +73,12 @@ export function SettingsView() {
 				<h3>A gateway that has moved</h3>
 				<p class="hint">Keep this gateway running at its present address until all have followed.</p>
 				<div class="actions">
-					<label class="field">
-						New address
-						<input
-							type="text"
-							placeholder="wss://gateway.example/device"
-							value={gateway}
-							onInput={({ currentTarget }) => setGateway(currentTarget.value.trim())}
-						/>
-					</label>
+					<Field
+						label="New address"
+						placeholder="wss://gateway.example/device"
+						value={gateway}
+						onInput={(text) => setGateway(text.trim())}
+					/>
 					<Confirm
 						label={`Move ${devices}`}
 						title={`Move ${devices} to ${gateway}?`}

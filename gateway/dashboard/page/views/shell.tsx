@@ -68,6 +68,7 @@ export function Shell() {
 				</form>
 			</header>
 			<Outage />
+			<Viewing />
 			<main id="main" ref={main} tabIndex={-1}>
 				<View route={route} />
 			</main>
@@ -174,6 +175,21 @@ function Outage() {
 			<button type="button" class="small" onClick={() => app.connect()}>
 				Try now
 			</button>
+		</aside>
+	);
+}
+
+/** Why what changes something is switched off: a sentence in one place. */
+function Viewing() {
+	useTopic(topics.link);
+	const { person } = useApp();
+	if (person?.role !== "viewer") return null;
+	return (
+		<aside class="outage" aria-label="Login">
+			<p>
+				<strong>{person.name} sees everything and changes nothing.</strong> Log in with another token to
+				change something.
+			</p>
 		</aside>
 	);
 }

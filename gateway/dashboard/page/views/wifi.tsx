@@ -2,11 +2,12 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask, messageOf } from "../../../api/client/request.js";
-import { plural, signalBars } from "../../../api/client/words.js";
+import { plural } from "../../../api/client/words.js";
 import type { WiFiDevice, WiFiOverview } from "../../../api/wifi.js";
 import { useIsLive, useNow } from "../app/hooks.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
 import { Grid } from "../parts/grid.js";
+import { Strength } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { DeviceLink } from "./device-link.js";
 
@@ -81,7 +82,7 @@ function Row({ device }: { device: WiFiDevice | undefined }) {
 	if (!device) return null;
 	const { deviceId, rssi, reconnects, lastLoss } = device;
 	return (
-		<p class="concern">
+		<p class="row concern">
 			<DeviceLink deviceKey={deviceId} /> <Strength rssi={rssi} />
 			<span class="hint">
 				{reconnectText(reconnects)}
@@ -89,10 +90,6 @@ function Row({ device }: { device: WiFiDevice | undefined }) {
 			</span>
 		</p>
 	);
-}
-
-function Strength({ rssi }: { rssi: number }) {
-	return <span class={`signal bars-${signalBars(rssi)}`}>{`${rssi} dBm`.replace("-", "−")}</span>;
 }
 
 function reconnectText(count: number): string {

@@ -1,0 +1,70 @@
+/**
+ * Tells monitors that a list has changed which they read by HTTP, so that they need not ask for it regularly. The catalog is a file
+ * that changes without a request: it is looked at here, once for all monitors.
+ */
+
+import { type FrameOf, frameText } from "../api/frames.js";
+import type { Core } from "../extension.js";
+import type { Device } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+
+type List = FrameOf<"list_update">["list"];
+
+export const listsChannel = "lists";
+
+export class Lists {
+	readonly #core: Pick<Core, "firmware" | "monitors" | "limits">;
+	readonly #changed = new Set<List>();
+	/** As last looked at. */
+	readonly #updates = new WeakMap<Device, string>();
+	#offered: readonly unknown[] = [];
+	#announcing: NodeJS.Timeout | undefined;
+	#looking: NodeJS.Timeout | undefined;
+
+	readonly sessions: SessionListener = {
+		onChanged: ({ device }, reason) => {
+			if (!device || reason !== "ota") return;
+			const { otaStatus } = device.metadata;
+			// Progress is in no list.
+			if (this.#updates.get(device) !== otaStatus) this.changed("firmware");
+			this.#updates.set(device, otaStatus);
+		},
+	};
+
+	constructor(core: Pick<Core, "firmware" | "monitors" | "limits">) {
+		this.#core = core;
+	}
+
+	async open(): Promise<void> {
+		this.#offered = await this.#offer();
+		this.#looking = setInterval(() => void this.#look(), this.#core.limits.listPauseMs).unref();
+	}
+
+	close(): void {
+		clearInterval(this.#looking);
+		clearTimeout(this.#announcing);
+	}
+
+	changed(list: List): void {
+		this.#changed.add(list);
+		const { monitors, limits } = this.#core;
+		this.#announcing ??= setTimeout(() => {
+			this.#announcing = undefined;
+			for (const list of this.#changed)
+				monitors.broadcast(listsChannel, frameText<"list_update">({ type: "list_update", list }));
+			this.#changed.clear();
+		}, limits.listPauseMs).unref();
+	}
+
+	async #look(): Promise<void> {
+		const before = this.#offered;
+		this.#offered = await this.#offer();
+		if (this.#offered.some((each, index) => each !== before[index])) this.changed("firmware");
+	}
+
+	/** Other objects once it has changed. */
+	async #offer(): Promise<readonly unknown[]> {
+		const { catalog, uploads } = this.#core.firmware;
+		return [await catalog.read(), uploads.current];
+	}
+}
