@@ -13,12 +13,17 @@ export function useApp(): App {
 	return app;
 }
 
-/** Renders again in the frame after a topic was marked. */
-export function useTopic(topic: string): void {
+/** Renders again in the frame after one of the topics was marked. */
+export function useTopic(...names: readonly string[]): void {
 	const { painter } = useApp();
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
 	// Not useEffect, which waits for the frame and would miss changes until then.
-	useLayoutEffect(() => painter.listen(topic, () => render(undefined)), [painter, topic]);
+	useLayoutEffect(() => {
+		const ends = names.map((name) => painter.listen(name, () => render(undefined)));
+		return () => {
+			for (const end of ends) end();
+		};
+	}, [painter, names.join(" ")]);
 }
 
 /** Undefined once the device is forgotten. */
@@ -42,8 +47,9 @@ export function useIsLive(): boolean {
 
 /** Whether this person can change something now. A viewer cannot; the page says so below its header. */
 export function useMayChange(): boolean {
+	const { person } = useApp();
 	const isLive = useIsLive();
-	return isLive && useApp().person?.role !== "viewer";
+	return isLive && person?.role !== "viewer";
 }
 
 /** Has the gateway's firmware read, first for this view and then at each change. */

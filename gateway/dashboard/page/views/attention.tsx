@@ -34,7 +34,7 @@ const refreshMs = 10_000;
 
 /** All concerns, and what counts as long away. */
 function useConcerns() {
-	for (const topic of [topics.list, topics.refusals]) useTopic(topic);
+	useTopic(topics.list, topics.refusals);
 	const {
 		fleet,
 		fleet: { listVersion },

@@ -76,7 +76,7 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 
 /** What can be done to the selected devices: on a phone one line, of which the actions open upwards. Each device's answer is shown above it. */
 export function SelectionBar() {
-	for (const topic of [topics.selection, topics.list, topics.shown]) useTopic(topic);
+	useTopic(topics.selection, topics.list, topics.shown);
 	const app = useApp();
 	const [isOpen, setIsOpen] = useState(false);
 	const { selection, fleet, shownKeys } = app;

@@ -24,7 +24,7 @@ interface FleetProps {
 }
 
 export function FleetView({ search, room }: FleetProps) {
-	for (const topic of [topics.list, topics.query, topics.link]) useTopic(topic);
+	useTopic(topics.list, topics.query, topics.link);
 	const app = useApp();
 	const { fleet, query, linkState } = app;
 	useLayoutEffect(() => app.readQuery(search), [app, search]);

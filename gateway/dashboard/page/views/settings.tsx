@@ -15,7 +15,7 @@ const counts = ["1", "2", "3", "5", "10", "20", "50"];
 
 export function SettingsView() {
 	const app = useApp();
-	for (const topic of [topics.list, topics.jobs]) useTopic(topic);
+	useTopic(topics.list, topics.jobs);
 	const mayChange = useMayChange();
 	const [atATime, setAtATime] = useState("5");
 	const [gateway, setGateway] = useState("");
