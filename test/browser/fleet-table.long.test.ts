@@ -235,6 +235,29 @@ describe("the table", { skip }, () => {
 	});
 });
 
+describe("cards", { skip }, () => {
+	test("are reached with the arrows and opened with Enter, from the search on and across rooms", async (t) => {
+		const { url } = await runMany(t, 7);
+		for (const index of [0, 1, 2, 3]) await label(url, idOf(index), { room: "Attic" });
+		const page = await open(t, url, { view: "#/?view=rooms", viewport: { width: 820, height: 700 } });
+		const focused = (): Promise<string> =>
+			page.evaluate("document.activeElement.closest('[data-key]')?.dataset.key.slice(-1) ?? ''");
+		await page.getByText("7 of 7 here").waitFor();
+		await page.locator(`[data-key=${idOf(3)}]`).waitFor();
+		await page.getByRole("searchbox", { name: "Search" }).focus();
+		await page.keyboard.press("ArrowDown");
+		const path: string[] = [await focused()];
+		for (const key of ["Right", "Down", "Left", "Down", "Up", "Up", "Up", "Down", "Down", "Down", "Down"]) {
+			await page.keyboard.press(`Arrow${key}`);
+			path.push(await focused());
+		}
+		// Two columns: 0 1, 2 3 in the attic; 4 5, 6 without a room.
+		assert.equal(path.join(""), "013243113466");
+		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { level: 1, name: idOf(6) }).waitFor();
+	});
+});
+
 describe("the fleet's address", { skip }, () => {
 	test("has filters, order and view, and a link to it restores them", async (t) => {
 		const { url, devices } = await runMany(t, 4, (index) => ({ version: index === 0 ? "1.0.0" : "1.4.0" }));

@@ -1,10 +1,12 @@
 /**
  * A grid of which only what is seen is rendered: a thousand cards cost as much as a screenful. Every cell has the same
- * height; the cell that has the keyboard's focus stays, wherever the page is scrolled to.
+ * height; the cell that has the keyboard's focus stays, wherever the page is scrolled to. The arrows move between the links
+ * of the cells, also into the grid before and after.
  */
 
 import { Component, type ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { useFocusAt } from "./use-focus-at.js";
 import { useFrame } from "./use-frame.js";
 
 export interface GridProps {
@@ -29,12 +31,34 @@ export function Grid({ label, keys, height, minWidth, gap, initialKey, children 
 	const width = (frame.width - gap * (columns - 1)) / columns;
 	const rows = Math.ceil(keys.length / columns);
 	const seen = windowOf(keys, frame.first * columns, frame.end * columns, focused);
+	const focusAt = useFocusAt(
+		(key) => list.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"] a`) ?? null,
+	);
+	const onKeyDown = (event: KeyboardEvent) => {
+		const { key, target } = event;
+		const index = keys.indexOf(cellOf(target) ?? "");
+		const steps: Readonly<Record<string, number>> = {
+			ArrowRight: 1,
+			ArrowLeft: -1,
+			ArrowDown: columns,
+			ArrowUp: -columns,
+		};
+		const step = steps[key];
+		const isOnLink = target instanceof Element && target.matches("a");
+		if (step === undefined || index < 0 || !isOnLink || isWithModifier(event)) return;
+		event.preventDefault();
+		const to = keys[index + step];
+		if (to === undefined) return focusBeside(list.current, step);
+		setFocused(to);
+		focusAt(to);
+	};
 	return (
 		<ul
 			ref={list}
 			class="grid"
 			aria-label={label}
 			style={{ height: `${Math.max(0, rows * rowHeight - gap)}px` }}
+			onKeyDown={onKeyDown}
 			onFocusIn={({ target }) => setFocused(cellOf(target))}
 			onFocusOut={() => setFocused(undefined)}
 		>
@@ -92,6 +116,17 @@ export class Cell<Flag> extends Component<CellProps<Flag>> {
 	override render({ cellKey, flag, content }: CellProps<Flag>) {
 		return content(cellKey, flag);
 	}
+}
+
+export function isWithModifier({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+	return ctrlKey || metaKey || altKey;
+}
+
+/** The next grid begins with its first link, the one before ends with its last. */
+function focusBeside(list: Element | null, step: number): void {
+	const grids = [...document.querySelectorAll("main .grid")];
+	const beside = list && grids[grids.indexOf(list) + Math.sign(step)];
+	[...(beside?.querySelectorAll<HTMLElement>("li > * a") ?? [])].at(step > 0 ? 0 : -1)?.focus();
 }
 
 function cellOf(target: EventTarget | null): string | undefined {

@@ -4,8 +4,9 @@
  */
 
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Cell, windowOf } from "./grid.js";
+import { useRef, useState } from "preact/hooks";
+import { Cell, isWithModifier, windowOf } from "./grid.js";
+import { useFocusAt } from "./use-focus-at.js";
 import { useFrame } from "./use-frame.js";
 
 export interface Column<Id extends string> {
@@ -39,24 +40,17 @@ export function Table<Id extends string>(props: TableProps<Id>) {
 	const body = useRef<HTMLTableSectionElement>(null);
 	const frame = useFrame(body, rowHeight);
 	const [active, setActive] = useState(props.initialKey);
-	const isMoving = useRef(false);
 	const activeKey = active !== undefined && keys.includes(active) ? active : keys[0];
-	useLayoutEffect(() => {
-		if (!isMoving.current || activeKey === undefined) return;
-		isMoving.current = false;
-		rowElement(body.current, activeKey)?.focus();
-	});
+	const focusAt = useFocusAt((key) => rowElement(body.current, key));
 	const move = (to: number) => {
 		const key = keys[Math.max(0, Math.min(keys.length - 1, to))];
 		if (key === undefined) return;
-		isMoving.current = true;
 		setActive(key);
-		// It may be active already, without the focus.
-		rowElement(body.current, key)?.focus();
+		focusAt(key);
 	};
 	const onKeyDown = (event: KeyboardEvent) => {
 		const { key, target, shiftKey } = event;
-		if (activeKey === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+		if (activeKey === undefined || isWithModifier(event)) return;
 		const index = keys.indexOf(activeKey);
 		const page = Math.max(1, Math.floor(innerHeight / rowHeight) - 4);
 		const moves: Readonly<Record<string, number>> = {
