@@ -94,11 +94,11 @@ describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
 		for (const head of ["1 NaN other 2", "1 x other 2", "1 9e99 other 2", "x 1 other 2"])
 			bus.publish("gw.reports.x", `${entry.sessionId} ${head}\n{}`);
 		await taken("second");
-		for (const _ of answers) {
+		// A question that is under way is not asked a second time.
+		while (asked < answers.length) {
 			await monitor.ask({ type: "subscribe", summary: true, devices: [] });
 			await monitor.ask({ type: "subscribe", summary: true, devices: [deviceId] });
 		}
-		assert.ok(asked >= answers.length);
 		await taken("third");
 		assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
 	});
