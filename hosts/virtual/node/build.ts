@@ -178,14 +178,19 @@ async function writeAtomically(file: string, content: string | Buffer): Promise<
  */
 function showProgress({ isTTY }: NodeJS.WriteStream): (output: string) => void {
 	let shown = -1;
+	const show = (done: number, total: number) => {
+		const text = `compiling the XS engine, once: ${done} of ${total} files`;
+		process.stderr.write(isTTY ? `\r${text}${done === total ? "\n" : ""}` : `${text}\n`);
+	};
 	return (output) => {
 		const total = Number(/^files: (\d+)$/m.exec(output)?.[1] ?? 0);
 		const done = output.match(/^compiled /gm)?.length ?? 0;
 		const step = isTTY ? done : Math.floor((4 * done) / total);
 		if (total === 0 || step === shown) return;
+		// A quick compiler has ended some before the first output is read.
+		if (shown < 0 && step > 0) show(0, total);
 		shown = step;
-		const text = `compiling the XS engine, once: ${done} of ${total} files`;
-		process.stderr.write(isTTY ? `\r${text}${done === total ? "\n" : ""}` : `${text}\n`);
+		show(done, total);
 	};
 }
 

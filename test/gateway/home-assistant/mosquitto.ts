@@ -1,5 +1,6 @@
 /** A real MQTT broker, on a free port of 127.0.0.1, ended with the test. It keeps nothing on disk. */
 
+import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -58,8 +59,20 @@ export async function startMosquitto(
 			prefix: "homeassistant",
 		},
 		start: async () => {
-			child = spawn("mosquitto", ["-c", file], { env: environment, stdio: "ignore" });
-			while (!(await isListening(port))) await pause(10);
+			const started = spawn("mosquitto", ["-c", file], {
+				env: environment,
+				stdio: ["ignore", "ignore", "pipe"],
+			});
+			child = started;
+			let errors = "";
+			started.stderr.on("data", (chunk) => {
+				errors += chunk;
+			});
+			while (!(await isListening(port))) {
+				assert.equal(started.exitCode, null, `mosquitto ended: ${errors}`);
+				await pause(10);
+			}
+			assert.equal(started.exitCode, null, `another process listens on port ${port}: ${errors}`);
 		},
 		kill: async () => {
 			if (!child || child.exitCode !== null || child.signalCode !== null) return;

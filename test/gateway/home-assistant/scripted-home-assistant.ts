@@ -59,10 +59,12 @@ export class ScriptedHomeAssistant {
 		this.devices.set(id, discovery);
 	}
 
-	/** Resolves once it is so. Fails if anything was published that Home Assistant would refuse. */
+	/** Resolves once it is so. Fails if anything was published that Home Assistant would refuse, and after two minutes. */
 	async until(isSo: () => boolean): Promise<void> {
+		const end = performance.now() + 120_000;
 		while (!isSo()) {
 			if (this.#failure) throw this.#failure;
+			assert.ok(performance.now() < end, `not within two minutes: ${isSo}`);
 			await setTimeout(5);
 		}
 		if (this.#failure) throw this.#failure;
