@@ -2,6 +2,7 @@
 
 import { Router } from "express";
 import type { FrameOf } from "../api/frames.js";
+import type { WebhookList } from "../api/webhook.js";
 import type { Core, CreateExtension, Extension } from "../extension.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { type Hook, readHooks } from "./hooks.js";
@@ -54,7 +55,8 @@ function webhookRoutes({ requireMonitor }: Core, outboxes: readonly Outbox[]): R
 				// The rest of an address is often a secret.
 				return { number: index + 1, origin: new URL(url).origin, events, after, waiting, latest };
 			});
-			response.set("Cache-Control", "no-store").json({ webhooks });
+			const list: WebhookList = { webhooks };
+			response.set("Cache-Control", "no-store").json(list);
 		})
 		.all(refuseMethod("GET, HEAD"));
 	router

@@ -5,6 +5,7 @@
 
 import { createHmac, randomUUID } from "node:crypto";
 import { type Infer, integer, list, matches, object, string } from "../../device/protocol/schema.js";
+import type { WebhookAttempt } from "../api/webhook.js";
 import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
@@ -45,16 +46,9 @@ export interface Happening {
 	readonly [name: string]: unknown;
 }
 
-/** `status` is null without an answer; then `problem` says why. */
-export interface Attempt {
-	readonly at: string;
-	readonly status: number | null;
-	readonly problem: string | null;
-}
-
 export class Outbox {
 	/** Of the latest attempt since the start. */
-	latest: Attempt | undefined;
+	latest: WebhookAttempt | undefined;
 	readonly hook: Hook;
 	readonly #core: Pick<Core, "now" | "log" | "settings">;
 	readonly #records: Records<Kept>;
@@ -146,7 +140,7 @@ export class Outbox {
 	}
 
 	/** Sends an event that is not kept. */
-	test(): Promise<Attempt> {
+	test(): Promise<WebhookAttempt> {
 		const id = randomUUID();
 		return this.#post(this.#bodyOf(id, { event: "test", text: "This is a test of the webhook." }));
 	}
@@ -193,7 +187,7 @@ export class Outbox {
 		return true;
 	}
 
-	async #post(body: string): Promise<Attempt> {
+	async #post(body: string): Promise<WebhookAttempt> {
 		const { url, secret } = this.hook;
 		const signature = createHmac("sha256", secret).update(body).digest("hex");
 		const at = isoTime(this.#core.now());

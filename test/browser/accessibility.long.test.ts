@@ -132,7 +132,7 @@ describe("axe finds nothing at", { skip }, () => {
 			await page.getByText("For wss the device needs").waitFor();
 			assert.deepEqual(await violations(page), []);
 			await page.getByLabel("Address of the gateway").fill("ws://127.0.0.1:1/device");
-			await page.getByLabel("Wi-Fi name").fill("home");
+			await page.getByLabel("Wi-Fi name", { exact: true }).fill("home");
 			await page.getByText("A board cannot reach this address").waitFor();
 			assert.deepEqual(await violations(page), []);
 			await page.getByRole("button", { name: "Install" }).click();

@@ -42,8 +42,8 @@ async function openView(t: TestContext, board: UsbBoard | undefined, expected?: 
 }
 
 async function fillIn(page: Page, { ssid, password } = network): Promise<void> {
-	await page.getByLabel("Wi-Fi name").fill(ssid);
-	await page.getByLabel("Wi-Fi password").fill(password);
+	await page.getByLabel("Wi-Fi name", { exact: true }).fill(ssid);
+	await page.getByLabel("Wi-Fi password", { exact: true }).fill(password);
 }
 
 function install(page: Page): Promise<void> {
@@ -103,6 +103,32 @@ describe("installing from the dashboard", { skip }, () => {
 		assert.equal(board.startedFrom?.version, "1.1.0");
 	});
 
+	test("gives the device a second network, which it joins where the first one is not in range", async (t) => {
+		const board = plugIn(t, { accessPoint: { ssid: "workshop", rssi: -60, password: "staple battery" } });
+		const { page } = await openView(t, board);
+		await fillIn(page);
+		await page.getByText("Second network").click();
+		const password = page.getByLabel("Second Wi-Fi password");
+		await password.fill("staple battery");
+		await page.getByText("Second network").click();
+		await install(page);
+		await page.getByText("The name of the second Wi-Fi network is missing.").waitFor();
+		const name = page.getByLabel("Second Wi-Fi name");
+		await name.and(page.locator(":focus")).fill("workshop");
+		await password.fill("staple");
+		await install(page);
+		await page.getByText("The password must have 8 to 63 characters").waitFor();
+		assert.ok(board.isFlashEmpty);
+		await password.fill("staple battery");
+		await install(page);
+		await joined(page);
+		const stored = readSettings(board.flash);
+		assert.deepEqual(
+			["ssid", "password", "ssid2", "password2"].map((each) => stored.get(each)),
+			["home", "correct horse", "workshop", "staple battery"],
+		);
+	});
+
 	test("fills in the authority where the gateway's own signed its certificate", {
 		skip: whyNoCertificates(),
 	}, async (t) => {
@@ -155,7 +181,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await page.reload();
 		await page.getByText("Firmware 1.2.0").waitFor();
 		await page.getByLabel("Keep those on the board").check();
-		assert.equal(await page.getByLabel("Wi-Fi name").count(), 0);
+		assert.equal(await page.getByLabel("Wi-Fi name", { exact: true }).count(), 0);
 		await install(page);
 		await joined(page);
 		assert.equal(board.startedFrom?.version, "1.2.0");
@@ -173,12 +199,12 @@ describe("installing from the dashboard", { skip }, () => {
 	test("says what to change in the form, and connects to nothing before that", async (t) => {
 		const { page, url } = await openView(t, plugIn(t));
 		await page.getByLabel("Address of the gateway").fill("http://192.168.1.10");
-		await page.getByLabel("Wi-Fi password").fill("short");
+		await page.getByLabel("Wi-Fi password", { exact: true }).fill("short");
 		await install(page);
-		const ssid = page.getByLabel("Wi-Fi name");
+		const ssid = page.getByLabel("Wi-Fi name", { exact: true });
 		await ssid.and(page.locator(":focus")).waitFor();
 		assert.equal(await ssid.getAttribute("aria-invalid"), "true");
-		const password = page.getByLabel("Wi-Fi password");
+		const password = page.getByLabel("Wi-Fi password", { exact: true });
 		assert.equal(await password.getAttribute("type"), "password");
 		await page.getByRole("button", { name: "Show" }).click();
 		assert.equal(await password.getAttribute("type"), "text");
@@ -248,7 +274,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 			.getByText("It has not connected for 1 min. Most often the Wi-Fi password")
 			.waitFor();
 		await page.getByRole("button", { name: "Back to the settings" }).click();
-		assert.equal(await page.getByLabel("Wi-Fi name").inputValue(), "home");
+		assert.equal(await page.getByLabel("Wi-Fi name", { exact: true }).inputValue(), "home");
 	});
 
 	test("an ESP32-S3 that its BOOT button brought into download mode does not restart by itself", async (t) => {

@@ -47,7 +47,7 @@ export const extensionParts = {
 		"test/system/cluster.long.test.ts",
 	],
 	audit: [],
-	webhooks: [],
+	webhooks: ["test/browser/webhooks.long.test.ts"],
 	"home-assistant": ["test/system/home-assistant.long.test.ts"],
 	dashboard: [
 		"scripts/demo.ts",

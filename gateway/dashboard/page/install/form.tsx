@@ -1,5 +1,6 @@
 /** What is to be installed: the board, and the settings that it gets. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import { topics } from "../app/app.js";
@@ -91,6 +92,8 @@ function useSettings(): readonly [GivenSettings, (change: Partial<GivenSettings>
 	const [given, setGiven] = useState<GivenSettings>({
 		ssid: "",
 		password: "",
+		ssid2: "",
+		password2: "",
 		gateway: ownDeviceAddress(),
 		authority: "",
 	});
@@ -139,6 +142,14 @@ function SettingFields({ given, problems, onChange }: FieldsProps) {
 				{...field("password")}
 				hint="Empty for an open network."
 			/>
+			<Folded label="Second network" isOpen={Boolean(problems.ssid2 ?? problems.password2)}>
+				<p class="hint">
+					For when the first one cannot be joined. The same name with another password is for a password that
+					will change.
+				</p>
+				<Field label="Second Wi-Fi name" {...field("ssid2")} />
+				<Field label="Second Wi-Fi password" type="password" {...field("password2")} />
+			</Folded>
 			<Field label="Address of the gateway" {...field("gateway")} />
 			{isForThisComputer(given.gateway) && (
 				<p class="warning">
@@ -158,5 +169,26 @@ function SettingFields({ given, problems, onChange }: FieldsProps) {
 			)}
 			<p class="hint">The device also gets a token, which is made for it alone.</p>
 		</>
+	);
+}
+
+interface FoldedProps {
+	readonly label: string;
+	/** Opens it; a person can open it too, and closes it. */
+	readonly isOpen: boolean;
+	readonly children: ComponentChildren;
+}
+
+function Folded({ label, isOpen, children }: FoldedProps) {
+	const [isShown, setIsShown] = useState(false);
+	return (
+		<details
+			class="more"
+			open={isOpen || isShown}
+			onToggle={({ currentTarget }) => setIsShown(currentTarget.open)}
+		>
+			<summary>{label}</summary>
+			<div class="stack">{children}</div>
+		</details>
 	);
 }

@@ -13,6 +13,9 @@ export interface GivenSettings {
 	readonly ssid: string;
 	/** Empty for an open network. */
 	readonly password: string;
+	/** Of a second network; empty for none. */
+	readonly ssid2: string;
+	readonly password2: string;
 	readonly gateway: string;
 	/** PEM; used for wss alone. */
 	readonly authority: string;
@@ -23,6 +26,8 @@ export function settingsProblems(given: GivenSettings): Partial<Record<keyof Giv
 	const problems = {
 		ssid: ssidProblem(given.ssid),
 		password: passwordProblem(given.password),
+		ssid2: secondNetworkProblem(given),
+		password2: passwordProblem(given.password2),
 		gateway: gatewayProblem(given.gateway),
 		authority: isSecure(given.gateway) ? authorityProblem(given.authority) : undefined,
 	};
@@ -31,9 +36,9 @@ export function settingsProblems(given: GivenSettings): Partial<Record<keyof Giv
 
 /** @param token for this device */
 export function storedSettings(given: GivenSettings, token: string): Readonly<Record<string, string>> {
-	const { ssid, password, gateway } = given;
+	const { ssid, password, ssid2, password2, gateway } = given;
 	const ca = isSecure(gateway) ? derOf(given.authority) : "";
-	const values = { ssid, password, gateway, token, ca };
+	const values = { ssid, password, ssid2, password2, gateway, token, ca };
 	return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
 }
 
@@ -44,6 +49,10 @@ export function isSecure(gateway: string): boolean {
 /** Whether a board would look for the gateway in itself. */
 export function isForThisComputer(gateway: string): boolean {
 	return gatewayProblem(gateway) === undefined && isThisComputer(parseGatewayUrl(gateway).host);
+}
+
+function secondNetworkProblem({ ssid2, password2 }: GivenSettings): string | undefined {
+	return ssid2 === "" && password2 === "" ? undefined : ssidProblem(ssid2, "second Wi-Fi network");
 }
 
 function authorityProblem(pem: string): string | undefined {

@@ -10,6 +10,7 @@ import type { SettingsChange } from "../model/settings-changes.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { Field } from "../parts/field.js";
+import { Webhooks } from "./webhooks.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
 
@@ -91,6 +92,7 @@ export function SettingsView() {
 					</Confirm>
 				</div>
 			</section>
+			<Webhooks />
 		</div>
 	);
 }

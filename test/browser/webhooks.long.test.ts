@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { describe, test } from "node:test";
+import { makeTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import { Receiver, withHooks } from "../gateway/webhooks/receiver.js";
+import { skip } from "../support/chromium.js";
+import { freePort } from "../support/ports.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { violations } from "./axe.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+const token = "a-token-of-the-lobby-screen";
+
+describe("webhooks under Settings", { skip }, () => {
+	test("are listed without their secrets, and tested with the answer shown; a viewer sees them", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const named = [{ name: "lobby-screen", role: "viewer", token }] as const;
+		await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named });
+		const [takes, refuses] = [await new Receiver().listen(t), await new Receiver().listen(t)];
+		refuses.manner = 500;
+		const { events } = takes.hook();
+		const hooks = [
+			takes.hook({ id: "0123456789abcdef", events: ["away", "rolled_back"], after: 7 }),
+			refuses.hook({ id: "fedcba9876543210", events }),
+			takes.hook({
+				id: "0011223344556677",
+				url: `http://127.0.0.1:${await freePort()}/hook`,
+				events: ["disk_full"],
+			}),
+		];
+		const { url } = await runGateway(t, { dataDir, ...withHooks(hooks) });
+		const page = await open(t, url, { view: "#/settings" });
+		const panel = page.getByRole("region", { name: "Webhooks" });
+		await panel.getByText("away for 7 min, rolled back").waitFor();
+		await panel.getByText(new URL(takes.url).origin).waitFor();
+		assert.doesNotMatch(await page.content(), /secret-path|secret-of-the-receiver/);
+
+		await panel.getByRole("button", { name: "Test webhook 1" }).click();
+		await panel.getByRole("status").getByText("The test was taken (204).").waitFor();
+		assert.deepEqual(
+			takes.received.map(({ event }) => event),
+			["test"],
+		);
+		await panel.getByRole("button", { name: "Test webhook 2" }).click();
+		await panel.getByRole("alert").getByText("The test was refused (500).").waitFor();
+		await panel.getByRole("button", { name: "Test webhook 3" }).click();
+		await panel
+			.getByRole("alert")
+			.getByText(/^The test was not answered: /)
+			.waitFor();
+		assert.deepEqual(await violations(page), []);
+
+		const viewers = await open(t, url, {
+			view: "#/settings",
+			prepare: async (context) => {
+				await context.clearCookies();
+				await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
+			},
+		});
+		await viewers.getByText("lobby-screen sees everything and changes nothing.").waitFor();
+		const button = viewers.getByRole("button", { name: "Test webhook 1" });
+		await button.and(viewers.locator(":disabled")).waitFor();
+	});
+
+	test("are not there where the gateway has none", async (t) => {
+		const { url } = await runGateway(t);
+		const page = await open(t, url);
+		const answered = page.waitForResponse((response) => response.url().endsWith("/api/webhooks"));
+		await page.goto(`${url}/#/settings`);
+		assert.equal((await answered).status(), 404);
+		await page.getByRole("heading", { name: "Settings of all devices" }).waitFor();
+		assert.equal(await page.getByText("Webhooks").count(), 0);
+	});
+});
