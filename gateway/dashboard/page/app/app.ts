@@ -4,19 +4,19 @@
  */
 
 import type { ComponentType } from "preact";
-import type { CommandOf } from "../../../../device/protocol/messages.js";
+import type { ChangedSettings, CommandOf } from "../../../../device/protocol/messages.js";
 import type { Play } from "../../../api/announcement.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
+import type { Ask } from "../../../api/command.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
 import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
-import { type Answer, Attempts } from "../model/attempts.js";
+import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { Plays } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
-import { type SettingsChange, SettingsChanges } from "../model/settings-changes.js";
 import { Details } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
 import { Jobs } from "./jobs.js";
@@ -70,32 +70,13 @@ export class App {
 	readonly selection = new Selection(() => this.painter.mark(topics.selection));
 	readonly jobs = new Jobs(() => this.painter.mark(topics.jobs));
 	readonly refusals = new Refusals(() => this.painter.mark(topics.refusals));
-	readonly #asking = {
+	readonly asks = new Asks({
 		later,
 		now: () => Date.now(),
-		onChanged: (deviceId: string) => this.#onAsked(deviceId),
-	};
-	readonly attempts = new Attempts({
-		send: (deviceId, ask) => {
-			this.#subscription.ensure(deviceId);
-			return this.#link.request(
-				ask.command === "boot_device"
-					? { type: "boot_device", targetId: deviceId }
-					: { type: "control_device", targetId: deviceId, payload: ask },
-			);
+		onChanged: (deviceId) => {
+			this.painter.mark(topics.device(deviceId));
+			this.#subscription.plan();
 		},
-		...this.#asking,
-	});
-	readonly settings = new SettingsChanges({
-		send: (deviceId, value) => {
-			this.#subscription.ensure(deviceId);
-			return this.#link.request({
-				type: "control_device",
-				targetId: deviceId,
-				payload: { command: "set_settings", value },
-			});
-		},
-		...this.#asking,
 	});
 	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
@@ -192,9 +173,34 @@ export class App {
 		this.#link.retryNow();
 	}
 
+	/** Asks a device for something that its report confirms. */
+	ask(deviceId: string, ask: Ask): void {
+		void this.asks.ask(deviceId, ask, () => this.#control(deviceId, ask));
+	}
+
+	/** Has a device try settings. @param make makes them; may fail with a sentence */
+	changeSettings(deviceId: string, make: () => Promise<ChangedSettings>): Promise<Attempt> {
+		return this.asks.ask(deviceId, newSettings, async () =>
+			this.#control(deviceId, { ...newSettings, value: await make() }),
+		);
+	}
+
 	/** Requests a token for a device, which the device then tries. */
-	replaceToken(deviceId: string): Promise<SettingsChange> {
-		return this.settings.change(deviceId, async () => ({ token: await makeToken(deviceId) }));
+	replaceToken(deviceId: string): Promise<Attempt> {
+		return this.changeSettings(deviceId, async () => {
+			const body = { deviceId };
+			const { token } = await ask<{ token: string }>("api/device-tokens", { method: "POST", body });
+			return { token };
+		});
+	}
+
+	#control(deviceId: string, payload: Ask | CommandOf<"set_settings">): Promise<Answer> {
+		this.#subscription.ensure(deviceId);
+		return this.#link.request(
+			payload.command === "boot_device"
+				? { type: "boot_device", targetId: deviceId }
+				: { type: "control_device", targetId: deviceId, payload },
+		);
 	}
 
 	#receive(frame: MonitorFrame, text: string): void {
@@ -228,7 +234,7 @@ export class App {
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
 			if (frame.reason === "crash") this.details.onCrash(deviceId);
-			if (connected && state && frame.reason !== "connected") this.attempts.onReport(deviceId, state);
+			if (connected && state && frame.reason !== "connected") this.asks.onReport(deviceId, state);
 		}
 		this.#onSnapshot(isSnapshotComplete);
 	}
@@ -253,19 +259,13 @@ export class App {
 
 	/** Acts on a change, from the summary or the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
-		if (session.connected && session.sessionId !== before.sessionId) this.attempts.onConnected(key);
-		if (!session.connected && before.connected) this.attempts.onGone(key);
-	}
-
-	#onAsked(deviceId: string): void {
-		this.painter.mark(topics.device(deviceId));
-		this.#subscription.plan();
+		if (session.connected && session.sessionId !== before.sessionId) this.asks.onConnected(key);
+		if (!session.connected && before.connected) this.asks.onGone(key);
 	}
 
 	/** Ids of devices whose reports are needed, shown or not. */
 	*#needed(): Generator<string> {
-		yield* this.attempts.pending();
-		yield* this.settings.pending();
+		yield* this.asks.pending();
 		yield* this.recorder.keys();
 	}
 
@@ -274,12 +274,9 @@ export class App {
 		const key = this.fleet.receive(frame, now);
 		if (key === undefined) return;
 		const { message } = frame;
-		if (message.type === "state_report") this.attempts.onReport(key, message);
-		else if (message.type === "settings_result") this.settings.onResult(key, message);
-		else if (message.type === "command_error") {
-			this.attempts.onCommandError(key, message);
-			this.settings.onCommandError(key, message);
-		}
+		if (message.type === "state_report") this.asks.onReport(key, message);
+		else if (message.type === "settings_result") this.asks.onSettingsResult(key, message);
+		else if (message.type === "command_error") this.asks.onCommandError(key, message);
 		// The names before it can hold no quotation mark, so the first one is the field itself.
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
 		if (this.recorder.take(key, message, uplink, now, before)) this.painter.mark(topics.record(key));
@@ -304,10 +301,4 @@ const announcementsAtMost = 10;
 function later(action: () => void, delayMs: number): () => void {
 	const timer = setTimeout(action, delayMs);
 	return () => clearTimeout(timer);
-}
-
-/** @throws Refusal */
-async function makeToken(deviceId: string): Promise<string> {
-	const made = await ask<{ token: string }>("api/device-tokens", { method: "POST", body: { deviceId } });
-	return made.token;
 }

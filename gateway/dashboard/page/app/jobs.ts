@@ -4,10 +4,9 @@
  */
 
 import { ask, messageOf } from "../../../api/client/request.js";
-import type { SentCommand } from "../../../api/command.js";
+import type { Ask, SentCommand } from "../../../api/command.js";
 import type { FrameOf } from "../../../api/frames.js";
 import type { Targets } from "../../../api/targets.js";
-import type { Ask } from "../model/attempts.js";
 import { Job } from "../model/job.js";
 import { presetWords } from "../model/presets.js";
 

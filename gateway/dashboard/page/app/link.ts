@@ -4,7 +4,7 @@
  */
 
 import type { MonitorFrame } from "../../../api/frames.js";
-import type { Answer } from "../model/attempts.js";
+import type { Answer } from "../model/asks.js";
 import { takeSocket } from "./socket.js";
 
 export type LinkState =

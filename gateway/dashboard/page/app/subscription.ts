@@ -5,7 +5,7 @@
 
 import { subscribedDevicesAtMost } from "../../../api/subscription.js";
 
-import type { Answer } from "../model/attempts.js";
+import type { Answer } from "../model/asks.js";
 
 export interface SubscriptionOptions {
 	/** Ids of devices whose reports are needed beside those shown; they come before these. */

@@ -5,8 +5,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import type { Ask } from "../../../api/command.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
-import type { Ask, AskName, Attempt } from "../model/attempts.js";
+import type { AskedName, Attempt } from "../model/asks.js";
 import { Problem } from "./problem.js";
 
 interface Control {
@@ -19,22 +20,21 @@ interface Control {
 }
 
 /** @param deviceKey a device's id */
-export function useControl(deviceKey: string, name: AskName): Control {
-	const { attempts } = useApp();
+export function useControl(deviceKey: string, name: AskedName): Control {
+	const app = useApp();
 	const entry = useDevice(deviceKey);
 	const mayChange = useMayChange();
-	const attempt = attempts.get(deviceKey, name);
 	return {
-		attempt,
-		isSending: attempt !== undefined && attempt.reason === null,
+		attempt: app.asks.get(deviceKey, name),
+		isSending: app.asks.isPending(deviceKey, name),
 		isOff: !mayChange || !entry?.session.connected,
-		ask: (ask) => attempts.ask(deviceKey, ask),
+		ask: (ask) => app.ask(deviceKey, ask),
 	};
 }
 
 /** What has become of what was asked for. */
-export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskName }) {
-	const { attempts } = useApp();
+export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedName }) {
+	const { asks } = useApp();
 	const { attempt, isSending } = useControl(deviceKey, name);
 	return (
 		<div class="outcome">
@@ -47,7 +47,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskName 
 					type="button"
 					class="quiet small"
 					aria-label="Dismiss"
-					onClick={() => attempts.dismiss(deviceKey, name)}
+					onClick={() => asks.dismiss(deviceKey, name)}
 				>
 					✕
 				</button>
@@ -93,7 +93,7 @@ export function Slider({ deviceKey, name, label, value, scale }: SliderProps) {
 
 interface ChoicesProps<T extends string> {
 	readonly deviceKey: string;
-	readonly name: AskName;
+	readonly name: AskedName;
 	readonly label: string;
 	readonly options: readonly (readonly [value: T, text: string])[];
 	readonly value: T;
@@ -136,7 +136,7 @@ export function Choices<T extends string>({
 
 interface ActionProps {
 	readonly deviceKey: string;
-	readonly name: AskName;
+	readonly name: AskedName;
 	readonly toAsk: () => Ask;
 	readonly isPrimary?: boolean;
 	/** It would change nothing. */

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { announceAddress, useIsLive } from "../app/hooks.js";
-import type { AskName } from "../model/attempts.js";
+import type { AskedName } from "../model/asks.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { Action, Outcome } from "../parts/controls.js";
 import { Presence, Signal } from "../parts/presence.js";
@@ -66,7 +66,12 @@ export function DeviceHead({ entry, details, hasPrimary }: DeviceHeadProps) {
 	);
 }
 
-const outcomes = ["identify", "query_state", "boot_device", "restart"] as const satisfies readonly AskName[];
+const outcomes = [
+	"identify",
+	"query_state",
+	"boot_device",
+	"restart",
+] as const satisfies readonly AskedName[];
 
 /** What is wanted rarely. It closes by Escape, by a choice, and when the focus or a click goes elsewhere. */
 function More({ entry: { key, session } }: { entry: Entry }) {

@@ -5,6 +5,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { duration, isUpdating, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.js";
+import { newSettings } from "../model/asks.js";
 import { crashWords } from "../model/health-words.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { UpdateState } from "../parts/presence.js";
@@ -20,23 +21,24 @@ interface NoticeProps {
 }
 
 export function DeviceNotice({ entry, details }: NoticeProps) {
-	const { settings } = useApp();
+	const { asks } = useApp();
 	const isLive = useIsLive();
 	const { key, session, state, vitals, heardAt, attention } = entry;
 	const { metadata, connected } = session;
-	const change = settings.get(key);
+	const change = asks.get(key, newSettings.command);
+	const isTrying = asks.isPending(key, newSettings.command);
 	const unseen = (kind: SeenProps["kind"]) => attention.find((one) => one.kind === kind && !one.seen);
 	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
 	const crash = crashed && details?.crashes.at(-1);
 	const to = (tab: DeviceTab, text: string) => <a href={deviceAddress(key, tab)}>{text}</a>;
-	if (!isLive || (!connected && !settings.isPending(key) && !crash && metadata.otaStatus !== "rebooting"))
+	if (!isLive || (!connected && !isTrying && !crash && metadata.otaStatus !== "rebooting"))
 		return (
 			<Notice tone="warn as-of">
 				{isLive ? "The device is away" : "The gateway cannot be reached"}: all values are from{" "}
 				<time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
 			</Notice>
 		);
-	if (settings.isPending(key))
+	if (isTrying)
 		return (
 			<Notice tone="busy" link={to("settings", "Settings")}>
 				<strong role="status">Trying new settings</strong> It restarts with them, and may be away for a
@@ -67,7 +69,7 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 			<Notice
 				tone="warn"
 				link={
-					<button type="button" class="small" onClick={() => settings.dismiss(key)}>
+					<button type="button" class="small" onClick={() => asks.dismiss(key, newSettings.command)}>
 						Dismiss
 					</button>
 				}

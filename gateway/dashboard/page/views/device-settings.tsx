@@ -5,7 +5,7 @@ import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { timeLeft } from "../../../api/client/words.js";
 import { useApp, useMayChange, useNow } from "../app/hooks.js";
-import type { SettingsChange } from "../model/settings-changes.js";
+import { type Attempt, newSettings } from "../model/asks.js";
 import { Check, Field, type FieldProps } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 
@@ -64,7 +64,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 	const app = useApp();
 	const mayChange = useMayChange();
 	const { key, session } = entry;
-	const isPending = app.settings.isPending(key);
+	const isPending = app.asks.isPending(key, newSettings.command);
 	const isOff = !mayChange || !session.connected || isPending;
 	if (!session.features.includes("settings"))
 		return <p class="empty">Its firmware takes no new settings: update it first.</p>;
@@ -76,8 +76,8 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 		// Secrets do not stay on the page; other values stay until they are kept, to be corrected.
 		for (const secret of form.querySelectorAll<HTMLInputElement>("[data-secret=true]")) secret.value = "";
 		if (Object.keys(value).length === 0) return;
-		const { status } = await app.settings.change(key, async () => value);
-		if (status === "kept") form.reset();
+		const { status } = await app.changeSettings(key, async () => value);
+		if (status === "done") form.reset();
 	};
 	return (
 		<section class="panel settings" aria-label="Settings">
@@ -85,7 +85,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 				Only what is filled in is sent. The device restarts to try it, and returns to its previous settings if
 				it does not reach a gateway within 120 s. <a href="#/settings">Settings of all devices</a>
 			</p>
-			<ChangeState change={app.settings.get(key)} />
+			<ChangeState change={app.asks.get(key, newSettings.command)} />
 			<form autocomplete="off" onSubmit={onSubmit}>
 				<fieldset class="fields" disabled={isOff} aria-label="New settings">
 					{settingNames.map((name) => {
@@ -111,17 +111,17 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 }
 
 /** The state of the latest change. */
-function ChangeState({ change }: { change: SettingsChange | undefined }) {
+function ChangeState({ change }: { change: Attempt | undefined }) {
 	if (!change) return null;
 	const { status, reason } = change;
-	const isPending = status === "asked" || status === "trying";
+	const isPending = status === "asked" || status === "taken";
 	return (
 		<div class="change-state">
 			<span role="status" class={isPending ? "sending" : "good"}>
 				{isPending && "Trying new settings"}
-				{status === "kept" && "The device keeps the new settings."}
+				{status === "done" && "The device keeps the new settings."}
 			</span>
-			{status === "trying" && <TrialTime change={change} />}
+			{status === "taken" && <TrialTime change={change} />}
 			<Problem>
 				{status === "failed" && `The device has its previous settings. ${reason}`}
 				{status === "unknown" && reason}
@@ -131,7 +131,7 @@ function ChangeState({ change }: { change: SettingsChange | undefined }) {
 }
 
 /** The countdown of a trial, apart from what a screen reader announces. */
-export function TrialTime({ change: { endsAt = 0 } }: { change: SettingsChange }) {
+export function TrialTime({ change: { endsAt = 0 } }: { change: Attempt }) {
 	const secondsLeft = Math.ceil((endsAt - useNow(1000)) / 1000);
 	return (
 		<span class="hint">

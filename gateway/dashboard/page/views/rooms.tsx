@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
+import type { Ask } from "../../../api/command.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
-import type { Ask } from "../model/attempts.js";
 import type { Room } from "../model/rooms.js";
 import { Grid } from "../parts/grid.js";
 import { Signal } from "../parts/presence.js";

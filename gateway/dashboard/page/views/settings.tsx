@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useMayChange, useTopic } from "../app/hooks.js";
-import type { SettingsChange } from "../model/settings-changes.js";
+import type { Attempt } from "../model/asks.js";
 import { Choice } from "../parts/choice.js";
 import { Confirm } from "../parts/confirm.js";
 import { Field } from "../parts/field.js";
@@ -26,7 +26,7 @@ export function SettingsView() {
 		.map(({ key }) => key)
 		.sort();
 	const isOff = !mayChange || app.jobs.needsPage || keys.length === 0;
-	const run = (title: string, change: (key: string) => Promise<SettingsChange>) =>
+	const run = (title: string, change: (key: string) => Promise<Attempt>) =>
 		app.jobs.run({
 			title,
 			keys,
@@ -34,7 +34,7 @@ export function SettingsView() {
 			stopsAtFailure: true,
 			change: async (key) => {
 				const { status, reason } = await change(key);
-				return status === "kept" ? null : (reason ?? "It has not said how it ended.");
+				return status === "done" ? null : (reason ?? "It has not said how it ended.");
 			},
 		});
 	const devices = plural(keys.length, "device");
@@ -85,7 +85,7 @@ export function SettingsView() {
 						title={`Move ${devices} to ${gateway}?`}
 						disabled={isOff || gateway === ""}
 						onConfirm={() =>
-							run(`To ${gateway}`, (key) => app.settings.change(key, async () => ({ gateway })))
+							run(`To ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway })))
 						}
 					>
 						<p>Each restarts to try the new address. This page must stay open.</p>

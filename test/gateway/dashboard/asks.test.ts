@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import type { Ask } from "../../../gateway/api/command.js";
 import { isConfirmedBy } from "../../../gateway/api/confirmation.js";
-import { type Answer, type Ask, Attempts } from "../../../gateway/dashboard/page/model/attempts.js";
+import { type Answer, Asks, newSettings } from "../../../gateway/dashboard/page/model/asks.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 
 const deviceId = "proto-1-a1b2c3";
@@ -17,17 +18,13 @@ function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
 	return message;
 }
 
-/** Attempts with an answer and a clock that the test controls. */
+/** Asks with an answer and a clock that the test controls. */
 function setUp() {
 	const sent: Ask[] = [];
 	const answers: ((answer: Answer) => void)[] = [];
 	const timers = new Set<() => void>();
 	const clock = { now: 0 };
-	const attempts = new Attempts({
-		send: (_deviceId, ask) => {
-			sent.push(ask);
-			return new Promise((resolve) => answers.push(resolve));
-		},
+	const asks = new Asks({
 		later: (action) => {
 			timers.add(action);
 			return () => timers.delete(action);
@@ -39,24 +36,32 @@ function setUp() {
 		answers.shift()?.(given);
 		await new Promise(setImmediate);
 	};
-	const volume = () => attempts.get(deviceId, "set_volume");
-	const setVolume = (value: number) => attempts.ask(deviceId, { command: "set_volume", value });
-	return { attempts, sent, answer, timers, clock, volume, setVolume };
+	const ask = (asked: Ask) =>
+		asks.ask(deviceId, asked, () => {
+			sent.push(asked);
+			return new Promise((resolve) => answers.push(resolve));
+		});
+	const volume = () => asks.get(deviceId, "set_volume");
+	const setVolume = (value: number) => void ask({ command: "set_volume", value });
+	const trySettings = (send = () => new Promise<Answer>((resolve) => answers.push(resolve))) =>
+		asks.ask(deviceId, newSettings, send);
+	const settings = () => asks.get(deviceId, "set_settings");
+	return { asks, ask, trySettings, settings, sent, answer, timers, clock, volume, setVolume };
 }
 
 const taken: Answer = { isTaken: true };
 
 describe("a command to a device", () => {
 	test("is pending until the device's report confirms it", async () => {
-		const { attempts, answer, volume, setVolume, timers } = setUp();
+		const { asks, answer, volume, setVolume, timers } = setUp();
 		setVolume(30);
-		attempts.onReport(deviceId, report());
+		asks.onReport(deviceId, report());
 		await answer(taken);
 		assert.deepEqual(volume()?.ask, { command: "set_volume", value: 30 });
 		assert.equal(volume()?.reason, null);
-		attempts.onReport("another", report({ "peripherals.audio.volume": 30 }));
+		asks.onReport("another", report({ "peripherals.audio.volume": 30 }));
 		assert.notEqual(volume(), undefined, "another device says nothing about it");
-		attempts.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
+		asks.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
 		assert.equal(volume(), undefined);
 		assert.equal(timers.size, 0);
 	});
@@ -69,17 +74,17 @@ describe("a command to a device", () => {
 	});
 
 	test("is reverted with the device's reason, and only the field that it names", async () => {
-		const { attempts, answer, volume, setVolume } = setUp();
+		const { asks, answer, volume, setVolume } = setUp();
 		setVolume(30);
 		await answer(taken);
 		const error = { type: "command_error", deviceId, code: "busy" } as const;
-		attempts.onCommandError(deviceId, { ...error, command: "set_led", message: "an update runs" });
+		asks.onCommandError(deviceId, { ...error, command: "set_led", message: "an update runs" });
 		assert.equal(volume()?.reason, null);
-		attempts.onCommandError(deviceId, { ...error, command: "set_volume", message: "an update runs" });
+		asks.onCommandError(deviceId, { ...error, command: "set_volume", message: "an update runs" });
 		assert.equal(volume()?.reason, "An update runs.");
-		attempts.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
+		asks.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
 		assert.equal(volume()?.reason, "An update runs.", "a refusal stays until it is read");
-		attempts.dismiss(deviceId, "set_volume");
+		asks.dismiss(deviceId, "set_volume");
 		assert.equal(volume(), undefined);
 	});
 
@@ -92,41 +97,41 @@ describe("a command to a device", () => {
 	});
 
 	test("is reverted when the device disconnects, except for a restart of its connection", async () => {
-		const { attempts, volume, setVolume } = setUp();
+		const { asks, ask, volume, setVolume } = setUp();
 		setVolume(30);
-		attempts.ask(deviceId, { command: "boot_device" });
-		attempts.onGone(deviceId);
+		void ask({ command: "boot_device" });
+		asks.onGone(deviceId);
 		assert.match(volume()?.reason ?? "", /disconnected/);
-		assert.equal(attempts.get(deviceId, "boot_device")?.reason, null);
-		attempts.onConnected(deviceId);
-		assert.equal(attempts.get(deviceId, "boot_device"), undefined);
+		assert.equal(asks.get(deviceId, "boot_device")?.reason, null);
+		asks.onConnected(deviceId);
+		assert.equal(asks.get(deviceId, "boot_device"), undefined);
 	});
 
 	test("to restart is confirmed by a report of a start after it, and by nothing less", async () => {
-		const { attempts, answer, clock } = setUp();
-		const restart = () => attempts.get(deviceId, "restart");
+		const { asks, ask, answer, clock } = setUp();
+		const restart = () => asks.get(deviceId, "restart");
 		const reportAt = (now: number, uptimeSeconds: number) => {
 			clock.now = now;
-			attempts.onReport(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
+			asks.onReport(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
 		};
-		const ended = attempts.done(deviceId, { command: "restart" });
+		const ended = ask({ command: "restart" });
 		await answer(taken);
 		reportAt(400, 3);
-		attempts.onGone(deviceId);
-		attempts.onConnected(deviceId);
+		asks.onGone(deviceId);
+		asks.onConnected(deviceId);
 		reportAt(9_000, 12);
 		assert.equal(restart()?.reason, null, "it has only connected again");
 		reportAt(12_000, 9);
 		assert.equal(restart(), undefined);
-		assert.equal(await ended, null);
+		assert.equal((await ended).status, "done");
 	});
 
 	test("to restart is given up when the device does not come back", async () => {
-		const { attempts, timers } = setUp();
-		attempts.ask(deviceId, { command: "restart" });
-		attempts.onGone(deviceId);
+		const { asks, ask, timers } = setUp();
+		void ask({ command: "restart" });
+		asks.onGone(deviceId);
 		for (const expire of timers) expire();
-		assert.equal(attempts.get(deviceId, "restart")?.reason, "The device did not restart in time.");
+		assert.equal(asks.get(deviceId, "restart")?.reason, "The device did not restart in time.");
 	});
 
 	test("is sent one at a time, the latest last: a dragged slider does not flood the gateway", async () => {
@@ -146,6 +151,49 @@ describe("a command to a device", () => {
 		setVolume(2);
 		await answer({ isTaken: false, code: "rate_limited", message: "send less" });
 		assert.equal(volume()?.reason, null);
+	});
+});
+
+describe("new settings", () => {
+	const result = { type: "settings_result", deviceId } as const;
+
+	test("are tried from the gateway's answer on, through a restart, until the device says that it keeps them", async () => {
+		const { asks, trySettings, settings, answer, clock, timers } = setUp();
+		const ended = trySettings();
+		assert.equal(settings()?.status, "asked");
+		clock.now = 1000;
+		await answer(taken);
+		assert.deepEqual([settings()?.status, settings()?.endsAt], ["taken", 121_000]);
+		asks.onGone(deviceId);
+		asks.onConnected(deviceId);
+		asks.onReport(deviceId, report());
+		assert.deepEqual(asks.pending(), [deviceId]);
+		asks.onSettingsResult(deviceId, { ...result, outcome: "kept" });
+		assert.equal((await ended).status, "done");
+		assert.equal(settings()?.status, "done", "that they are kept stays in view");
+		assert.deepEqual([asks.pending(), timers.size], [[], 0]);
+		asks.dismiss(deviceId, "set_settings");
+		assert.equal(settings(), undefined);
+	});
+
+	test("are not sent while others are tried", async () => {
+		const { asks, trySettings, answer } = setUp();
+		const first = trySettings();
+		await answer(taken);
+		const never = () => assert.fail("sent");
+		assert.equal((await trySettings(never)).reason, "Other settings are being tried.");
+		asks.onSettingsResult(deviceId, { ...result, outcome: "returned", reason: "no gateway answered" });
+		assert.deepEqual(await first, { ask: newSettings, status: "failed", reason: "No gateway answered." });
+	});
+
+	test("say why they could not be made, and that nothing was heard of them", async () => {
+		const { trySettings, settings, answer, timers } = setUp();
+		await trySettings(() => Promise.reject(new Error("no token was made")));
+		assert.equal(settings()?.reason, "No token was made.");
+		const ended = trySettings();
+		await answer(taken);
+		for (const expire of timers) expire();
+		assert.equal((await ended).status, "unknown");
 	});
 });
 
