@@ -1,9 +1,10 @@
 /** The board of one of the demo's devices: what a person would do to it by hand, and what its speaker plays. */
 
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
+import { Check, Range } from "../../../gateway/dashboard/page/parts/field.js";
 import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { HearIt } from "./hear-it.js";
@@ -82,26 +83,24 @@ export function Board({ entry }: { entry: Entry }) {
 				<div class="board-part">
 					<h3>Around it</h3>
 					{has("ambientLight") && (
-						<Range
+						<BoardRange
 							label="Light on it"
-							least={0}
-							most={4095}
+							range={[0, 4095]}
 							value={inputs.light}
 							onChange={(light) => send({ light })}
 						/>
 					)}
-					<Check
+					<BoardCheck
 						label="Wi-Fi in range"
 						value={inputs.rssi !== null}
 						onChange={(inRange) => send(inRange ? { rssi } : { wifi: false })}
 					/>
-					<Range
+					<BoardRange
 						label="Wi-Fi signal"
 						unit=" dBm"
-						least={-95}
-						most={-30}
+						range={[-95, -30]}
 						value={rssi}
-						isOff={inputs.rssi === null}
+						disabled={inputs.rssi === null}
 						onChange={(value) => send({ rssi: value })}
 					/>
 					<PowerCut path={path} />
@@ -119,39 +118,17 @@ export function Board({ entry }: { entry: Entry }) {
 	);
 }
 
-interface RangeProps {
-	readonly label: string;
-	readonly unit?: string;
-	readonly least: number;
-	readonly most: number;
-	/** As the board has it. */
-	readonly value: number;
-	readonly isOff?: boolean;
+interface BoardRangeProps extends Omit<Parameters<typeof Range>[0], "onInput"> {
 	/** @returns resolves once the board has it */
 	readonly onChange: (value: number) => Promise<void>;
 }
 
-function Range({ label, unit = "", least, most, value, isOff = false, onChange }: RangeProps) {
-	const id = useId();
+function BoardRange({ value, onChange, ...look }: BoardRangeProps) {
 	const [shown, change] = useWanted(value, onChange);
-	return (
-		<div class="control">
-			<label for={id}>{label}</label>
-			<span class="value">{`${shown}${unit}`.replace("-", "−")}</span>
-			<input
-				id={id}
-				type="range"
-				min={least}
-				max={most}
-				value={shown}
-				disabled={isOff}
-				onInput={({ currentTarget }) => void change(Number(currentTarget.value))}
-			/>
-		</div>
-	);
+	return <Range {...look} value={shown} onInput={(next) => void change(next)} />;
 }
 
-interface CheckProps {
+interface BoardCheckProps {
 	readonly label: string;
 	/** As the board has it. */
 	readonly value: boolean;
@@ -159,18 +136,9 @@ interface CheckProps {
 	readonly onChange: (value: boolean) => Promise<void>;
 }
 
-function Check({ label, value, onChange }: CheckProps) {
+function BoardCheck({ label, value, onChange }: BoardCheckProps) {
 	const [shown, change] = useWanted(value, onChange);
-	return (
-		<label class="check">
-			<input
-				type="checkbox"
-				checked={shown}
-				onChange={({ currentTarget }) => void change(currentTarget.checked)}
-			/>
-			<span>{label}</span>
-		</label>
-	);
+	return <Check label={label} checked={shown} onToggle={(next) => void change(next)} />;
 }
 
 /** The value that a control shows, with the function that changes it: what was chosen is shown until the board has it. */

@@ -2,32 +2,28 @@
 
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../gateway/api/client/request.js";
-import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
+import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import type { Speaker } from "./speaker.js";
 
 export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) {
 	const [isOn, setOn] = useState(speakers.some((speaker) => speaker.isOn));
-	const [problem, setProblem] = useState("");
 	const toggle = async () => {
-		setProblem("");
 		try {
 			for (const speaker of speakers)
 				if (isOn) speaker.turnOff();
 				else if (!speaker.isOn) await speaker.turnOn();
 		} catch (error) {
 			for (const speaker of speakers) speaker.turnOff();
-			setProblem(`This browser plays no sound: ${messageOf(error)}`);
+			throw new Error(`This browser plays no sound: ${messageOf(error)}`);
+		} finally {
+			setOn(speakers.some((speaker) => speaker.isOn));
 		}
-		setOn(speakers.some((speaker) => speaker.isOn));
 	};
 	return (
-		<>
-			<div class="actions">
-				<button type="button" aria-pressed={isOn} onClick={toggle}>
-					Hear it here
-				</button>
-			</div>
-			<Problem>{problem}</Problem>
-		</>
+		<div class="actions">
+			<Button isPressed={isOn} onClick={toggle}>
+				Hear it here
+			</Button>
+		</div>
 	);
 }

@@ -2,11 +2,11 @@
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
-import { ask, messageOf } from "../../../gateway/api/client/request.js";
+import { ask } from "../../../gateway/api/client/request.js";
 import { isUpdating, sentence } from "../../../gateway/api/client/words.js";
 import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
+import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
-import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import type { MadeRelease } from "../messages.js";
 
 /** @param next the version that a release would have now */
@@ -15,38 +15,34 @@ export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) 
 	const { key, session } = entry;
 	const [isMaking, setMaking] = useState(false);
 	const [made, setMade] = useState<string>();
-	const [problem, setProblem] = useState("");
 	const run = async () => {
-		setProblem("");
 		setMade(undefined);
 		setMaking(true);
 		try {
 			const { version } = await ask<MadeRelease>("api/demo/releases", { method: "POST" });
 			void app.firmware.refresh();
 			const answer = await app.update(key, version);
-			if (answer.isTaken) setMade(version);
-			else setProblem(`${version} is made, but not installed. ${sentence(answer.message)}`);
-		} catch (error) {
-			setProblem(messageOf(error));
+			if (!answer.isTaken)
+				throw new Error(`${version} is made, but not installed. ${sentence(answer.message)}`);
+			setMade(version);
+		} finally {
+			setMaking(false);
 		}
-		setMaking(false);
 	};
 	return (
 		<div class="board-part">
 			<h3>Firmware</h3>
 			<div class="actions">
-				<button
-					type="button"
-					class="primary"
+				<Button
+					look="primary"
 					disabled={isMaking || !session.connected || isUpdating(session.metadata)}
 					onClick={run}
 				>
 					Make and install {next}
-				</button>
+				</Button>
 			</div>
 			<p role="status">{isMaking ? "Making a release of this checkout…" : made && `${made} is made.`}</p>
 			{made !== undefined && <UpdateState metadata={session.metadata} withReason />}
-			<Problem>{problem}</Problem>
 		</div>
 	);
 }

@@ -1,31 +1,13 @@
 /** Takes a virtual device's power away for a moment. */
 
-import { useState } from "preact/hooks";
-import { ask, messageOf } from "../../../gateway/api/client/request.js";
-import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
+import { ask } from "../../../gateway/api/client/request.js";
+import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 
 /** @param path of the board */
 export function PowerCut({ path }: { path: string }) {
-	const [isCutting, setCutting] = useState(false);
-	const [problem, setProblem] = useState("");
-	const cut = async () => {
-		setProblem("");
-		setCutting(true);
-		try {
-			await ask(`${path}/power-cut`, { method: "POST" });
-		} catch (error) {
-			setProblem(messageOf(error));
-		}
-		setCutting(false);
-	};
 	return (
-		<>
-			<div class="actions">
-				<button type="button" disabled={isCutting} onClick={cut}>
-					Cut its power for a moment
-				</button>
-			</div>
-			<Problem>{problem}</Problem>
-		</>
+		<div class="actions">
+			<Button onClick={() => ask(`${path}/power-cut`, { method: "POST" })}>Cut its power for a moment</Button>
+		</div>
 	);
 }

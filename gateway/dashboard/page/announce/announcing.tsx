@@ -1,23 +1,20 @@
 /** The view that announces: what is played, where, how loud, and what each device says of it. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
 import { topics } from "../app/app.js";
 import { listedDevices, useApp, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
 import { nameOf, roomsOf } from "../model/filter.js";
+import { Button, fewDevices } from "../parts/button.js";
 import { Choice, type Option } from "../parts/choice.js";
-import { Confirm } from "../parts/confirm.js";
-import { Check } from "../parts/field.js";
+import { Check, Range } from "../parts/field.js";
+import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 import { Announcer, type Source } from "./announcer.js";
 import { PlaysPanel } from "./plays-panel.js";
 import { SourcePanel } from "./source-panel.js";
-
-/** Above it a confirmation is required. */
-const fewDevices = 20;
 
 export function AnnouncingView({ search }: { readonly search: string }) {
 	const app = useApp();
@@ -93,11 +90,10 @@ function Where({ announcer, search, source }: WhereProps) {
 		given.room !== null ? roomPrefix + given.room : given.keys.size > 0 ? named : everywhere,
 	);
 	const [volume, setVolume] = useState<number>();
-	const { run, isBusy, problem, setProblem } = useRequest();
-	useEffect(() => {
-		// Not where there is none any more: that may be the problem.
-		if (source) setProblem("");
-	}, [source, target]);
+	/** Of the button, which begins anew with each source, but not where there is none any more: that may be its problem. */
+	const sources = useRef({ count: 0, latest: source });
+	if (source && source !== sources.current.latest)
+		sources.current = { count: sources.current.count + 1, latest: source };
 	const meant = (value: string) =>
 		entries.filter(
 			({ key, session }) =>
@@ -119,29 +115,31 @@ function Where({ announcer, search, source }: WhereProps) {
 	const count = devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device");
 	const announce = async () => {
 		const asked = { targets: targetsOf(target, devices), ...(volume !== undefined && { volume }) };
-		if (source) await run(() => announcer.begin(source, asked));
+		if (source) await announcer.begin(source, asked);
 	};
 	return (
-		<section class="panel stack" aria-label="Where">
-			<h2>Where</h2>
+		<Panel title="Where" look="stack">
 			<Choice label="Play it on" value={target} onChange={setTarget} options={options} />
 			<p class="hint">{obstacles(devices, volume)}</p>
 			<Volume value={volume} onChange={setVolume} />
 			<div class="actions">
-				<Confirm
-					label={`Announce on ${count}`}
-					title={`Announce on ${count}?`}
-					isPrimary
-					asks={devices.length > fewDevices}
-					disabled={!mayChange || !source || devices.length === 0 || isBusy}
-					onConfirm={announce}
+				<Button
+					key={`${sources.current.count} ${target}`}
+					look="primary"
+					disabled={!mayChange || !source || devices.length === 0}
+					question={
+						devices.length > fewDevices && {
+							title: `Announce on ${count}?`,
+							text: <p>{obstacles(devices, volume) || "Each device's answer is shown."}</p>,
+						}
+					}
+					onClick={announce}
 				>
-					<p>{obstacles(devices, volume) || "Each device's answer is shown."}</p>
-				</Confirm>
+					Announce on {count}
+				</Button>
 				{!source && <p class="hint">Choose first what is played.</p>}
 			</div>
-			<Problem>{problem}</Problem>
-		</section>
+		</Panel>
 	);
 }
 
@@ -185,20 +183,7 @@ function Volume({ value, onChange }: VolumeProps) {
 				checked={value === undefined}
 				onToggle={(checked) => onChange(checked ? undefined : usualVolume)}
 			/>
-			{value !== undefined && (
-				<div class="control">
-					<label for="announce-volume">Volume of this sound</label>
-					<output for="announce-volume">{value}</output>
-					<input
-						id="announce-volume"
-						type="range"
-						min={0}
-						max={100}
-						value={value}
-						onInput={({ currentTarget }) => onChange(Number(currentTarget.value))}
-					/>
-				</div>
-			)}
+			{value !== undefined && <Range label="Volume of this sound" value={value} onInput={onChange} />}
 		</>
 	);
 }

@@ -2,17 +2,16 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { longestSeconds } from "../../../api/announcement.js";
-import { messageOf } from "../../../api/client/request.js";
+import { Button } from "../parts/button.js";
 import { Microphone } from "./microphone.js";
 
 interface RecordingProps {
 	/** Whether something was recorded before. */
 	readonly hasDraft: boolean;
 	readonly onRecorded: (content: Blob) => void;
-	readonly onProblem: (problem: string) => void;
 }
 
-export function Recording({ hasDraft, onRecorded, onProblem }: RecordingProps) {
+export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 	const [microphone, setMicrophone] = useState<Microphone>();
 	const [isOpening, setOpening] = useState(false);
 	const isGone = useRef(false);
@@ -23,16 +22,14 @@ export function Recording({ hasDraft, onRecorded, onProblem }: RecordingProps) {
 		[],
 	);
 	const start = async () => {
-		onProblem("");
 		setOpening(true);
 		try {
 			const opened = await Microphone.open();
 			if (isGone.current) opened.close();
 			else setMicrophone(opened);
-		} catch (error) {
-			onProblem(messageOf(error));
+		} finally {
+			setOpening(false);
 		}
-		setOpening(false);
 	};
 	const stop = async () => {
 		if (!microphone) return;
@@ -42,9 +39,9 @@ export function Recording({ hasDraft, onRecorded, onProblem }: RecordingProps) {
 	if (microphone) return <Running microphone={microphone} onStop={stop} />;
 	return (
 		<div class="actions">
-			<button type="button" disabled={isOpening} onClick={start}>
+			<Button disabled={isOpening} onClick={start}>
 				{hasDraft ? "Record again" : "Record"}
-			</button>
+			</Button>
 			{isOpening && <p class="hint">Allow the microphone where the browser asks.</p>}
 		</div>
 	);
@@ -68,9 +65,9 @@ function Running({ microphone, onStop }: { readonly microphone: Microphone; read
 	}, [microphone]);
 	return (
 		<div class="recording">
-			<button type="button" class="primary" onClick={onStop}>
+			<Button look="primary" onClick={onStop}>
 				Stop recording
-			</button>
+			</Button>
 			<meter aria-label="Level" min={0} max={1} value={Math.sqrt(level)} />
 			<output aria-label="Recorded">
 				{clock(seconds)} of {clock(longestSeconds)}

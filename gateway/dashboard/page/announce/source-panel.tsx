@@ -2,12 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { longestName, type Sound } from "../../../api/announcement.js";
+import { longestName } from "../../../api/announcement.js";
 import { messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
-import { Confirm } from "../parts/confirm.js";
+import { Button } from "../parts/button.js";
 import { Check, Field } from "../parts/field.js";
 import { FileDrop } from "../parts/file-drop.js";
+import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { Toggles } from "../parts/toggles.js";
 import type { Announcer, Source } from "./announcer.js";
@@ -65,8 +66,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 		setReading(false);
 	};
 	return (
-		<section class="panel stack" aria-label="Sound">
-			<h2>Sound</h2>
+		<Panel title="Sound" look="stack">
 			<Toggles
 				label="What is played"
 				options={kinds.filter(([one]) => one !== "text" || announcer.canSpeak)}
@@ -79,7 +79,6 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 					onRecorded={(content) =>
 						take(kind, content, `Recording, ${new Date().toLocaleString("en-GB", shortTime)}`)
 					}
-					onProblem={setProblem}
 				/>
 			)}
 			{kind === "file" && (
@@ -90,9 +89,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 					<span class="hint">At most 2 minutes; its loudness is evened out.</span>
 				</FileDrop>
 			)}
-			{kind === "sound" && (
-				<KeptSounds announcer={announcer} chosen={soundId} onChosen={setSoundId} onProblem={setProblem} />
-			)}
+			{kind === "sound" && <KeptSounds announcer={announcer} chosen={soundId} onChosen={setSoundId} />}
 			{kind === "text" && (
 				<Field
 					label="What the gateway says"
@@ -103,18 +100,16 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 				/>
 			)}
 			{kind === "text" && text.trim() !== "" && (
-				<SoundLine load={() => announcer.speak(text.trim())} onProblem={setProblem}>
+				<SoundLine key={text} load={() => announcer.speak(text.trim())}>
 					<span class="hint">As the gateway speaks it</span>
 				</SoundLine>
 			)}
 			<p class="hint" role="status">
 				{isReading && "Reading it…"}
 			</p>
-			{draft && !isReading && (
-				<DraftLine draft={draft} keptAs={keptAs} onKeptAs={setKeptAs} onProblem={setProblem} />
-			)}
+			{draft && !isReading && <DraftLine draft={draft} keptAs={keptAs} onKeptAs={setKeptAs} />}
 			<Problem>{problem}</Problem>
-		</section>
+		</Panel>
 	);
 }
 
@@ -124,15 +119,14 @@ interface DraftLineProps {
 	readonly draft: Draft;
 	readonly keptAs: string | undefined;
 	readonly onKeptAs: (name: string | undefined) => void;
-	readonly onProblem: (problem: string) => void;
 }
 
-function DraftLine({ draft, keptAs, onKeptAs, onProblem }: DraftLineProps) {
+function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
 	const gain = Math.round(draft.gainDb);
 	const change = gain === 0 ? "" : `, made ${Math.abs(gain)} dB ${gain > 0 ? "louder" : "quieter"}`;
 	return (
 		<>
-			<SoundLine load={async () => draft.samples} onProblem={onProblem}>
+			<SoundLine load={async () => draft.samples}>
 				<span>
 					{draft.name}{" "}
 					<span class="hint">
@@ -158,20 +152,18 @@ interface KeptSoundsProps {
 	/** Id of a sound. */
 	readonly chosen: string;
 	readonly onChosen: (id: string) => void;
-	readonly onProblem: (problem: string) => void;
 }
 
-function KeptSounds({ announcer, chosen, onChosen, onProblem }: KeptSoundsProps) {
+function KeptSounds({ announcer, chosen, onChosen }: KeptSoundsProps) {
 	const { sounds } = announcer;
 	if (!sounds) return null;
 	if (sounds.length === 0)
 		return <p class="hint">None is kept yet: record one or choose a file, and keep it.</p>;
-	const remove = ({ id }: Sound) => announcer.remove(id).catch((error: Error) => onProblem(error.message));
 	return (
 		<ul class="sounds" aria-label="Kept sounds">
 			{sounds.map((sound) => (
 				<li key={sound.id}>
-					<SoundLine load={() => announcer.load(sound)} onProblem={onProblem}>
+					<SoundLine load={() => announcer.load(sound)}>
 						<Check
 							isRadio
 							name="sound"
@@ -183,9 +175,15 @@ function KeptSounds({ announcer, chosen, onChosen, onProblem }: KeptSoundsProps)
 							checked={sound.id === chosen}
 							onToggle={() => onChosen(sound.id)}
 						/>
-						<Confirm label="Delete" title={`Delete ${sound.name}?`} onConfirm={() => remove(sound)}>
-							<p>It is deleted for everyone. Devices that play it now do so to its end.</p>
-						</Confirm>
+						<Button
+							question={{
+								title: `Delete ${sound.name}?`,
+								text: <p>It is deleted for everyone. Devices that play it now do so to its end.</p>,
+							}}
+							onClick={() => announcer.remove(sound.id)}
+						>
+							Delete
+						</Button>
 					</SoundLine>
 				</li>
 			))}
@@ -195,32 +193,28 @@ function KeptSounds({ announcer, chosen, onChosen, onProblem }: KeptSoundsProps)
 
 interface SoundLineProps {
 	readonly load: () => Promise<Float32Array<ArrayBuffer>>;
-	readonly onProblem: (problem: string) => void;
 	readonly children: ComponentChildren;
 }
 
 /** A sound that can be heard in this browser. */
-function SoundLine({ load, onProblem, children }: SoundLineProps) {
+function SoundLine({ load, children }: SoundLineProps) {
 	const player = useMemo(() => new Player(), []);
 	useEffect(() => () => player.close(), [player]);
 	const [isPlaying, setPlaying] = useState(false);
-	const toggle = async () => {
-		if (isPlaying) return player.stop();
-		onProblem("");
+	const play = async () => {
 		setPlaying(true);
 		try {
 			await player.play(await load());
-		} catch (error) {
-			onProblem(messageOf(error));
+		} finally {
+			setPlaying(false);
 		}
-		setPlaying(false);
 	};
 	return (
 		<div class="sound">
 			{children}
-			<button type="button" class="small" aria-pressed={isPlaying} onClick={toggle}>
+			<Button look="small" isPressed={isPlaying} onClick={() => (isPlaying ? player.stop() : play())}>
 				{isPlaying ? "Stop" : "Hear it"}
-			</button>
+			</Button>
 		</div>
 	);
 }

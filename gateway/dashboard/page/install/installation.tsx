@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { duration } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { deviceAddress, useApp, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
+import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { LabelForm } from "../views/device-label.js";
@@ -47,9 +48,9 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 			{state.name === "failed" && <Failed problem={state.problem} />}
 			{(state.name === "waiting" || state.name === "done") && (
 				<p>
-					<button type="button" onClick={() => installer.reset()}>
+					<Button onClick={() => installer.reset()}>
 						{state.name === "done" ? "Add another device" : "Back to the settings"}
-					</button>
+					</Button>
 				</p>
 			)}
 			{/* Kept while it is hidden: what was filled in must not be lost by a failure. */}

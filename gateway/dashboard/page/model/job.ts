@@ -47,10 +47,6 @@ export class Job {
 		return [...this.#parts.values()].sort((a, b) => rank(a) - rank(b));
 	}
 
-	part(key: string): Part | undefined {
-		return this.#parts.get(key);
-	}
-
 	/** A device has changed. */
 	put(part: Part): void {
 		const previous = this.#parts.get(part.key);

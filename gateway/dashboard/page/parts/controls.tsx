@@ -8,6 +8,8 @@ import { useId } from "preact/hooks";
 import type { Ask } from "../../../api/command.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
 import type { AskedName, Attempt } from "../model/asks.js";
+import { Button } from "./button.js";
+import { Range } from "./field.js";
 import { Problem } from "./problem.js";
 
 interface Control {
@@ -43,14 +45,9 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 			</span>
 			<Problem>{attempt?.reason}</Problem>
 			{attempt?.reason && (
-				<button
-					type="button"
-					class="quiet small"
-					aria-label="Dismiss"
-					onClick={() => asks.dismiss(deviceKey, name)}
-				>
+				<Button look="quiet small" label="Dismiss" onClick={() => asks.dismiss(deviceKey, name)}>
 					✕
-				</button>
+				</Button>
 			)}
 		</div>
 	);
@@ -67,27 +64,17 @@ interface SliderProps {
 }
 
 export function Slider({ deviceKey, name, label, value, scale }: SliderProps) {
-	const id = useId();
 	const { attempt, isSending, isOff, ask } = useControl(deviceKey, name);
 	const wanted = isSending && attempt && "value" in attempt.ask ? Number(attempt.ask.value) : value;
-	const shown = Math.round((wanted / scale) * 100);
 	return (
-		<div class="control">
-			<label for={id}>{label}</label>
-			<span class="value">{shown}</span>
-			<input
-				id={id}
-				type="range"
-				min={0}
-				max={100}
-				value={shown}
-				disabled={isOff}
-				onInput={({ currentTarget }) =>
-					ask({ command: name, value: (Number(currentTarget.value) * scale) / 100 })
-				}
-			/>
+		<Range
+			label={label}
+			value={Math.round((wanted / scale) * 100)}
+			disabled={isOff}
+			onInput={(percent) => ask({ command: name, value: (percent * scale) / 100 })}
+		>
 			<Outcome deviceKey={deviceKey} name={name} />
-		</div>
+		</Range>
 	);
 }
 
@@ -149,9 +136,8 @@ interface ActionProps {
 export function Action({ deviceKey, name, isPrimary, isNeedless, toAsk, onAsk, children }: ActionProps) {
 	const { isSending, isOff, ask } = useControl(deviceKey, name);
 	return (
-		<button
-			type="button"
-			class={isPrimary ? "primary" : ""}
+		<Button
+			look={isPrimary ? "primary" : ""}
 			disabled={isOff || isNeedless || (isSending && (name === "boot_device" || name === "restart"))}
 			onClick={() => {
 				ask(toAsk());
@@ -159,6 +145,6 @@ export function Action({ deviceKey, name, isPrimary, isNeedless, toAsk, onAsk, c
 			}}
 		>
 			{children}
-		</button>
+		</Button>
 	);
 }

@@ -13,10 +13,9 @@ import {
 	concernKinds,
 	concernsOf,
 } from "../model/concerns.js";
+import { Button } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
-import { Grid } from "../parts/grid.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
+import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
 import { Identify } from "./fleet-actions.js";
 import { ForgetAway } from "./forget-away.js";
@@ -93,14 +92,9 @@ export function AttentionView() {
 					]}
 				/>
 				{(hidden > 0 || withSeen) && (
-					<button
-						type="button"
-						class="quiet small"
-						aria-pressed={withSeen}
-						onClick={() => setWithSeen(!withSeen)}
-					>
+					<Button look="quiet small" isPressed={withSeen} onClick={() => setWithSeen(!withSeen)}>
 						{withSeen ? "Hide what was seen" : `Show ${hidden.toLocaleString("en")} seen`}
-					</button>
+					</Button>
 				)}
 			</div>
 			{concernKinds.map((kind) => (
@@ -123,21 +117,13 @@ export function markSeen(concerns: readonly Pick<Concern, "kind" | "id" | "since
 	return ask("api/attention/seen", { method: "POST", body: { items } });
 }
 
-interface GroupProps {
-	readonly kind: ConcernKind;
-	readonly concerns: readonly Concern[];
-}
-
-function Group({ kind, concerns }: GroupProps) {
+function Group({ kind, concerns }: { kind: ConcernKind; concerns: readonly Concern[] }) {
 	const { refusals } = useApp();
 	const now = useNow(refreshMs);
-	const { run, problem } = useRequest();
-	const onSeen = (some: readonly Concern[]) =>
-		run(async () => {
-			await markSeen(some.filter(({ seen }) => !seen));
-			await refusals.refresh();
-		});
-	const byId = new Map(concerns.map((concern) => [concern.id, concern]));
+	const onSeen = async (some: readonly Concern[]) => {
+		await markSeen(some.filter(({ seen }) => !seen));
+		await refusals.refresh();
+	};
 	const unseen = concerns.filter(({ seen }) => !seen).length;
 	if (concerns.length === 0) return null;
 	return (
@@ -147,37 +133,35 @@ function Group({ kind, concerns }: GroupProps) {
 					{titles[kind]} <span class="hint">{concerns.length.toLocaleString("en")}</span>
 				</h2>
 				{unseen > 1 && (
-					<button type="button" class="quiet small" onClick={() => onSeen(concerns)}>
+					<Button look="quiet small" onClick={() => onSeen(concerns)}>
 						All {unseen.toLocaleString("en")} seen
-					</button>
+					</Button>
 				)}
 			</div>
-			<Problem>{problem}</Problem>
-			<Grid label={titles[kind]} keys={concerns.map(({ id }) => id)} height={64} gap={0}>
-				{(id) => <Row concern={byId.get(id)} now={now} onSeen={onSeen} />}
-			</Grid>
+			<Rows label={titles[kind]} items={concerns} keyOf={({ id }) => id} height={64} look="concern">
+				{(concern) => <Row concern={concern} now={now} onSeen={() => onSeen([concern])} />}
+			</Rows>
 		</section>
 	);
 }
 
 interface RowProps {
-	readonly concern: Concern | undefined;
+	readonly concern: Concern;
 	readonly now: number;
-	readonly onSeen: (concerns: readonly Concern[]) => void;
+	readonly onSeen: () => Promise<void>;
 }
 
 function Row({ concern, now, onSeen }: RowProps) {
-	if (!concern) return null;
 	const { id, entry, since, seen, refusal } = concern;
-	const name = entry ? (
-		<DeviceLink deviceKey={entry.key} />
-	) : (
-		<strong>{refusal?.deviceId ?? "A device without a name"}</strong>
-	);
 	return (
-		<div class={`row concern ${seen ? "seen" : ""}`}>
-			<p class="concern-text">
-				{name} {entry?.session.room !== undefined && <span class="hint">{entry.session.room}</span>}
+		<>
+			<p class={`concern-text ${seen ? "seen" : ""}`}>
+				{entry ? (
+					<DeviceLink deviceKey={entry.key} />
+				) : (
+					<strong>{refusal?.deviceId ?? "A device without a name"}</strong>
+				)}{" "}
+				{entry?.session.room !== undefined && <span class="hint">{entry.session.room}</span>}
 				<br />
 				<span>{why(concern)}</span>{" "}
 				{since !== null && (
@@ -190,16 +174,11 @@ function Row({ concern, now, onSeen }: RowProps) {
 			{seen ? (
 				<span class="hint">seen</span>
 			) : (
-				<button
-					type="button"
-					class="small"
-					aria-label={`Seen: ${entry ? entry.key : id}`}
-					onClick={() => onSeen([concern])}
-				>
+				<Button look="small" label={`Seen: ${entry?.key ?? id}`} onClick={onSeen}>
 					Seen
-				</button>
+				</Button>
 			)}
-		</div>
+		</>
 	);
 }
 

@@ -5,6 +5,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { useIsLive, useMayChange } from "../app/hooks.js";
 import { presetWords } from "../model/presets.js";
 import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
+import { Panel } from "../parts/panel.js";
 
 const chimes: readonly (readonly [Chime, string])[] = [
 	["startup", "Start-up"],
@@ -48,10 +49,7 @@ export function RingControls({ entry, state: { peripherals } }: ControlsProps) {
 	const { led_ring, haptic_intensity } = peripherals;
 	const why = useObstacle(entry);
 	return (
-		<section class="panel" aria-label="Ring">
-			<h2>
-				{haptic_intensity === undefined ? "Ring" : "Ring and motor"} {why && <span class="hint">{why}</span>}
-			</h2>
+		<Panel title={haptic_intensity === undefined ? "Ring" : "Ring and motor"} label="Ring" hint={why}>
 			<fieldset class="controls" disabled={why !== ""}>
 				<Choices
 					deviceKey={key}
@@ -72,7 +70,7 @@ export function RingControls({ entry, state: { peripherals } }: ControlsProps) {
 					<Slider deviceKey={key} name="set_haptics" label="Haptics" value={haptic_intensity} scale={100} />
 				)}
 			</fieldset>
-		</section>
+		</Panel>
 	);
 }
 
@@ -129,8 +127,7 @@ export function Inputs({ entry: { session }, state }: { entry: Entry; state: Sta
 	const isNow = useIsLive() && session.connected;
 	const { buttons: pressed, ambient_light, touch_active } = state.peripherals;
 	return (
-		<section class="panel inputs" aria-label="Buttons and sensors">
-			<h2>Buttons and sensors</h2>
+		<Panel title="Buttons and sensors">
 			<ul class="keys" aria-label="Buttons">
 				{buttons.map(([name, text]) => (
 					<Key
@@ -157,7 +154,7 @@ export function Inputs({ entry: { session }, state }: { entry: Entry; state: Sta
 					<span class="value">{ambient_light}</span>
 				</label>
 			)}
-		</section>
+		</Panel>
 	);
 }
 

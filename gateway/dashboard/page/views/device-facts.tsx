@@ -6,7 +6,9 @@ import { bytes, duration, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { memoryText, signalText } from "../model/health-words.js";
 import type { DeviceDetails } from "../model/responses.js";
-import { Bounded } from "../parts/bounded.js";
+import { type Fact, FactList } from "../parts/fact-list.js";
+import { History } from "../parts/history.js";
+import { Panel } from "../parts/panel.js";
 import { capital } from "../parts/presence.js";
 
 interface FactsProps {
@@ -15,8 +17,6 @@ interface FactsProps {
 	/** Undefined: not read yet. */
 	readonly details: DeviceDetails | undefined;
 }
-
-type Fact = readonly [name: string, value: string, number?: string];
 
 export function Facts({ entry: { session }, state, details }: FactsProps) {
 	const { system, health, network } = state;
@@ -42,63 +42,31 @@ export function Facts({ entry: { session }, state, details }: FactsProps) {
 		["Session", session.sessionId],
 	];
 	return (
-		<section class="panel facts-panel" aria-label="About it">
-			<h2>About it</h2>
+		<Panel title="About it" look="facts-panel">
 			<FactList facts={facts} />
 			<details class="rest">
 				<summary>Technical details</summary>
 				<FactList facts={technical} />
 			</details>
-		</section>
-	);
-}
-
-function FactList({ facts }: { facts: readonly Fact[] }) {
-	return (
-		<dl class="about">
-			{facts.map(([name, value, number]) => (
-				<div key={name}>
-					<dt>{name}</dt>
-					<dd>
-						<span>{value}</span>
-						{number !== undefined && <small>{number}</small>}
-					</dd>
-				</div>
-			))}
-		</dl>
+		</Panel>
 	);
 }
 
 /** Its restarts and versions, as the gateway has recorded them. */
 export function Past({ details: { resets, versions } }: { details: DeviceDetails }) {
+	const restarts = resets.map(({ at, reason }) => {
+		const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
+		return { at, text: capital(resetText(reason)), look: isFailure ? "failed" : "" };
+	});
+	const installed = versions.map(({ at, version }) => ({ at, text: version }));
 	return (
 		<>
-			<section class="panel" aria-label="Restarts">
-				<h2>Restarts</h2>
-				<Bounded label="Restarts, the latest first" items={[...resets].reverse()}>
-					{({ at, reason }) => (
-						<li key={at} class={isFailure(reason) ? "failed" : ""}>
-							<time dateTime={at}>{when(at)}</time>
-							<span>{capital(resetText(reason))}</span>
-						</li>
-					)}
-				</Bounded>
-			</section>
-			<section class="panel" aria-label="Versions">
-				<h2>Versions</h2>
-				<Bounded label="Versions, the latest first" items={[...versions].reverse()}>
-					{({ at, version }) => (
-						<li key={at}>
-							<time dateTime={at}>{when(at)}</time>
-							<span>{version}</span>
-						</li>
-					)}
-				</Bounded>
-			</section>
+			<Panel title="Restarts">
+				<History label="Restarts, the latest first" items={restarts.reverse()} />
+			</Panel>
+			<Panel title="Versions">
+				<History label="Versions, the latest first" items={installed.reverse()} />
+			</Panel>
 		</>
 	);
-}
-
-function isFailure(reason: string): boolean {
-	return /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
 }

@@ -7,11 +7,10 @@ import { topics } from "../app/app.js";
 import { useApp, useMayChange, useTopic } from "../app/hooks.js";
 import { jsonLines, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
+import { Button } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { Search } from "../parts/field.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 
 /** Rendered at most; all that is kept is searched and copied. */
 const linesShown = 100;
@@ -40,9 +39,9 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 				<Search label="Search the log" placeholder="Search…" value={search} onInput={setSearch} />
 				<Choice label="Show" value={type} onChange={setType} options={typeOptions} />
 				{entry.session.features.includes("log") && <LiveLog entry={entry} />}
-				<button type="button" class="small" aria-pressed={log.isPaused} onClick={pause}>
+				<Button look="small" isPressed={log.isPaused} onClick={pause}>
 					Pause
-				</button>
+				</Button>
 				<CopyButton text={() => lines.map(({ text }) => text).join("\n")} label="Copy all" />
 				<p class="count">
 					{log.isPaused ? `Paused, ${plural(log.missed, "line")} since` : plural(lines.length, "line")}
@@ -74,7 +73,6 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 	const app = useApp();
 	const mayChange = useMayChange();
 	const [askedOf, setAskedOf] = useState<string>();
-	const request = useRequest();
 	const isOn = askedOf === session.sessionId && session.connected;
 	useEffect(() => {
 		if (!isOn) return;
@@ -86,18 +84,11 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 		return answer.isTaken ? setAskedOf(isOn ? undefined : session.sessionId) : answer.message;
 	};
 	return (
-		<>
-			<button
-				type="button"
-				class="small"
-				title="What the firmware traces: the last 2 KB first, for 5 minutes"
-				disabled={!mayChange || !session.connected}
-				onClick={() => request.run(toggle)}
-			>
-				{isOn ? "Stop the live log" : "Start the live log"}
-			</button>
-			<Problem>{request.problem}</Problem>
-		</>
+		<Button look="small" disabled={!mayChange || !session.connected} onClick={toggle}>
+			<span title="What the firmware traces: the last 2 KB first, for 5 minutes">
+				{isOn ? "Stop" : "Start"} the live log
+			</span>
+		</Button>
 	);
 }
 

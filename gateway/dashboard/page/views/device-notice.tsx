@@ -8,9 +8,8 @@ import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.j
 import { newSettings } from "../model/asks.js";
 import { crashWords } from "../model/health-words.js";
 import type { DeviceDetails } from "../model/responses.js";
+import { Button } from "../parts/button.js";
 import { UpdateState } from "../parts/presence.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 import { markSeen } from "./attention.js";
 import { TrialTime } from "./device-settings.js";
 
@@ -69,9 +68,9 @@ export function DeviceNotice({ entry, details }: NoticeProps) {
 			<Notice
 				tone="warn"
 				link={
-					<button type="button" class="small" onClick={() => asks.dismiss(key, newSettings.command)}>
+					<Button look="small" onClick={() => asks.dismiss(key, newSettings.command)}>
 						Dismiss
-					</button>
+					</Button>
 				}
 			>
 				<strong>New settings were not kept.</strong> {change.reason}
@@ -120,7 +119,11 @@ function Notice({ tone, link, seen, children }: NoticeLookProps) {
 			{link && (
 				<div class="actions">
 					{link}
-					{seen && <Seen {...seen} />}
+					{seen && (
+						<Button look="small" onClick={() => markSeen([seen])}>
+							Seen
+						</Button>
+					)}
 				</div>
 			)}
 		</div>
@@ -133,17 +136,4 @@ interface SeenProps {
 	readonly kind: "crashed" | "rolled_back";
 	/** ISO 8601, as it was shown: what comes later stays unseen. */
 	readonly since: string | null;
-}
-
-/** For all people; the next such event shows it again. */
-function Seen({ id, kind, since }: SeenProps) {
-	const { run, problem } = useRequest();
-	return (
-		<>
-			<button type="button" class="small" onClick={() => run(() => markSeen([{ kind, id, since }]))}>
-				Seen
-			</button>
-			<Problem>{problem}</Problem>
-		</>
-	);
 }

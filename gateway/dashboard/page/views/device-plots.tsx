@@ -8,7 +8,8 @@ import type { KnownPast } from "../app/details.js";
 import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-words.js";
 import { type Series, startOf } from "../model/series.js";
-import { Bounded } from "../parts/bounded.js";
+import { type Happening, History } from "../parts/history.js";
+import { Panel } from "../parts/panel.js";
 import { Plot, type PlotKind } from "../parts/plot.js";
 import { type Mark, Timeline } from "../parts/timeline.js";
 
@@ -56,15 +57,11 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 	const plots = kinds.filter(({ ofReport }) => report && ofReport(report) !== undefined);
 	const isWholeDay = now - since > 23.9 * 3600;
 	return (
-		<section class="panel plots" aria-label="The last 24 hours">
-			<h2>
-				The last 24 hours{" "}
-				{!isWholeDay && known && (
-					<span class="hint">
-						known since <time>{clock(since)}</time>
-					</span>
-				)}
-			</h2>
+		<Panel
+			title="The last 24 hours"
+			look="plots"
+			hint={!isWholeDay && known && `known since ${clock(since)}`}
+		>
 			{known && (
 				<Timeline known={known} since={since} until={now} marks={marks} at={at} onAt={setAt}>
 					{shownAt === undefined
@@ -95,17 +92,8 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 					</figure>
 				))}
 			</div>
-			{marks.length > 0 && (
-				<Bounded label="What happened, the latest first" items={[...marks].reverse()}>
-					{({ time, kind, text }) => (
-						<li key={`${time} ${text}`} class={`mark ${kind}`}>
-							<time dateTime={new Date(time * 1000).toISOString()}>{clock(time)}</time>
-							<span>{text}</span>
-						</li>
-					)}
-				</Bounded>
-			)}
-		</section>
+			<History label="What happened, the latest first" items={marks.map(happeningOf).reverse()} />
+		</Panel>
 	);
 }
 
@@ -129,6 +117,10 @@ function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {
 		time: Math.min(now, Date.parse(mark.at) / 1000 + shift),
 		text: markText(mark),
 	}));
+}
+
+function happeningOf({ time, kind, text }: Mark): Happening {
+	return { at: time * 1000, time: clock(time), look: `mark ${kind}`, text };
 }
 
 function latestText(isNow: boolean, heardAt: number): string {

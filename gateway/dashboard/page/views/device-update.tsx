@@ -6,11 +6,11 @@ import { isUpdating, sentence } from "../../../api/client/words.js";
 import { useApp, useFirmware, useMayChange } from "../app/hooks.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import type { DeviceDetails } from "../model/responses.js";
+import { Button } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
+import { Panel } from "../parts/panel.js";
 import { UpdateState } from "../parts/presence.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
-import { History } from "./update-history.js";
+import { UpdateHistory } from "./update-history.js";
 
 interface DeviceUpdateProps {
 	readonly entry: Entry;
@@ -24,7 +24,6 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 	const mayChange = useMayChange();
 	const { key, session } = entry;
 	const [chosen, setChosen] = useState<string>();
-	const { run, problem } = useRequest();
 	useFirmware();
 	const choices = firmware.choices.filter((one) => fits(one, entry));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
@@ -37,8 +36,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 	// An upload may be another one of the same version.
 	const isOffered = effect !== "none" || choice?.selector === "custom";
 	return (
-		<section class="panel update" aria-label="Firmware">
-			<h2>Firmware</h2>
+		<Panel title="Firmware" look="update">
 			<UpdateState metadata={session.metadata} withReason />
 			{choice ? (
 				<div class="actions">
@@ -48,23 +46,21 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 						onChange={setChosen}
 						options={choices.map((one) => [one.selector, firmwareText(one)])}
 					/>
-					<button
-						type="button"
-						class={effect === "downgrade" ? "" : "primary"}
+					<Button
+						look={effect === "downgrade" ? "" : "primary"}
 						disabled={!mayChange || !session.connected || isUpdating(session.metadata) || !isOffered}
-						onClick={() => run(update)}
+						onClick={update}
 					>
 						{isOffered ? words[effect ?? "unknown"] : "Runs it already"}
-					</button>
+					</Button>
 				</div>
 			) : (
 				<p class="hint">
 					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
 				</p>
 			)}
-			<Problem>{problem}</Problem>
-			<History updates={[...(details?.updates ?? [])].reverse()} />
-		</section>
+			<UpdateHistory updates={[...(details?.updates ?? [])].reverse()} />
+		</Panel>
 	);
 }
 

@@ -5,7 +5,9 @@ import { topics } from "../app/app.js";
 import type { Upload } from "../app/firmware.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { UploadStatus } from "../model/responses.js";
+import { FactList } from "../parts/fact-list.js";
 import { FileDrop } from "../parts/file-drop.js";
+import { Panel } from "../parts/panel.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 
@@ -13,8 +15,7 @@ export function UploadPanel() {
 	const { firmware } = useApp();
 	useTopic(topics.firmware);
 	return (
-		<section class="panel" aria-label="Upload">
-			<h2>Upload</h2>
+		<Panel title="Upload">
 			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.take(files)}>
 				<span>
 					Drop a <b>.bin</b> here, or <u>choose a file</u>
@@ -23,7 +24,7 @@ export function UploadPanel() {
 			{firmware.status && <p class="hint">{describeSigning(firmware.status)}</p>}
 			<Sending upload={firmware.upload} />
 			{firmware.status?.filename && <Uploaded status={firmware.status} />}
-		</section>
+		</Panel>
 	);
 }
 
@@ -64,23 +65,14 @@ function Sending({ upload }: { upload: Upload }) {
 function Uploaded({ status }: { status: UploadStatus }) {
 	const now = useNow(10_000);
 	const { filename, size, version, model, chip, upload_time, sha256 } = status;
+	const time = upload_time === null ? "" : `, ${age(now - Date.parse(upload_time))}`;
 	return (
-		<dl class="about">
-			<div>
-				<dt>Uploaded</dt>
-				<dd>
-					{filename}
-					{upload_time !== null && `, ${age(now - Date.parse(upload_time))}`}
-				</dd>
-			</div>
-			<div>
-				<dt>Is</dt>
-				<dd>{[version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")}</dd>
-			</div>
-			<div>
-				<dt>SHA-256</dt>
-				<dd class="hash">{sha256}</dd>
-			</div>
-		</dl>
+		<FactList
+			facts={[
+				["Uploaded", `${filename}${time}`],
+				["Is", [version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")],
+				["SHA-256", sha256 ?? ""],
+			]}
+		/>
 	);
 }

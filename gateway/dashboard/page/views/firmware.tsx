@@ -3,11 +3,12 @@
 import { bytes } from "../../../api/client/words.js";
 import { listedDevices, useApp, useFirmware } from "../app/hooks.js";
 import type { Release } from "../model/responses.js";
+import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { UploadPanel } from "./firmware-upload.js";
 import { RolloutForm } from "./rollout-form.js";
 import { ActiveRollouts, PastRollouts } from "./rollouts.js";
-import { History } from "./update-history.js";
+import { UpdateHistory } from "./update-history.js";
 
 const historyShown = 30;
 
@@ -28,10 +29,10 @@ export function FirmwareView({ devices }: { devices: string }) {
 			<div class="column">
 				<UploadPanel />
 				<Releases />
-				<section class="panel late" aria-label="History">
-					<h2>History</h2>
-					<History updates={firmware.history.slice(0, historyShown)} withDevice />
-				</section>
+				<Panel title="History" look="late">
+					{firmware.history.length === 0 && <p class="hint">No device has been updated yet.</p>}
+					<UpdateHistory updates={firmware.history.slice(0, historyShown)} />
+				</Panel>
 			</div>
 		</div>
 	);
@@ -40,8 +41,7 @@ export function FirmwareView({ devices }: { devices: string }) {
 function Releases() {
 	const { catalog } = useApp().firmware;
 	return (
-		<section class="panel" aria-label="Releases">
-			<h2>Releases</h2>
+		<Panel title="Releases">
 			{catalog && catalog.releases.length === 0 && (
 				<p class="hint">
 					None yet. A release lies in the gateway's <code>releases/</code> folder, named in its{" "}
@@ -55,7 +55,7 @@ function Releases() {
 					</li>
 				))}
 			</ul>
-		</section>
+		</Panel>
 	);
 }
 

@@ -12,15 +12,11 @@ import { announceAddress, updateAddress, useApp, useDevice, useMayChange, useTop
 import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { presetWords } from "../model/presets.js";
+import { Button, fewDevices } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
-import { Confirm } from "../parts/confirm.js";
 import { useControl } from "../parts/controls.js";
 import { Field } from "../parts/field.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 
-/** Above it a confirmation is required. */
-export const fewDevices = 20;
 /** Requests that this page makes at the same time. */
 const atATime = 4;
 
@@ -95,25 +91,16 @@ export function SelectionBar() {
 					{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
 				</p>
 				{others > 0 && (
-					<button
-						type="button"
-						class="quiet small"
-						onClick={() => selection.set([...selection.keys, ...shownKeys])}
-					>
+					<Button look="quiet small" onClick={() => selection.set([...selection.keys, ...shownKeys])}>
 						Select {others.toLocaleString("en")} more
-					</button>
+					</Button>
 				)}
-				<button type="button" class="quiet small clear" onClick={() => selection.set([])}>
+				<Button look="quiet small clear" onClick={() => selection.set([])}>
 					Clear <span>selection</span>
-				</button>
-				<button
-					type="button"
-					class="small more-actions"
-					aria-expanded={isOpen}
-					onClick={() => setIsOpen(!isOpen)}
-				>
+				</Button>
+				<Button look="small more-actions" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					More
-				</button>
+				</Button>
 			</div>
 			<SelectionActions chosen={chosen} />
 		</section>
@@ -126,20 +113,22 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
 	const [room, setRoom] = useState("");
-	const request = useRequest();
 	const keysOf = (isHere: boolean) =>
 		chosen.filter(({ session }) => session.connected === isHere).map(({ key }) => key);
 	const [here, away] = [keysOf(true), keysOf(false)];
 	const button = (text: string, payload: Ask) => (
-		<Confirm
-			label={text}
-			title={`${titleOf(payload)}: ${plural(here.length, "device")}?`}
+		<Button
 			disabled={!mayChange || here.length === 0}
-			asks={here.length > fewDevices}
-			onConfirm={() => request.run(() => jobs.send({ devices: here }, payload))}
+			question={
+				here.length > fewDevices && {
+					title: `${titleOf(payload)}: ${plural(here.length, "device")}?`,
+					text: <p>{notAskedText(away.length)}</p>,
+				}
+			}
+			onClick={() => jobs.send({ devices: here }, payload)}
 		>
-			<p>{notAskedText(away.length)}</p>
-		</Confirm>
+			{text}
+		</Button>
 	);
 	const change = (title: string, keys: readonly string[], how: Parameters<typeof ask>[1]) =>
 		jobs.run({
@@ -152,73 +141,70 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 			},
 		});
 	return (
-		<>
-			<div class="actions">
-				<div class="pair">
-					<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
-					{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}
-				</div>
-				<div class="pair">
-					<Choice
-						label="Ring"
-						value={preset}
-						onChange={(value) => setPreset(presetWords.find(([one]) => one === value)?.[0] ?? preset)}
-						options={presetWords}
-					/>
-					{button("Set ring", { command: "set_led", value: preset })}
-				</div>
-				<div class="pair">
-					<Field
-						label="Room"
-						known={roomsOf(fleet.all())}
-						maxLength={label.fields.room.maxLength}
-						placeholder="None"
-						value={room}
-						onInput={setRoom}
-					/>
-					<Confirm
-						label="Set room"
-						title={`${roomTitle(room)}: ${plural(chosen.length, "device")}?`}
-						disabled={!mayChange}
-						asks={chosen.length > fewDevices}
-						onConfirm={() =>
-							change(
-								roomTitle(room),
-								chosen.map(({ key }) => key),
-								{ method: "PATCH", body: { room: room.trim() } },
-							)
-						}
-					>
-						<p>The rooms that they are in now are replaced.</p>
-					</Confirm>
-				</div>
-				{button("Identify", { command: "identify" })}
-				{button("Restart", { command: "restart" })}
-				{button("Reconnect", { command: "boot_device" })}
-				<a class="button" href={updateAddress(selection.keys)}>
-					Update…
-				</a>
-				<a class="button" href={announceAddress({ keys: selection.keys })}>
-					Announce…
-				</a>
-				{away.length > 0 && (
-					<Confirm
-						label={`Forget ${away.length.toLocaleString("en")} away`}
-						title={`Forget ${plural(away.length, "device")}?`}
-						disabled={!mayChange}
-						onConfirm={() => change("Forget", away, { method: "DELETE" })}
-					>
-						<p>{forgetText}</p>
-					</Confirm>
-				)}
+		<div class="actions">
+			<div class="pair">
+				<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
+				{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}
 			</div>
-			<Problem>{request.problem}</Problem>
-		</>
+			<div class="pair">
+				<Choice
+					label="Ring"
+					value={preset}
+					onChange={(value) => setPreset(presetWords.find(([one]) => one === value)?.[0] ?? preset)}
+					options={presetWords}
+				/>
+				{button("Set ring", { command: "set_led", value: preset })}
+			</div>
+			<div class="pair">
+				<Field
+					label="Room"
+					known={roomsOf(fleet.all())}
+					maxLength={label.fields.room.maxLength}
+					placeholder="None"
+					value={room}
+					onInput={setRoom}
+				/>
+				<Button
+					disabled={!mayChange}
+					question={
+						chosen.length > fewDevices && {
+							title: `${roomTitle(room)}: ${plural(chosen.length, "device")}?`,
+							text: <p>The rooms that they are in now are replaced.</p>,
+						}
+					}
+					onClick={() => {
+						const all = chosen.map(({ key }) => key);
+						change(roomTitle(room), all, { method: "PATCH", body: { room: room.trim() } });
+					}}
+				>
+					Set room
+				</Button>
+			</div>
+			{button("Identify", { command: "identify" })}
+			{button("Restart", { command: "restart" })}
+			{button("Reconnect", { command: "boot_device" })}
+			<a class="button" href={updateAddress(selection.keys)}>
+				Update…
+			</a>
+			<a class="button" href={announceAddress({ keys: selection.keys })}>
+				Announce…
+			</a>
+			{away.length > 0 && (
+				<Button
+					disabled={!mayChange}
+					question={{ title: `Forget ${plural(away.length, "device")}?`, text: forgetText }}
+					onClick={() => change("Forget", away, { method: "DELETE" })}
+				>
+					Forget {away.length.toLocaleString("en")} away
+				</Button>
+			)}
+		</div>
 	);
 }
 
-export const forgetText =
-	"Their names, rooms and notes, crashes and updates are deleted. A device that connects again is new.";
+export const forgetText = (
+	<p>Their names, rooms and notes, crashes and updates are deleted. A device that connects again is new.</p>
+);
 
 function notAskedText(away: number): string {
 	if (away === 0) return "Each device's answer is shown.";

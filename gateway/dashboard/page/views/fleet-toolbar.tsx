@@ -20,6 +20,7 @@ import {
 	unfiltered,
 	wrongStates,
 } from "../model/filter.js";
+import { Button } from "../parts/button.js";
 import { anyOf, Choice, type Option } from "../parts/choice.js";
 import { Search } from "../parts/field.js";
 import { Toggles } from "../parts/toggles.js";
@@ -98,18 +99,17 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 					onChange={(value) => set({ state: query.state === value ? "" : value })}
 				/>
 				{isPart && keys.length > 0 && (
-					<button type="button" class="quiet small" onClick={() => set(unfiltered(query))}>
+					<Button look="quiet small" onClick={() => set(unfiltered(query))}>
 						Show all
-					</button>
+					</Button>
 				)}
-				<button
-					type="button"
-					class="quiet small select-all"
+				<Button
+					look="quiet small select-all"
 					disabled={keys.length === 0}
 					onClick={() => selection.set([...selection.keys, ...keys])}
 				>
 					Select {isPart ? "these" : "all"} {keys.length.toLocaleString("en")}
-				</button>
+				</Button>
 			</div>
 			<div class="head-line tools">
 				<Search
@@ -119,9 +119,9 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 					onInput={(search) => set({ search })}
 					onKeyDown={onFindKey}
 				/>
-				<button type="button" class="small" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+				<Button look="small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					Filter{inPanel > 0 && `: ${inPanel}`}
-				</button>
+				</Button>
 				<a class="button small" href={announceAddress(announcedIn(room, entries))}>
 					Announce…
 				</a>

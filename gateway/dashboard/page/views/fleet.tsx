@@ -5,6 +5,7 @@ import { listAddress, topics } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
 import { isFiltered, type Look, type Query, select, tally, unfiltered } from "../model/filter.js";
 import { roomOf, roomsIn } from "../model/rooms.js";
+import { Button } from "../parts/button.js";
 import { Grid } from "../parts/grid.js";
 import { Refused } from "./attention.js";
 import { Card } from "./fleet-card.js";
@@ -120,9 +121,7 @@ function NothingFound() {
 	return (
 		<div class="empty">
 			<p>No device is like that.</p>
-			<button type="button" onClick={clear}>
-				Show all
-			</button>
+			<Button onClick={clear}>Show all</Button>
 		</div>
 	);
 }

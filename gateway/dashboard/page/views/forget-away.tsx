@@ -5,10 +5,8 @@ import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useMayChange, useTopic } from "../app/hooks.js";
-import { Confirm } from "../parts/confirm.js";
+import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 import { forgetText } from "./fleet-actions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -19,9 +17,8 @@ export function ForgetAway() {
 	const mayChange = useMayChange();
 	const [text, setText] = useState("30");
 	const [answer, setAnswer] = useState("");
-	const { run, problem } = useRequest();
 	const away = fleet.all().filter(({ session }) => !session.connected);
-	if (away.length === 0 && answer === "" && problem === "") return null;
+	if (away.length === 0 && answer === "") return null;
 	const days = Math.min(3650, Math.max(1, Math.round(Number(text) || 1)));
 	const count = away.filter(({ heardAt }) => heardAt < Date.now() - days * dayMs).length;
 	const forget = async () => {
@@ -44,18 +41,16 @@ export function ForgetAway() {
 					value={text}
 					onInput={setText}
 				/>
-				<Confirm
-					label={`Forget ${plural(count, "device")}`}
-					title={`Forget ${plural(count, "device")}?`}
+				<Button
 					disabled={!mayChange || count === 0}
-					onConfirm={() => run(forget)}
+					question={{ title: `Forget ${plural(count, "device")}?`, text: forgetText }}
+					onClick={forget}
 				>
-					<p>{forgetText}</p>
-				</Confirm>
+					Forget {plural(count, "device")}
+				</Button>
 				<p class="hint" role="status">
 					{answer}
 				</p>
-				<Problem>{problem}</Problem>
 			</div>
 		</details>
 	);

@@ -2,15 +2,12 @@
 
 import { useState } from "preact/hooks";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
-import { Problem } from "../parts/problem.js";
+import { Button } from "../parts/button.js";
 import { ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
-import { useRequest } from "../parts/use-request.js";
 
 export function GettingStarted() {
 	const [token, setToken] = useState<string>();
-	const { run, problem } = useRequest();
 	const address = ownDeviceAddress();
-	const show = () => run(async () => setToken(await readDeviceToken()));
 	return (
 		<div class="start">
 			<h1>No device yet</h1>
@@ -43,23 +40,14 @@ export function GettingStarted() {
 					</p>
 				)}
 			</section>
-			<p>
-				{token === undefined ? (
-					<>
-						<button type="button" onClick={show}>
-							Show the device token
-						</button>{" "}
-						<span class="hint">
-							Copy fills it in. It is a secret: anyone who has it can pose as a device.
-						</span>
-					</>
-				) : (
-					<button type="button" onClick={() => setToken(undefined)}>
-						Hide the device token
-					</button>
+			<div class="actions">
+				<Button onClick={async () => setToken(token === undefined ? await readDeviceToken() : undefined)}>
+					{token === undefined ? "Show" : "Hide"} the device token
+				</Button>
+				{token === undefined && (
+					<span class="hint">Copy fills it in. It is a secret: anyone who has it can pose as a device.</span>
 				)}
-			</p>
-			<Problem>{problem}</Problem>
+			</div>
 		</div>
 	);
 }

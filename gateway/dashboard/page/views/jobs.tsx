@@ -4,9 +4,10 @@ import { useId, useState } from "preact/hooks";
 import { type CommandState, commandStates } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useLeaveWarning, useTopic } from "../app/hooks.js";
-import type { Job, Part } from "../model/job.js";
-import { Grid } from "../parts/grid.js";
+import type { Job } from "../model/job.js";
+import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
+import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
 
 const words: Readonly<Record<CommandState, string>> = {
@@ -44,18 +45,18 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 					{shown.map((state) => `${counts[state].toLocaleString("en")} ${words[state]}`).join(", ")}
 				</p>
 				{isRunning && isOfPage && <p class="hint">Keep this page open.</p>}
-				<button type="button" class="quiet small" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+				<Button look="quiet small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					Answers
-				</button>
+				</Button>
 				{counts.waiting > 0 && (
-					<button type="button" class="small" onClick={job.cancel}>
+					<Button look="small" onClick={job.cancel}>
 						Cancel
-					</button>
+					</Button>
 				)}
 				{!isRunning && (
-					<button type="button" class="small" onClick={onClose}>
+					<Button look="small" onClick={onClose}>
 						Close
-					</button>
+					</Button>
 				)}
 			</div>
 			<Progress percent={percent} label={title} failedPercent={(failed / Math.max(1, total)) * 100} />
@@ -66,23 +67,17 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 function Answers({ job }: { job: Job }) {
 	return (
 		<div class="results-list">
-			<Grid label="Answers" keys={job.parts().map(({ key }) => key)} height={34} gap={0}>
-				{(key) => <Answer part={job.part(key)} />}
-			</Grid>
-		</div>
-	);
-}
-
-function Answer({ part }: { part: Part | undefined }) {
-	if (!part) return null;
-	const { key, state, reason } = part;
-	return (
-		<div class="row">
-			<DeviceLink deviceKey={key} />
-			<span class={bad.includes(state) ? "problem" : "hint"}>
-				{words[state]}
-				{reason && `: ${reason}`}
-			</span>
+			<Rows label="Answers" items={job.parts()} keyOf={({ key }) => key} height={34}>
+				{({ key, state, reason }) => (
+					<>
+						<DeviceLink deviceKey={key} />
+						<span class={bad.includes(state) ? "problem" : "hint"}>
+							{words[state]}
+							{reason && `: ${reason}`}
+						</span>
+					</>
+				)}
+			</Rows>
 		</div>
 	);
 }

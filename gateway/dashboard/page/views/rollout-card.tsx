@@ -21,10 +21,8 @@ import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useMayChange, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
-import { Confirm } from "../parts/confirm.js";
+import { Button, type Question } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 import { DeviceLink } from "./device-link.js";
 import { DevicesByStatus, useDevicesOf } from "./rollout-devices.js";
 
@@ -70,14 +68,12 @@ export function RolloutCard({ head }: { head: RolloutHead }) {
 function Actions({ head }: { head: RolloutHead }) {
 	const { rollouts } = useApp();
 	const mayChange = useMayChange();
-	const { run, isBusy, problem } = useRequest();
 	const { status, pausedBecause, counts } = head;
 	const failed = sum(counts, failureStatuses);
-	const isOff = !mayChange || isBusy;
-	const button = (action: RolloutAction, label: string, look = "") => (
-		<button type="button" class={look} disabled={isOff} onClick={() => run(() => rollouts.act(head, action))}>
-			{label}
-		</button>
+	const button = (action: RolloutAction, text: string, look = "", question: Question | false = false) => (
+		<Button look={look} disabled={!mayChange} question={question} onClick={() => rollouts.act(head, action)}>
+			{text}
+		</Button>
 	);
 	const isPaused = status === "paused";
 	return (
@@ -87,28 +83,27 @@ function Actions({ head }: { head: RolloutHead }) {
 			{isPaused && pausedBecause !== "approval" && button("resume", "Resume")}
 			{failed > 0 && status !== "cancelled" && button("retry", `Retry the ${failed} failed`)}
 			{isOver(head) ? (
-				<Confirm
-					label="Delete"
-					title={`Delete the record of ${head.version}, begun ${when(head.createdAt)}?`}
-					disabled={isOff}
-					onConfirm={() => run(() => rollouts.remove(head))}
+				<Button
+					disabled={!mayChange}
+					question={{
+						title: `Delete the record of ${head.version}, begun ${when(head.createdAt)}?`,
+						text: <p>No device changes.</p>,
+					}}
+					onClick={() => rollouts.remove(head)}
 				>
-					<p>No device changes.</p>
-				</Confirm>
+					Delete
+				</Button>
 			) : (
-				<Confirm
-					label="Cancel"
-					title={`Cancel the roll-out of ${head.version}?`}
-					disabled={isOff}
-					onConfirm={() => run(() => rollouts.act(head, "cancel"))}
-				>
-					<p>
-						{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
-						interrupted.
-					</p>
-				</Confirm>
+				button("cancel", "Cancel", "", {
+					title: `Cancel the roll-out of ${head.version}?`,
+					text: (
+						<p>
+							{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
+							interrupted.
+						</p>
+					),
+				})
 			)}
-			<Problem>{problem}</Problem>
 		</div>
 	);
 }

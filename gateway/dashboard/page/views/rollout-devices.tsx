@@ -5,8 +5,8 @@ import { type RolloutDevice, type RolloutHead, sum, watchWords } from "../../../
 import { sentence } from "../../../api/client/words.js";
 import { type DeviceStatus, deviceStatuses, deviceWords } from "../../../api/statuses.js";
 import { useApp, useNow } from "../app/hooks.js";
-import { Grid } from "../parts/grid.js";
 import { capital } from "../parts/presence.js";
+import { Rows } from "../parts/rows.js";
 import { Toggles } from "../parts/toggles.js";
 import { DeviceLink } from "./device-link.js";
 
@@ -56,17 +56,21 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 	if (!read) return <p class="hint">Reading…</p>;
 	const { devices, at } = read;
 	if (devices.length === 0) return <p class="hint">None any more.</p>;
-	const byId = new Map(devices.map((device) => [device.deviceId, device]));
 	return (
 		<div class="picker-list">
-			<Grid label={`${capital(deviceWords[status])} devices`} keys={[...byId.keys()]} height={40} gap={0}>
-				{(key) => (
-					<div class="row">
-						<DeviceLink deviceKey={key} />
-						<span class="hint">{sentenceOf(head, byId.get(key), Math.max(0, now - at) / 1000)}</span>
-					</div>
+			<Rows
+				label={`${capital(deviceWords[status])} devices`}
+				items={devices}
+				keyOf={({ deviceId }) => deviceId}
+				height={40}
+			>
+				{(device) => (
+					<>
+						<DeviceLink deviceKey={device.deviceId} />
+						<span class="hint">{sentenceOf(head, device, Math.max(0, now - at) / 1000)}</span>
+					</>
 				)}
-			</Grid>
+			</Rows>
 		</div>
 	);
 }
@@ -74,11 +78,9 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 /** @param passedSeconds since it was read */
 function sentenceOf(
 	{ version }: RolloutHead,
-	device: RolloutDevice | undefined,
+	{ reason, soakSecondsLeft, attempts }: RolloutDevice,
 	passedSeconds: number,
 ): string {
-	if (!device) return "";
-	const { reason, soakSecondsLeft, attempts } = device;
 	if (reason) return sentence(reason);
 	if (soakSecondsLeft !== null) {
 		const left = Math.max(0, Math.ceil(soakSecondsLeft - passedSeconds));

@@ -11,16 +11,14 @@ import { topics } from "../app/app.js";
 import { useApp, useIsLive, useMayChange, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
+import { Button, fewDevices } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
-import { Confirm } from "../parts/confirm.js";
+import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
 import { RolloutOptions } from "./rollout-options.js";
 
-/** Above it a confirmation is required. */
-const fewDevices = 20;
 const chosenDevices = "devices";
 
 /** @param devices initial selection; may be empty */
@@ -35,14 +33,13 @@ export function RolloutForm({ devices }: { devices: ReadonlySet<string> }) {
 	const choice =
 		firmware.choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? firmware.choices[0];
 	return (
-		<section class="panel" aria-label="New roll-out">
-			<h2>New roll-out</h2>
+		<Panel title="New roll-out">
 			{choice ? (
 				<Form firmware={choice} onFirmware={setChosen} devices={devices} />
 			) : (
 				<p class="hint">There is no firmware to update to yet: upload one, or make a release.</p>
 			)}
-		</section>
+		</Panel>
 	);
 }
 
@@ -141,16 +138,15 @@ interface StartProps {
 function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStarted }: StartProps) {
 	const { rollouts } = useApp();
 	const mayChange = useMayChange();
-	const { run, isBusy, problem: refusal, setProblem } = useRequest();
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
 	const text = JSON.stringify(plan);
-	useEffect(() => setProblem(""), [text]);
 	const start = async () => {
 		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
-		if (!(await run(() => rollouts.start(sent.current.id, plan)))) return;
+		const refusal = await rollouts.start(sent.current.id, plan);
+		if (refusal !== undefined) return refusal;
 		sent.current = { text: "", id: "" };
-		onStarted();
+		return onStarted();
 	};
 	const count = preview ? beginsOf(preview) : 0;
 	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
@@ -166,18 +162,26 @@ function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStart
 				{words} <span class="hint">{planned}</span>
 			</p>
 			<div class="actions">
-				<Confirm
-					label={label}
-					title={`Update ${what} to ${firmwareText(firmware)}?`}
-					isPrimary
-					asks={count > fewDevices}
-					disabled={!mayChange || isBusy || !isReady}
-					onConfirm={start}
+				<Button
+					key={text}
+					look="primary"
+					disabled={!mayChange || !isReady}
+					question={
+						count > fewDevices && {
+							title: `Update ${what} to ${firmwareText(firmware)}?`,
+							text: (
+								<>
+									<p>{words}</p>
+									<p class="hint">{planned}</p>
+								</>
+							),
+						}
+					}
+					onClick={start}
 				>
-					<p>{words}</p>
-					<p class="hint">{planned}</p>
-				</Confirm>
-				<Problem>{refusal || problem}</Problem>
+					{label}
+				</Button>
+				<Problem>{problem}</Problem>
 				{preview && preview.busy > 0 && <p class="hint">{busyWords}</p>}
 			</div>
 		</div>

@@ -6,6 +6,7 @@ import { plural, when } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { topics } from "../app/app.js";
 import { useApp, useTopic } from "../app/hooks.js";
+import { Panel } from "../parts/panel.js";
 import { RolloutCard } from "./rollout-card.js";
 
 export function ActiveRollouts() {
@@ -14,12 +15,11 @@ export function ActiveRollouts() {
 	const active = rollouts.all.filter((head) => !isOver(head));
 	if (active.length === 0) return null;
 	return (
-		<section class="panel" aria-label="Roll-outs">
-			<h2>{active.length === 1 ? "Roll-out" : `${active.length} roll-outs`}</h2>
+		<Panel title={active.length === 1 ? "Roll-out" : `${active.length} roll-outs`} label="Roll-outs">
 			{active.map((head) => (
 				<RolloutCard key={head.id} head={head} />
 			))}
-		</section>
+		</Panel>
 	);
 }
 
@@ -29,12 +29,11 @@ export function PastRollouts() {
 	const past = rollouts.all.filter(isOver);
 	if (past.length === 0) return null;
 	return (
-		<section class="panel late" aria-label="Past roll-outs">
-			<h2>Past roll-outs</h2>
+		<Panel title="Past roll-outs" look="late">
 			{past.map((head, index) => (
 				<PastRollout key={head.id} head={head} isFresh={index === 0 && isFresh(head)} />
 			))}
-		</section>
+		</Panel>
 	);
 }
 

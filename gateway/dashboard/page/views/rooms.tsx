@@ -5,6 +5,7 @@ import { plural } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
 import type { Room } from "../model/rooms.js";
+import { Button } from "../parts/button.js";
 import { Grid } from "../parts/grid.js";
 import { Signal } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
@@ -64,15 +65,14 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 			</div>
 			<Volume room={room} isOff={isOff} send={send} />
 			<div class="actions">
-				<button
-					type="button"
-					class="quiet small"
+				<Button
+					look="quiet small"
 					disabled={isOff}
-					aria-label={`Identify ${title}`}
+					label={`Identify ${title}`}
 					onClick={() => send({ command: "identify" })}
 				>
 					Identify
-				</button>
+				</Button>
 				<a
 					class="button small"
 					aria-label={`Announce in ${title}`}
@@ -122,16 +122,15 @@ function Volume({ room: { name, volumes }, isOff, send }: VolumeProps) {
 				/>
 			</label>
 			<span class="hint">{wanted ?? (volumes && (least === most ? most : `${least}–${most}`))}</span>
-			<button
-				type="button"
-				class="quiet small"
+			<Button
+				look="quiet small"
 				disabled={isOff}
-				aria-pressed={volumes !== undefined && most === 0}
-				aria-label={`Mute ${title}`}
+				isPressed={volumes !== undefined && most === 0}
+				label={`Mute ${title}`}
 				onClick={mute}
 			>
 				Mute
-			</button>
+			</Button>
 		</div>
 	);
 }

@@ -7,9 +7,10 @@ import { plural } from "../../../api/client/words.js";
 import { topics } from "../app/app.js";
 import { useApp, useMayChange, useTopic } from "../app/hooks.js";
 import type { Attempt } from "../model/asks.js";
+import { Button } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
-import { Confirm } from "../parts/confirm.js";
 import { Field } from "../parts/field.js";
+import { Panel } from "../parts/panel.js";
 import { Webhooks } from "./webhooks.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
@@ -41,8 +42,7 @@ export function SettingsView() {
 	return (
 		<div class="fleet-settings">
 			<h1 class="visually-hidden">Settings</h1>
-			<section class="panel" aria-label="Settings of all devices">
-				<h2>Settings of all devices</h2>
+			<Panel title="Settings of all devices">
 				<p class="hint">
 					{plural(keys.length, "device")} of {named.length} can take new settings
 					{keys.length < named.length && ": the others are away, or their firmware is older"}. Each restarts
@@ -61,15 +61,19 @@ export function SettingsView() {
 					Made from the gateway's current device token, so that the previous one can be retired afterwards.
 				</p>
 				<div class="actions">
-					<Confirm
-						label={`Replace the tokens of ${devices}`}
-						title={`Replace the tokens of ${devices}?`}
-						isPrimary
+					<Button
+						look="primary"
 						disabled={isOff}
-						onConfirm={() => run("New tokens", (key) => app.replaceToken(key))}
+						question={{
+							title: `Replace the tokens of ${devices}?`,
+							text: (
+								<p>Each restarts to try its new token, and is away meanwhile. This page must stay open.</p>
+							),
+						}}
+						onClick={() => run("New tokens", (key) => app.replaceToken(key))}
 					>
-						<p>Each restarts to try its new token, and is away meanwhile. This page must stay open.</p>
-					</Confirm>
+						Replace the tokens of {devices}
+					</Button>
 				</div>
 				<h3>A gateway that has moved</h3>
 				<p class="hint">Keep this gateway running at its present address until all have followed.</p>
@@ -80,18 +84,18 @@ export function SettingsView() {
 						value={gateway}
 						onInput={(text) => setGateway(text.trim())}
 					/>
-					<Confirm
-						label={`Move ${devices}`}
-						title={`Move ${devices} to ${gateway}?`}
+					<Button
 						disabled={isOff || gateway === ""}
-						onConfirm={() =>
-							run(`To ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway })))
-						}
+						question={{
+							title: `Move ${devices} to ${gateway}?`,
+							text: <p>Each restarts to try the new address. This page must stay open.</p>,
+						}}
+						onClick={() => run(`To ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway })))}
 					>
-						<p>Each restarts to try the new address. This page must stay open.</p>
-					</Confirm>
+						Move {devices}
+					</Button>
 				</div>
-			</section>
+			</Panel>
 			<Webhooks />
 		</div>
 	);

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
 import { type App, listAddress, topics } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
+import { Button } from "../parts/button.js";
 import { AddDeviceView } from "./add-device.js";
 import { AnnounceView } from "./announce.js";
 import { AttentionLink, AttentionView } from "./attention.js";
@@ -40,9 +41,9 @@ export function Shell() {
 	}, [where]);
 	return (
 		<>
-			<button type="button" class="skip" onClick={() => main.current?.focus()}>
+			<Button look="skip" onClick={() => main.current?.focus()}>
 				Skip to the content
-			</button>
+			</Button>
 			<header class="top">
 				<a class="name" href="#/">
 					<img src="icon.svg" alt="" width="26" height="26" />
@@ -172,9 +173,9 @@ function Outage() {
 					: `What is shown is from ${age(now - app.heardAt)}.`}{" "}
 				{seconds > 0 ? `Trying again in ${duration(seconds)}.` : "Trying again…"}
 			</p>
-			<button type="button" class="small" onClick={() => app.connect()}>
+			<Button look="small" onClick={() => app.connect()}>
 				Try now
-			</button>
+			</Button>
 		</aside>
 	);
 }

@@ -1,9 +1,8 @@
 /** How updates ended, the latest first, with the reasons of rollbacks. */
 
-import { when } from "../../../api/client/words.js";
 import { updateWords } from "../../../api/statuses.js";
 import type { OwnUpdate } from "../model/responses.js";
-import { Bounded } from "../parts/bounded.js";
+import { type Happening, History } from "../parts/history.js";
 import { DeviceLink } from "./device-link.js";
 
 /** Of one device, or of all. */
@@ -16,20 +15,20 @@ interface Shown extends Pick<OwnUpdate, "status"> {
 	readonly startedAt: string | number;
 }
 
-export function History({ updates, withDevice }: { updates: readonly Shown[]; withDevice?: boolean }) {
-	if (updates.length === 0) return withDevice ? <p class="hint">No device has been updated yet.</p> : null;
-	return (
-		<Bounded label="Previous updates" items={updates}>
-			{({ deviceId, status, version, from, reason, startedAt }) => (
-				<li key={`${deviceId} ${startedAt}`} class={status}>
-					<time dateTime={new Date(startedAt).toISOString()}>{when(startedAt)}</time>
-					<span>
-						{withDevice && deviceId !== undefined && <DeviceLink deviceKey={deviceId} />} {from ?? "?"} →{" "}
-						{version ?? "?"} <b>{updateWords[status]}</b>
-					</span>
-					{reason && <p>{reason}</p>}
-				</li>
-			)}
-		</Bounded>
-	);
+export function UpdateHistory({ updates }: { updates: readonly Shown[] }) {
+	return <History label="Previous updates" items={updates.map(happeningOf)} />;
+}
+
+function happeningOf({ deviceId, status, version, from, reason, startedAt }: Shown): Happening {
+	return {
+		at: startedAt,
+		look: status,
+		text: (
+			<>
+				{deviceId !== undefined && <DeviceLink deviceKey={deviceId} />} {from ?? "?"} → {version ?? "?"}{" "}
+				<b>{updateWords[status]}</b>
+			</>
+		),
+		more: reason && <p>{reason}</p>,
+	};
 }

@@ -6,9 +6,9 @@ import { plural } from "../../../api/client/words.js";
 import type { WiFiDevice, WiFiOverview } from "../../../api/wifi.js";
 import { useIsLive, useNow } from "../app/hooks.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
-import { Grid } from "../parts/grid.js";
 import { Strength } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
 
 const refreshMs = 10_000;
@@ -57,7 +57,6 @@ export function WiFiView() {
 function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 	const { bssid, channel, devices, weakest, reconnects } = accessPoint;
 	const [isOpen, setIsOpen] = useState(false);
-	const byId = new Map(devices.map((device) => [device.deviceId, device]));
 	const name = bssid ?? "Access point not reported";
 	return (
 		<details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
@@ -70,25 +69,25 @@ function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 				<Strength rssi={weakest} />
 			</summary>
 			{isOpen && (
-				<Grid label={`Devices of ${name}`} keys={[...byId.keys()]} height={44} gap={0}>
-					{(deviceId) => <Row device={byId.get(deviceId)} />}
-				</Grid>
+				<Rows
+					label={`Devices of ${name}`}
+					items={devices}
+					keyOf={({ deviceId }) => deviceId}
+					height={44}
+					look="concern"
+				>
+					{({ deviceId, rssi, reconnects: count, lastLoss }) => (
+						<>
+							<DeviceLink deviceKey={deviceId} /> <Strength rssi={rssi} />
+							<span class="hint">
+								{reconnectText(count)}
+								{lastLoss !== null && `, last loss: ${lastLoss.replaceAll("_", " ")}`}
+							</span>
+						</>
+					)}
+				</Rows>
 			)}
 		</details>
-	);
-}
-
-function Row({ device }: { device: WiFiDevice | undefined }) {
-	if (!device) return null;
-	const { deviceId, rssi, reconnects, lastLoss } = device;
-	return (
-		<p class="row concern">
-			<DeviceLink deviceKey={deviceId} /> <Strength rssi={rssi} />
-			<span class="hint">
-				{reconnectText(reconnects)}
-				{lastLoss !== null && `, last loss: ${lastLoss.replaceAll("_", " ")}`}
-			</span>
-		</p>
 	);
 }
 

@@ -1,0 +1,94 @@
+/** A button: what it does may have to be confirmed, may take a while, and may fail, which is said beside it. */
+
+import type { ComponentChildren } from "preact";
+import { useId, useRef } from "preact/hooks";
+import { Problem } from "./problem.js";
+import { useRequest } from "./use-request.js";
+
+interface ButtonProps {
+	/** Classes: primary, quiet, small. */
+	readonly look?: string;
+	/** For a screen reader, where the text alone does not say what it is about. */
+	readonly label?: string | undefined;
+	readonly disabled?: boolean;
+	readonly isPressed?: boolean | undefined;
+	readonly isOpen?: boolean;
+	/** Asked before it acts; false: it acts at once. */
+	readonly question?: Question | false;
+	/** May fail with an error, or return why it was not done. While it goes on, nothing is begun by another click. */
+	readonly onClick: () => unknown;
+	readonly children: ComponentChildren;
+}
+
+/** What is done to more devices is asked about first. */
+export const fewDevices = 20;
+
+export interface Question {
+	readonly title: string;
+	readonly text: ComponentChildren;
+}
+
+export function Button(props: ButtonProps) {
+	const {
+		look = "",
+		label,
+		disabled = false,
+		isPressed,
+		isOpen,
+		question = false,
+		onClick,
+		children,
+	} = props;
+	const { run, isBusy, problem } = useRequest();
+	const dialog = useRef<HTMLDialogElement>(null);
+	const act = () => {
+		if (!isBusy) void run(async () => onClick());
+	};
+	return (
+		<>
+			<button
+				type="button"
+				class={look}
+				disabled={disabled}
+				aria-label={label}
+				aria-pressed={isPressed}
+				aria-expanded={isOpen}
+				onClick={question ? () => dialog.current?.showModal() : act}
+			>
+				{children}
+			</button>
+			{question && (
+				<Confirmation dialog={dialog} look={look} question={question} disabled={disabled} onYes={act}>
+					{children}
+				</Confirmation>
+			)}
+			<Problem>{problem}</Problem>
+		</>
+	);
+}
+
+interface ConfirmationProps extends Pick<ButtonProps, "children"> {
+	readonly dialog: { readonly current: HTMLDialogElement | null };
+	readonly look: string;
+	readonly question: Question;
+	readonly disabled: boolean;
+	readonly onYes: () => void;
+}
+
+function Confirmation({ dialog, look, question, disabled, onYes, children }: ConfirmationProps) {
+	const id = useId();
+	return (
+		<dialog ref={dialog} aria-labelledby={id}>
+			<form method="dialog" onSubmit={({ submitter }) => submitter?.id === `${id}-yes` && onYes()}>
+				<h2 id={id}>{question.title}</h2>
+				{question.text}
+				<div class="actions">
+					<button type="submit">Not now</button>
+					<button type="submit" id={`${id}-yes`} class={look} disabled={disabled}>
+						{children}
+					</button>
+				</div>
+			</form>
+		</dialog>
+	);
+}

@@ -1,0 +1,19 @@
+/** Facts: each has a name, a value, and perhaps a number to it. */
+
+export type Fact = readonly [name: string, value: string, number?: string];
+
+export function FactList({ facts }: { facts: readonly Fact[] }) {
+	return (
+		<dl class="about">
+			{facts.map(([name, value, number]) => (
+				<div key={name}>
+					<dt>{name}</dt>
+					<dd>
+						<span>{value}</span>
+						{number !== undefined && <small>{number}</small>}
+					</dd>
+				</div>
+			))}
+		</dl>
+	);
+}

@@ -1,0 +1,27 @@
+/** Items as rows of one height, of which only what is seen is rendered. */
+
+import type { ComponentChildren } from "preact";
+import { Grid } from "./grid.js";
+
+interface RowsProps<T> {
+	readonly label: string;
+	readonly items: readonly T[];
+	readonly keyOf: (item: T) => string;
+	/** CSS pixels. */
+	readonly height: number;
+	/** Classes. */
+	readonly look?: string;
+	readonly children: (item: T) => ComponentChildren;
+}
+
+export function Rows<T>({ label, items, keyOf, height, look = "", children }: RowsProps<T>) {
+	const byKey = new Map(items.map((item) => [keyOf(item), item]));
+	return (
+		<Grid label={label} keys={[...byKey.keys()]} height={height} gap={0}>
+			{(key) => {
+				const item = byKey.get(key);
+				return item && <div class={`row ${look}`}>{children(item)}</div>;
+			}}
+		</Grid>
+	);
+}
