@@ -1,7 +1,6 @@
 /** Starts the demo's page: the gateway's, with a section for the boards of the demo's devices, loaded once it is known that there are any. */
 
 import { ask } from "../../../gateway/api/client/request.js";
-import { topics } from "../../../gateway/dashboard/page/app/app.js";
 import { app } from "../../../gateway/dashboard/page/main.js";
 import type { DemoDevices } from "../messages.js";
 import "./board.css";
@@ -12,4 +11,4 @@ const [{ Board }, { Listening }] = await Promise.all([import("./board.js"), impo
 app.deviceSection = ({ entry }) => (devices.includes(entry.key) ? <Board entry={entry} /> : null);
 app.announcementSection = () => (devices.length > 0 ? <Listening devices={devices} /> : null);
 // Every view of a device, and the one that announces, listens to this one.
-app.painter.mark(topics.link);
+app.painter.mark("link");

@@ -4,7 +4,7 @@ import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
 import { shapeOf, timeTicks } from "../../../gateway/dashboard/page/model/plot-shape.js";
 import type { Past } from "../../../gateway/dashboard/page/model/responses.js";
-import { Series, startOf } from "../../../gateway/dashboard/page/model/series.js";
+import { type Row, Series, startOf } from "../../../gateway/dashboard/page/model/series.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 
 const stepMs = 300_000;
@@ -16,6 +16,9 @@ function reportWith(rssi: number) {
 	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
 	return report;
 }
+
+const least = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[0] ?? null);
+const most = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[1] ?? null);
 
 /** Its last step is one minute old. @param rssi of the last steps; null: nothing was heard; undefined: no gateway */
 function pastOf(rssi: readonly (number | null)[], from = now - 4 * 60_000 + stepMs - 288 * stepMs): Past {
@@ -50,14 +53,17 @@ describe("the past of a device", () => {
 	test("begins with the gateway's, without what is not known, and goes on with reports", () => {
 		const series = new Series();
 		series.setPast(pastOf([-60, null, -50]), now);
-		assert.deepEqual(series.rssi.max, [-60, null, -50]);
-		assert.deepEqual(series.rssi.min, [-65, null, -55]);
-		assert.deepEqual(series.heap, [100, null, 100]);
+		assert.deepEqual(most(series), [-60, null, -50]);
+		assert.deepEqual(least(series), [-65, null, -55]);
+		assert.deepEqual(
+			series.rows.map(({ heap }) => heap),
+			[[100, 100], null, [100, 100]],
+		);
 		series.add(reportWith(-70), now + 5000);
-		assert.deepEqual(series.rssi.max, [-60, null, -50, -70]);
-		assert.deepEqual(series.rssi.min.at(-1), -70);
-		assert.equal(series.times.at(-1), now / 1000 + 5);
-		const steps = series.times.map((time, row) => time - (series.times[row - 1] ?? 0));
+		assert.deepEqual(most(series), [-60, null, -50, -70]);
+		assert.deepEqual(least(series).at(-1), -70);
+		assert.equal(series.rows.at(-1)?.time, now / 1000 + 5);
+		const steps = series.rows.map(({ time }, row) => time - (series.rows[row - 1]?.time ?? 0));
 		assert.ok(
 			steps.every((step) => step > 0),
 			`ascending: ${steps}`,
@@ -68,24 +74,24 @@ describe("the past of a device", () => {
 		const series = new Series();
 		series.setPast(pastOf([-50]), now);
 		series.add(reportWith(-51), now + 19_000);
-		assert.deepEqual(series.rssi.max, [-50, -51]);
+		assert.deepEqual(most(series), [-50, -51]);
 		series.add(reportWith(-52), now + 60_000);
-		assert.deepEqual(series.rssi.max, [-50, -51, null, -52]);
+		assert.deepEqual(most(series), [-50, -51, null, -52]);
 		const away = new Series();
 		away.setPast(pastOf([-50, null]), now);
 		away.add(reportWith(-51), now + 60_000);
-		assert.deepEqual(away.rssi.max, [-50, null, -51]);
+		assert.deepEqual(most(away), [-50, null, -51]);
 	});
 
 	test("read again takes the place of the reports since", () => {
 		const series = new Series();
 		series.setPast(pastOf([-50]), now);
 		for (let at = now; at < now + stepMs; at += 5000) series.add(reportWith(-50), at + 5000);
-		assert.equal(series.times.length, 61);
-		const { version } = series;
+		assert.equal(series.rows.length, 61);
+		const { rows } = series;
 		series.setPast(pastOf([-50, -51]), now + stepMs);
-		assert.deepEqual(series.rssi.max, [-50, -51]);
-		assert.notEqual(series.version, version);
+		assert.deepEqual(most(series), [-50, -51]);
+		assert.notEqual(series.rows, rows);
 	});
 
 	test("lies by this page's clock, however far the gateway's is off", () => {
@@ -102,7 +108,7 @@ describe("the past of a device", () => {
 	test("is found by time", () => {
 		const series = new Series();
 		for (const [index, rssi] of [-50, -60, -70].entries()) series.add(reportWith(rssi), now + index * 10_000);
-		const at = (seconds: number) => series.rssi.max[series.nearest(now / 1000 + seconds) ?? -1];
+		const at = (seconds: number) => series.nearest(now / 1000 + seconds)?.rssi?.[1];
 		assert.deepEqual([-99, 4, 6, 14, 16, 99].map(at), [-50, -50, -60, -60, -70, -70]);
 		assert.equal(new Series().nearest(0), undefined);
 	});
@@ -110,8 +116,13 @@ describe("the past of a device", () => {
 
 describe("a plot", () => {
 	const times = [0, 25, 50, 75, 100];
-	const plot = (least: (number | null)[], most = least) =>
-		shapeOf({ times, least, most, range: [0, 100], since: 0, until: 100 });
+	const plot = (least: (number | null)[], most = least) => {
+		const rows = times.map((time, at): Row => {
+			const [from, to] = [least[at] ?? null, most[at] ?? null];
+			return { time, rssi: null, heap: null, light: from === null || to === null ? null : [from, to] };
+		});
+		return shapeOf({ rows, quantity: "light", range: [0, 100], since: 0, until: 100 });
+	};
 
 	test("is a line, or a band where least and most differ", () => {
 		assert.deepEqual(plot([0, 50, 100, 50, 0]), {

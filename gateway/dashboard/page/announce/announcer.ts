@@ -7,7 +7,8 @@ import {
 	type Sound,
 	type SoundList,
 } from "../../../api/announcement.js";
-import { ask, askFile, messageOf, Refusal } from "../../../api/client/request.js";
+import { ask, askFile, Refusal } from "../../../api/client/request.js";
+import { Resource } from "../app/resource.js";
 import type { Plays } from "../model/plays.js";
 import { type Draft, decode } from "./sound.js";
 import { writeWav } from "./wav.js";
@@ -32,8 +33,7 @@ const announcementsPath = "api/announcements";
 
 export class Announcer {
 	readonly #options: AnnouncerOptions;
-	#list: SoundList | undefined;
-	#problem = "";
+	readonly #list: Resource<SoundList>;
 	/** Of this page, the latest. */
 	#latest: { readonly id: string; readonly name: string } | undefined;
 	/** Sounds that are deleted once they were played, by the id of their announcement. */
@@ -41,20 +41,21 @@ export class Announcer {
 
 	constructor(options: AnnouncerOptions) {
 		this.#options = options;
+		this.#list = new Resource(readSounds, options.onChanged);
 	}
 
 	/** Undefined until they are read. */
 	get sounds(): readonly Sound[] | undefined {
-		return this.#list?.sounds;
+		return this.#list.value?.sounds;
 	}
 
 	get canSpeak(): boolean {
-		return this.#list?.canSpeak ?? false;
+		return this.#list.value?.canSpeak ?? false;
 	}
 
 	/** Why the sounds could not be read. */
 	get problem(): string {
-		return this.#problem;
+		return this.#list.value ? "" : this.#list.problem;
 	}
 
 	get latest(): { readonly id: string; readonly name: string } | undefined {
@@ -62,14 +63,8 @@ export class Announcer {
 	}
 
 	/** Reads the kept sounds. */
-	async refresh(): Promise<void> {
-		try {
-			this.#list = await ask<SoundList>(soundsPath);
-			this.#problem = "";
-		} catch (error) {
-			if (!this.#list) this.#problem = soundsProblem(error);
-		}
-		this.#options.onChanged();
+	refresh(): Promise<void> {
+		return this.#list.refresh();
 	}
 
 	/** Reads how the latest has gone on: there was no connection, and its end may have been missed. */
@@ -179,7 +174,12 @@ interface Prepared {
 	readonly temporary?: string;
 }
 
-function soundsProblem(error: unknown): string {
-	if (error instanceof Refusal && error.status === 404) return "This gateway has no announcements.";
-	return messageOf(error);
+async function readSounds(): Promise<SoundList> {
+	try {
+		return await ask<SoundList>(soundsPath);
+	} catch (error) {
+		if (error instanceof Refusal && error.status === 404)
+			throw new Error("This gateway has no announcements.");
+		throw error;
+	}
 }

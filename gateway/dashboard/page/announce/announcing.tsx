@@ -4,8 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
-import { topics } from "../app/app.js";
-import { listedDevices, useApp, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
+import { listedDevices, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Choice, type Option } from "../parts/choice.js";
@@ -41,7 +40,7 @@ export function AnnouncingView({ search }: { readonly search: string }) {
 function useAnnouncer(): Announcer {
 	const app = useApp();
 	const isLive = useIsLive();
-	useTopic(topics.announcements);
+	useTopic("announcements");
 	app.announcer ??= makeAnnouncer();
 	const { announcer } = app;
 	useEffect(() => {
@@ -55,10 +54,10 @@ function useAnnouncer(): Announcer {
 		const made = new Announcer({
 			plays: app.announcements,
 			onRead: ({ id, devices }) => app.takePlays(id, devices),
-			onChanged: () => app.painter.mark(topics.announcements),
+			onChanged: () => app.painter.mark("announcements"),
 		});
 		// For as long as the page is open: what it has begun may end after the view is left.
-		app.painter.listen(topics.announcements, () => void made.tidy());
+		app.painter.listen("announcements", () => void made.tidy());
 		return made;
 	}
 }
@@ -74,9 +73,7 @@ const named = "devices";
 const roomPrefix = "room ";
 
 function Where({ announcer, search, source }: WhereProps) {
-	useTopic(topics.list);
-	const app = useApp();
-	const mayChange = useMayChange();
+	const app = useTopic("list");
 	const [given] = useState(() => {
 		const fields = new URLSearchParams(search);
 		return { room: fields.get("room"), keys: listedDevices(fields.get("devices") ?? "", app.selection.keys) };
@@ -126,7 +123,8 @@ function Where({ announcer, search, source }: WhereProps) {
 				<Button
 					key={`${sources.current.count} ${target}`}
 					look="primary"
-					disabled={!mayChange || !source || devices.length === 0}
+					isChange
+					disabled={!source || devices.length === 0}
 					question={
 						devices.length > fewDevices && {
 							title: `Announce on ${count}?`,

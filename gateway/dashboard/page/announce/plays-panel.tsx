@@ -2,7 +2,7 @@
 
 import { useId } from "preact/hooks";
 import type { PlayState } from "../../../api/announcement.js";
-import { useApp, useMayChange, useMedia } from "../app/hooks.js";
+import { useApp, useMedia } from "../app/hooks.js";
 import { countText, playText } from "../model/plays.js";
 import { Button } from "../parts/button.js";
 import { Rows } from "../parts/rows.js";
@@ -17,7 +17,6 @@ interface PlaysPanelProps {
 
 export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
 	const { announcements } = useApp();
-	const mayChange = useMayChange();
 	const isNarrow = useMedia("(max-width: 44rem)");
 	const headingId = useId();
 	const plays = announcements.get(id);
@@ -28,7 +27,7 @@ export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
 				<h2 id={headingId}>{name}</h2>
 				<p role="status">{plays ? countText(all) : "asked"}</p>
 				{!plays?.isOver && (
-					<Button look="small" disabled={!mayChange} onClick={() => announcer.stop(id)}>
+					<Button look="small" isChange onClick={() => announcer.stop(id)}>
 						Stop
 					</Button>
 				)}

@@ -11,74 +11,60 @@ import { ask } from "../../../api/client/request.js";
 import type { Ask } from "../../../api/command.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
+import type { WiFiOverview } from "../../../api/wifi.js";
 import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
+import type { Refusal } from "../model/concerns.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { Plays } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
-import { Details } from "./details.js";
+import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
 import { Jobs } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
 import { Recorder } from "./recorder.js";
-import { Refusals } from "./refusals.js";
+import { Resource } from "./resource.js";
 import { Rings } from "./rings.js";
 import { Rollouts } from "./rollouts.js";
 import { Subscription } from "./subscription.js";
-
-/** What views listen to. */
-export const topics = {
-	link: "link",
-	/** Which devices there are, or what lists are sorted and filtered by. */
-	list: "list",
-	device: (key: string) => `device ${key}`,
-	record: (key: string) => `record ${key}`,
-	firmware: "firmware",
-	rollouts: "rollouts",
-	query: "query",
-	selection: "selection",
-	/** The keys of the listed devices. */
-	shown: "shown",
-	jobs: "jobs",
-	refusals: "refusals",
-	/** Once a second. */
-	second: "second",
-	install: "install",
-	announcements: "announcements",
-};
 
 export class App {
 	readonly painter = new Painter((paint) => requestAnimationFrame(paint));
 	readonly recorder = new Recorder();
 	readonly rings = new Rings();
 	readonly firmware = new FirmwareStore(
-		() => this.painter.mark(topics.firmware),
+		() => this.painter.mark("firmware"),
 		() => this.linkState.name === "live",
 	);
-	readonly details = new Details((deviceId, { past, readAt }) => {
-		this.recorder.watch(deviceId).series.setPast(past, readAt);
-		this.painter.mark(topics.record(deviceId));
-	});
+	/** Of the devices that were shown, by id. */
+	readonly #pasts = new Map<string, Resource<KnownPast>>();
 	readonly fleet = new Fleet((key, isListed, previous, entry) => {
-		this.painter.mark(topics.device(key));
-		if (isListed) this.painter.mark(topics.list);
+		this.painter.mark(`device ${key}`);
+		if (isListed) this.painter.mark("list");
 		if (!entry) this.selection.drop(key);
 		else if (previous) this.#compare(previous, entry);
 	});
-	readonly selection = new Selection(() => this.painter.mark(topics.selection));
-	readonly jobs = new Jobs(() => this.painter.mark(topics.jobs));
-	readonly refusals = new Refusals(() => this.painter.mark(topics.refusals));
+	readonly selection = new Selection(() => this.painter.mark("selection"));
+	readonly jobs = new Jobs(() => this.painter.mark("jobs"));
+	readonly refusals = new Resource(
+		() => ask<{ readonly refusals: readonly Refusal[] }>("api/refusals"),
+		() => this.painter.mark("refusals"),
+	);
+	readonly wifi = new Resource(
+		() => ask<WiFiOverview>("api/wifi"),
+		() => this.painter.mark("wifi"),
+	);
 	readonly asks = new Asks({
 		later,
 		now: () => Date.now(),
 		onChanged: (deviceId) => {
-			this.painter.mark(topics.device(deviceId));
+			this.painter.mark(`device ${deviceId}`);
 			this.#subscription.plan();
 		},
 	});
-	readonly rollouts = new Rollouts(() => this.painter.mark(topics.rollouts));
+	readonly rollouts = new Rollouts(() => this.painter.mark("rollouts"));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
 	/** By id, the oldest first: those that play, and the latest others. */
@@ -124,15 +110,15 @@ export class App {
 				void this.#readPerson();
 				this.#readList("refusals");
 			}
-			this.painter.mark(topics.link);
+			this.painter.mark("link");
 		},
 		// With the fragment, which leads on to the same view.
 		onLoginNeeded: () => location.assign(`login${location.hash}`),
 	});
 
-	/** Marks `topics.second`; for as long as the page is open. */
+	/** Marks `"second"`; for as long as the page is open. */
 	startClock(): void {
-		setInterval(() => this.painter.mark(topics.second), 1000);
+		setInterval(() => this.painter.mark("second"), 1000);
 	}
 
 	/** What the fleet or a room is filtered by; it outlives the view, and is in the address while that is shown. */
@@ -144,12 +130,27 @@ export class App {
 		const address = listAddress();
 		this.#queries.set(address, query);
 		history.replaceState(null, "", `${address}${queryText(query)}`);
-		this.painter.mark(topics.query);
+		this.painter.mark("query");
 	}
 
 	/** Reads the address of the fleet or a room; without a query it means the latest. */
 	readQuery(search: string): void {
 		this.query = search === "" ? this.query : queryOf(search);
+	}
+
+	/** What the gateway has recorded of a device. */
+	past(deviceId: string): Resource<KnownPast> {
+		const known = this.#pasts.get(deviceId);
+		if (known) return known;
+		const past = new Resource(
+			() => readPast(deviceId),
+			(read) => {
+				if (read) this.recorder.watch(deviceId).series.setPast(read.past, read.readAt);
+				this.painter.mark(`record ${deviceId}`);
+			},
+		);
+		this.#pasts.set(deviceId, past);
+		return past;
 	}
 
 	/** A view shows a device, so its reports are needed. @returns a function that ends it */
@@ -215,7 +216,7 @@ export class App {
 		else if (frame.type === "list_update") this.#readList(frame.list);
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
-			this.painter.mark(topics.link);
+			this.painter.mark("link");
 		}
 	}
 
@@ -226,14 +227,14 @@ export class App {
 		plays.take(devices);
 		for (const [oldest, { isOver }] of this.announcements)
 			if (this.announcements.size > announcementsAtMost && isOver) this.announcements.delete(oldest);
-		this.painter.mark(topics.announcements);
+		this.painter.mark("announcements");
 	}
 
 	#update(frame: FrameOf<"status_update">, now: number): void {
 		const isSnapshotComplete = this.fleet.update(frame, now);
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
-			if (frame.reason === "crash") this.details.onCrash(deviceId);
+			if (frame.reason === "crash") void this.#pasts.get(deviceId)?.refresh();
 			if (connected && state && frame.reason !== "connected") this.asks.onReport(deviceId, state);
 		}
 		this.#onSnapshot(isSnapshotComplete);
@@ -248,7 +249,7 @@ export class App {
 	async #readPerson(): Promise<void> {
 		// Without it the gateway refuses what a viewer may not do.
 		this.person = await ask<Person>("login/state").catch(() => this.person);
-		this.painter.mark(topics.link);
+		this.painter.mark("link");
 	}
 
 	#readList(list: FrameOf<"list_update">["list"]): void {
@@ -279,7 +280,7 @@ export class App {
 		else if (message.type === "command_error") this.asks.onCommandError(key, message);
 		// The names before it can hold no quotation mark, so the first one is the field itself.
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
-		if (this.recorder.take(key, message, uplink, now, before)) this.painter.mark(topics.record(key));
+		if (this.recorder.take(key, message, uplink, now, before)) this.painter.mark(`record ${key}`);
 	}
 }
 

@@ -1,6 +1,4 @@
-/**
- * The gateway's records of the devices that are shown: their last 24 hours, restarts, versions, updates and crashes.
- */
+/** The gateway's records of a device: its last 24 hours, restarts, versions, updates and crashes. */
 
 import { ask } from "../../../api/client/request.js";
 import type { DeviceDetails, Past } from "../model/responses.js";
@@ -12,34 +10,9 @@ export interface KnownPast {
 	readonly readAt: number;
 }
 
-export class Details {
-	readonly #onChanged: (deviceId: string, known: KnownPast) => void;
-	readonly #known = new Map<string, KnownPast>();
-
-	constructor(onChanged: (deviceId: string, known: KnownPast) => void) {
-		this.#onChanged = onChanged;
-	}
-
-	/** Undefined before they were read. */
-	of(deviceId: string): KnownPast | undefined {
-		return this.#known.get(deviceId);
-	}
-
-	/** Reads them; what could not be read stays as it was. */
-	async read(deviceId: string): Promise<void> {
-		const path = `api/devices/${encodeURIComponent(deviceId)}`;
-		try {
-			const [details, past] = await Promise.all([ask<DeviceDetails>(path), ask<Past>(`${path}/history`)]);
-			const known = { details, past, readAt: Date.now() };
-			this.#known.set(deviceId, known);
-			this.#onChanged(deviceId, known);
-		} catch {
-			// The gateway is away; they are read again when it is back.
-		}
-	}
-
-	/** A device reported a crash. */
-	onCrash(deviceId: string): void {
-		if (this.#known.has(deviceId)) void this.read(deviceId);
-	}
+/** @throws Refusal */
+export async function readPast(deviceId: string): Promise<KnownPast> {
+	const path = `api/devices/${encodeURIComponent(deviceId)}`;
+	const [details, past] = await Promise.all([ask<DeviceDetails>(path), ask<Past>(`${path}/history`)]);
+	return { details, past, readAt: Date.now() };
 }

@@ -3,7 +3,8 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { type App, topics } from "./app.js";
+import type { App } from "./app.js";
+import type { Topic } from "./painter.js";
 
 export const AppContext = createContext<App | undefined>(undefined);
 
@@ -13,9 +14,10 @@ export function useApp(): App {
 	return app;
 }
 
-/** Renders again in the frame after one of the topics was marked. */
-export function useTopic(...names: readonly string[]): void {
-	const { painter } = useApp();
+/** As `useApp`; renders again in the frame after one of the topics was marked. */
+export function useTopic(...names: readonly Topic[]): App {
+	const app = useApp();
+	const { painter } = app;
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
 	// Not useEffect, which waits for the frame and would miss changes until then.
 	useLayoutEffect(() => {
@@ -24,12 +26,12 @@ export function useTopic(...names: readonly string[]): void {
 			for (const end of ends) end();
 		};
 	}, [painter, names.join(" ")]);
+	return app;
 }
 
 /** Undefined once the device is forgotten. */
 export function useDevice(key: string): Entry | undefined {
-	useTopic(topics.device(key));
-	return useApp().fleet.get(key);
+	return useTopic(`device ${key}`).fleet.get(key);
 }
 
 /** As `useDevice`, and requests each of its reports. */
@@ -41,8 +43,7 @@ export function useFollowedDevice(key: string): Entry | undefined {
 
 /** Whether requests reach the gateway. */
 export function useIsLive(): boolean {
-	useTopic(topics.link);
-	return useApp().linkState.name === "live";
+	return useTopic("link").linkState.name === "live";
 }
 
 /** Whether this person can change something now. A viewer cannot; the page says so below its header. */
@@ -54,8 +55,7 @@ export function useMayChange(): boolean {
 
 /** Has the gateway's firmware read, first for this view and then at each change. */
 export function useFirmware(): void {
-	const { firmware } = useApp();
-	useTopic(topics.firmware);
+	const { firmware } = useTopic("firmware");
 	useEffect(() => void firmware.refresh(), [firmware]);
 }
 
@@ -98,21 +98,28 @@ export function useLeaveWarning(isOn: boolean): void {
 	}, [isOn]);
 }
 
-export type Route =
-	/** @param search as in an address: "?state=away", or empty */
-	| { readonly view: "fleet"; readonly search: string }
-	/** @param room empty: the devices without one */
-	| { readonly view: "room"; readonly room: string; readonly search: string }
-	| { readonly view: "attention" }
-	| { readonly view: "device"; readonly key: string; readonly tab: DeviceTab }
-	/** @param devices to be updated: ids, `selected`, or none */
-	| { readonly view: "firmware"; readonly devices: string }
-	/** @param search as in an address: "?room=Kitchen", "?devices=", or empty for all devices */
-	| { readonly view: "announce"; readonly search: string }
-	| { readonly view: "settings" }
-	| { readonly view: "wifi" }
-	/** @param withVirtual boards may be virtual ones, as in tests: "#/add?virtual" */
-	| { readonly view: "add"; readonly withVirtual: boolean };
+/** By the first part of an address's path. */
+const views = {
+	rooms: "room",
+	devices: "device",
+	device: "device",
+	firmware: "firmware",
+	announce: "announce",
+	attention: "attention",
+	settings: "settings",
+	wifi: "wifi",
+	add: "add",
+} as const;
+
+export interface Route {
+	readonly view: "fleet" | (typeof views)[keyof typeof views];
+	/** Of a device; or of a room its name, empty for the devices without one. */
+	readonly key: string;
+	/** Of a device. */
+	readonly tab: DeviceTab;
+	/** As in an address: "?state=away", or empty. */
+	readonly search: string;
+}
 
 export const deviceTabs = ["overview", "history", "firmware", "settings", "log"] as const;
 export type DeviceTab = (typeof deviceTabs)[number];
@@ -130,19 +137,15 @@ export function useRoute(): Route {
 
 /** @param hash the fragment of an address; a bad percent escape in it stands for itself */
 export function routeOf(hash: string): Route {
-	const [path = "", ...rest] = hash.split("?");
-	const search = rest.length > 0 ? `?${rest.join("?")}` : "";
-	const [, room] = /^#\/rooms\/(.*)$/.exec(path) ?? [];
-	if (room !== undefined) return { view: "room", room: decode(room), search };
-	const [, view, key, part] =
-		/^#\/(devices?|firmware|announce|attention|settings|wifi|add)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ??
-		[];
-	if (view === "attention" || view === "settings" || view === "wifi") return { view };
-	if (view === "announce") return { view, search };
-	if (view === "add") return { view, withVirtual: search === "?virtual" };
-	if (view === "firmware") return { view, devices: new URLSearchParams(search).get("devices") ?? "" };
-	if (!view || !key) return { view: "fleet", search };
-	return { view: "device", key: decode(key), tab: deviceTabs.find((tab) => tab === part) ?? "overview" };
+	const [path = "", ...rest] = hash.replace(/^#\//, "").split("?");
+	const [first = "", key = "", part = ""] = path.split("/").map(decode);
+	const view = Object.entries(views).find(([name]) => name === first)?.[1] ?? "fleet";
+	return {
+		view: view === "device" && key === "" ? "fleet" : view,
+		key,
+		tab: deviceTabs.find((tab) => tab === part) ?? "overview",
+		search: rest.length > 0 ? `?${rest.join("?")}` : "",
+	};
 }
 
 export function deviceAddress(key: string, tab: DeviceTab = "overview"): string {

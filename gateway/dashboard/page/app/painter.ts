@@ -3,9 +3,30 @@
  * times a second; a view that painted each report would paint more than the screen shows.
  */
 
+/** What views listen to. */
+export type Topic =
+	| "link"
+	/** Which devices there are, or what lists are sorted and filtered by. */
+	| "list"
+	| `device ${string}`
+	| `record ${string}`
+	| "firmware"
+	| "rollouts"
+	| "query"
+	| "selection"
+	/** The keys of the listed devices. */
+	| "shown"
+	| "jobs"
+	| "refusals"
+	| "wifi"
+	/** Once a second. */
+	| "second"
+	| "install"
+	| "announcements";
+
 export class Painter {
-	readonly #listeners = new Map<string, Set<() => void>>();
-	readonly #changed = new Set<string>();
+	readonly #listeners = new Map<Topic, Set<() => void>>();
+	readonly #changed = new Set<Topic>();
 	readonly #requestFrame: (paint: () => void) => unknown;
 	#isRequested = false;
 
@@ -15,7 +36,7 @@ export class Painter {
 	}
 
 	/** A topic has changed. */
-	mark(topic: string): void {
+	mark(topic: Topic): void {
 		this.#changed.add(topic);
 		if (this.#isRequested) return;
 		this.#isRequested = true;
@@ -23,7 +44,7 @@ export class Painter {
 	}
 
 	/** @returns a function that ends the listening */
-	listen(topic: string, listener: () => void): () => void {
+	listen(topic: Topic, listener: () => void): () => void {
 		const listeners = this.#listeners.get(topic) ?? new Set();
 		this.#listeners.set(topic, listeners.add(listener));
 		return () => {

@@ -12,6 +12,7 @@ import {
 } from "../../../api/client/rollout.js";
 import type { AskedPlan } from "../../../api/client/rollout-plan.js";
 import { isOver } from "../../../api/statuses.js";
+import { Resource } from "./resource.js";
 
 /** As it was read, and when by this page's clock. */
 export interface ReadRollout extends Rollout {
@@ -20,56 +21,57 @@ export interface ReadRollout extends Rollout {
 
 export class Rollouts {
 	readonly #onChanged: () => void;
-	#heads: readonly RolloutHead[] = [];
-	readonly #details = new Map<string, ReadRollout>();
-	/** Paths that are being read, and whether something has changed meanwhile. */
-	readonly #reading = new Map<string, boolean>();
+	readonly #list: Resource<{ readonly rollouts: readonly RolloutHead[] }>;
+	readonly #details = new Map<string, Resource<ReadRollout>>();
 
 	constructor(onChanged: () => void) {
 		this.#onChanged = onChanged;
+		this.#list = new Resource(() => ask(listPath), onChanged);
 	}
 
 	/** The newest first. */
 	get all(): readonly RolloutHead[] {
-		return this.#heads;
+		return this.#list.value?.rollouts ?? [];
 	}
 
 	/** With plan and groups; undefined until `read` has read it. */
 	get(id: string): ReadRollout | undefined {
-		return this.#details.get(id);
+		return this.#details.get(id)?.value;
 	}
 
 	/** Reads the list again, and the details that are shown. What cannot be read stays as it was. */
 	async refresh(): Promise<void> {
-		for (const id of this.#details.keys()) void this.read(id);
-		await this.#read<{ rollouts: readonly RolloutHead[] }>(listPath, ({ rollouts }) => {
-			this.#heads = rollouts;
-		});
+		for (const details of this.#details.values()) void details.refresh();
+		await this.#list.refresh();
 	}
 
 	/** Reads one with its plan and groups. */
 	async read(id: string): Promise<void> {
-		await this.#read<Rollout>(pathOf(id), (rollout) =>
-			this.#details.set(id, { ...rollout, readAt: Date.now() }),
-		);
+		const details =
+			this.#details.get(id) ??
+			new Resource(
+				async () => ({ ...(await ask<Rollout>(pathOf(id))), readAt: Date.now() }),
+				this.#onChanged,
+			);
+		this.#details.set(id, details);
+		await details.refresh();
 	}
 
 	/** A roll-out has changed. */
 	onUpdate({ type: _, status, ...change }: RolloutUpdate): void {
 		const { id } = change;
-		const head = this.#heads.find((one) => one.id === id);
+		const head = this.all.find((one) => one.id === id);
 		if (!head) return void this.refresh();
 		if (status === "deleted") {
 			this.#details.delete(id);
-			this.#heads = this.#heads.filter((one) => one !== head);
-		} else {
-			const next = { ...head, ...change, status };
-			this.#heads = this.#heads.map((one) => (one === head ? next : one));
-			// A list that is on its way may be older than this.
-			if (isOver(next) !== isOver(head) || this.#reading.has(listPath)) void this.refresh();
-			else if (this.#details.has(id)) void this.read(id);
+			this.#list.value = { rollouts: this.all.filter((one) => one !== head) };
+			return;
 		}
-		this.#onChanged();
+		const next = { ...head, ...change, status };
+		this.#list.value = { rollouts: this.all.map((one) => (one === head ? next : one)) };
+		// A list that is on its way may be older than this.
+		if (isOver(next) !== isOver(head) || this.#list.isReading) void this.refresh();
+		else if (this.#details.has(id)) void this.read(id);
 	}
 
 	/** Which devices a plan would update. @throws Refusal that names a wrong field */
@@ -102,21 +104,6 @@ export class Rollouts {
 	async devices(id: string, statuses: readonly string[] = problems): Promise<readonly RolloutDevice[]> {
 		const path = `${pathOf(id)}/devices?status=${statuses.join(",")}`;
 		return (await ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
-	}
-
-	/** At most one request per path runs; further calls repeat it once. */
-	async #read<T>(path: string, take: (answer: T) => void): Promise<void> {
-		if (this.#reading.has(path)) return void this.#reading.set(path, true);
-		do {
-			this.#reading.set(path, false);
-			try {
-				take(await ask<T>(path));
-			} catch {
-				// The gateway is away, or it was deleted: the next snapshot or message says so.
-			}
-			this.#onChanged();
-		} while (this.#reading.get(path));
-		this.#reading.delete(path);
 	}
 
 	async #change(request: () => Promise<unknown>): Promise<string | undefined> {

@@ -3,8 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
-import { topics } from "../app/app.js";
-import { useApp, useTopic } from "../app/hooks.js";
+import { ask } from "../../../api/client/request.js";
+import { useTopic } from "../app/hooks.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
 import { Choice } from "../parts/choice.js";
 import { Check, Field } from "../parts/field.js";
@@ -18,8 +18,7 @@ interface InstallFormProps {
 }
 
 export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
-	const { firmware } = useApp();
-	useTopic(topics.firmware);
+	const { firmware } = useTopic("firmware");
 	useEffect(() => void firmware.refresh(), [firmware]);
 	const [model, setModel] = useState<Model>("DEV-1");
 	const [isKept, setIsKept] = useState(false);
@@ -99,13 +98,15 @@ function useSettings(): readonly [GivenSettings, (change: Partial<GivenSettings>
 	});
 	const set = (change: Partial<GivenSettings>) => setGiven((previous) => ({ ...previous, ...change }));
 	useEffect(() => {
-		void readSetup().then(({ addresses, authority }) => {
-			const other = addresses.find((address) => !isForThisComputer(address));
-			set({
-				...(isLoopback(location.hostname) && other !== undefined && { gateway: other }),
-				...(authority !== null && { authority }),
+		void ask<Setup>("api/device-setup")
+			.catch(() => nothing)
+			.then(({ addresses, authority }) => {
+				const other = addresses.find((address) => !isForThisComputer(address));
+				set({
+					...(isLoopback(location.hostname) && other !== undefined && { gateway: other }),
+					...(authority !== null && { authority }),
+				});
 			});
-		});
 	}, []);
 	return [given, set];
 }
@@ -116,10 +117,7 @@ interface Setup {
 	readonly authority: string | null;
 }
 
-async function readSetup(): Promise<Setup> {
-	const response = await fetch("api/device-setup", { cache: "no-store" }).catch(() => undefined);
-	return response?.ok ? response.json() : { addresses: [], authority: null };
-}
+const nothing: Setup = { addresses: [], authority: null };
 
 interface FieldsProps {
 	readonly given: GivenSettings;

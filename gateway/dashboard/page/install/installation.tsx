@@ -2,8 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { duration } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
-import { deviceAddress, useApp, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
+import { deviceAddress, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
@@ -13,9 +12,10 @@ import { Installer, type InstallState } from "./installer.js";
 import type { Failure } from "./problems.js";
 import { WithoutSerial } from "./without-serial.js";
 
-/** @param withVirtual boards may be virtual ones, as in tests */
-export function InstallationView({ withVirtual }: { withVirtual: boolean }) {
+/** @param search as in an address: "?virtual" where boards may be virtual ones, as in tests */
+export function InstallationView({ search }: { search: string }) {
 	const { serial } = navigator;
+	const withVirtual = search === "?virtual";
 	return (
 		<div class="install">
 			<h1>Add device</h1>
@@ -25,19 +25,18 @@ export function InstallationView({ withVirtual }: { withVirtual: boolean }) {
 }
 
 function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: boolean }) {
-	const app = useApp();
-	useTopic(topics.install);
+	const app = useTopic("install");
 	app.installer ??= new Installer({
 		serial,
 		sessionOf: (deviceId) => app.fleet.get(deviceId)?.session,
 		onDevice: (deviceId, listener) => {
 			// The summary of all devices does not name their sessions.
-			const ends = [app.follow(deviceId), app.painter.listen(topics.device(deviceId), listener)];
+			const ends = [app.follow(deviceId), app.painter.listen(`device ${deviceId}`, listener)];
 			return () => {
 				for (const end of ends) end();
 			};
 		},
-		onChanged: () => app.painter.mark(topics.install),
+		onChanged: () => app.painter.mark("install"),
 	});
 	const { installer } = app;
 	const { state } = installer;

@@ -3,7 +3,7 @@
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
-import { ask } from "../../../api/client/request.js";
+import { ask, messageOf } from "../../../api/client/request.js";
 import type { SessionRecord } from "../../../api/session.js";
 import type { Catalog, Release } from "../model/responses.js";
 import { Board, type FlashFile } from "./board.js";
@@ -150,7 +150,6 @@ async function requireSamePartitions(board: Board, table: Uint8Array): Promise<v
 		throw new InstallError("other_partitions");
 }
 
-/** The token of this device alone, made now. @throws InstallError */
 /** Of a device that the gateway knows; undefined if it cannot be read. */
 async function readSessionId(deviceId: string): Promise<string | undefined> {
 	const path = `api/devices/${encodeURIComponent(deviceId)}`;
@@ -158,14 +157,15 @@ async function readSessionId(deviceId: string): Promise<string | undefined> {
 	return known?.sessionId;
 }
 
+/** The token of this device alone, made now. @throws InstallError */
 async function readToken(deviceId: string): Promise<string> {
-	const headers = { "Content-Type": "application/json" };
-	const body = JSON.stringify({ deviceId });
-	const response = await fetch("api/device-tokens", { method: "POST", headers, body }).catch(() => undefined);
-	if (response?.status !== 201) {
-		const why = response ? `it answered ${response.status}` : "it cannot be reached";
-		throw new InstallError("no_download", `The gateway did not make a token for ${deviceId}: ${why}.`);
+	try {
+		const body = { deviceId };
+		return (await ask<{ token: string }>("api/device-tokens", { method: "POST", body })).token;
+	} catch (error) {
+		throw new InstallError(
+			"no_download",
+			`The gateway did not make a token for ${deviceId}: ${messageOf(error)}`,
+		);
 	}
-	const { token }: { token: string } = await response.json();
-	return token;
 }

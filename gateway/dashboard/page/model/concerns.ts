@@ -2,7 +2,19 @@
 
 import type { Attention } from "../../../api/attention.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import type { Refusal } from "../app/refusals.js";
+
+/** A refused device, or dropped reports: of `GET /api/refusals`, the newest first. */
+export interface Refusal {
+	readonly id: string;
+	readonly what: "connection" | "report";
+	readonly deviceId: string | null;
+	readonly remoteAddress: string;
+	readonly reason: string;
+	readonly count: number;
+	/** ISO 8601. */
+	readonly lastAt: string;
+	readonly seen: boolean;
+}
 
 export type ConcernKind = Attention["kind"] | "refused";
 

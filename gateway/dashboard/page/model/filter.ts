@@ -2,26 +2,74 @@
 
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
+import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { hasFailed, isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
+import type { OtaStatus } from "../../../api/statuses.js";
 
-export const states = [
-	"connected",
-	"away",
-	"updating",
-	"rolled_back",
-	"failed",
-	"crashed",
-	"safe_mode",
-] as const;
-export type State = (typeof states)[number];
-/** Those that a person should look at. */
-export const wrongStates: readonly State[] = ["rolled_back", "failed", "crashed", "safe_mode", "away"];
-export const sorts = ["name", "room", "model", "version", "state", "signal", "volume", "heard"] as const;
-export type Sort = (typeof sorts)[number];
-export const looks = ["rooms", "cards", "table"] as const;
-export type Look = (typeof looks)[number];
+interface StateKind {
+	readonly words: string;
+	/** Whether a person should look at a device in it. */
+	readonly isWrong?: true;
+	readonly isIn: (entry: Entry) => boolean;
+}
+
+/** In the order in which they are offered. */
+export const stateKinds = {
+	connected: { words: "Connected", isIn: ({ session }) => session.connected },
+	away: { words: "Away", isWrong: true, isIn: ({ session }) => !session.connected },
+	updating: { words: "Updating", isIn: ({ session }) => isUpdating(session.metadata) },
+	rolled_back: { words: "Rolled back", isWrong: true, isIn: hasEnded("rolled_back") },
+	failed: { words: "Update failed", isWrong: true, isIn: hasEnded("failed") },
+	crashed: { words: "Crashed", isWrong: true, isIn: ({ session }) => session.crashCount !== undefined },
+	safe_mode: { words: "Safe mode", isWrong: true, isIn: ({ vitals }) => vitals.safeMode === true },
+} as const satisfies Readonly<Record<string, StateKind>>;
+export type State = keyof typeof stateKinds;
+export const states = keysOf(stateKinds);
+
+function hasEnded(status: OtaStatus): StateKind["isIn"] {
+	return ({ session }) => session.metadata.otaStatus === status;
+}
+
+interface SortKind {
+	readonly words: string;
+	/** Those that are equal by it are sorted by their names. */
+	readonly order: (a: Entry, b: Entry) => number;
+}
+
+export const sortKinds = {
+	name: { words: "Name", order: () => 0 },
+	// Devices without a room come last.
+	room: {
+		words: "Room",
+		order: ({ session: a }, { session: b }) =>
+			Number(a.room === undefined) - Number(b.room === undefined) || inOrder(a.room ?? "", b.room ?? ""),
+	},
+	model: { words: "Model", order: (a, b) => byText(a.session.model ?? "", b.session.model ?? "") },
+	version: {
+		words: "Oldest version first",
+		order: ({ session: { firmwareVersion: a } }, { session: { firmwareVersion: b } }) =>
+			a === b ? 0 : compareVersions(a ?? "", b ?? ""),
+	},
+	state: { words: "Needs a person first", order: by(urgency) },
+	// Devices without a signal come last.
+	signal: { words: "Weakest signal first", order: by(signalOf) },
+	volume: { words: "Volume", order: by(({ vitals }) => vitals.volume ?? -1) },
+	// Connected ones are heard all the time.
+	heard: { words: "Away longest first", order: by(awaySince) },
+} as const satisfies Readonly<Record<string, SortKind>>;
+export type Sort = keyof typeof sortKinds;
+export const sorts = keysOf(sortKinds);
+
+function by(numberOf: (entry: Entry) => number): SortKind["order"] {
+	return (a, b) => numberOf(a) - numberOf(b);
+}
+
+/** In the order in which they are offered. */
+export const lookWords = { rooms: "Rooms", cards: "Cards", table: "Table" } as const;
+export type Look = keyof typeof lookWords;
+export const looks = keysOf(lookWords);
 
 export interface Query {
 	/** Words that must all occur in its label, model, version, address or network. */
@@ -87,7 +135,7 @@ export function unfiltered({ sort, isDescending, look }: Query): Query {
 
 /** @returns the entries that `query` is about, in its order */
 export function select(entries: readonly Entry[], query: Query): readonly Entry[] {
-	const order = orders[query.sort];
+	const { order } = sortKinds[query.sort];
 	const sign = query.isDescending ? -1 : 1;
 	const isFound = finder(query.search);
 	const nameSign = query.sort === "name" ? sign : 1;
@@ -143,7 +191,7 @@ export function tally(entries: readonly Entry[], query: Query) {
 		if (firmwareVersion !== null)
 			count(versions, firmwareVersion, isOfText && isMeant(entry, { ...query, version: "" }));
 		const isCounted = isOfText && isMeant(entry, { ...query, state: "" });
-		for (const state of states) if (isIn(entry, state)) count(inStates, state, isCounted);
+		for (const state of states) if (stateKinds[state].isIn(entry)) count(inStates, state, isCounted);
 	}
 	return {
 		versions: [...versions]
@@ -173,29 +221,15 @@ function isMeant(entry: Entry, { model, room, version, state }: Query): boolean 
 	if (model !== "" && session.model !== model) return false;
 	if (room !== "" && session.room !== room) return false;
 	if (version !== "" && session.firmwareVersion !== version) return false;
-	return state === "" || isIn(entry, state);
+	return state === "" || stateKinds[state].isIn(entry);
+}
+
+export function isWrongState(state: State): boolean {
+	return "isWrong" in stateKinds[state];
 }
 
 export function isWrong(entry: Entry): boolean {
-	return wrongStates.some((state) => isIn(entry, state));
-}
-
-function isIn({ session, vitals }: Entry, state: State): boolean {
-	switch (state) {
-		case "connected":
-			return session.connected;
-		case "away":
-			return !session.connected;
-		case "updating":
-			return isUpdating(session.metadata);
-		case "rolled_back":
-		case "failed":
-			return session.metadata.otaStatus === state;
-		case "crashed":
-			return session.crashCount !== undefined;
-		case "safe_mode":
-			return vitals.safeMode === true;
-	}
+	return states.some((state) => isWrongState(state) && stateKinds[state].isIn(entry));
 }
 
 function finder(search: string): (entry: Entry) => boolean {
@@ -230,25 +264,6 @@ function textOf({ key, session, vitals }: Entry): string {
 export function nameOf({ key, session }: Entry): string {
 	return session.name ?? session.deviceId ?? `Not named yet (${key})`;
 }
-
-const orders: Readonly<Record<Sort, (a: Entry, b: Entry) => number>> = {
-	name: () => 0,
-	// Devices without a room come last.
-	room: (a, b) =>
-		Number(a.session.room === undefined) - Number(b.session.room === undefined) ||
-		inOrder(a.session.room ?? "", b.session.room ?? ""),
-	model: (a, b) => byText(a.session.model ?? "", b.session.model ?? ""),
-	version: (a, b) =>
-		a.session.firmwareVersion === b.session.firmwareVersion
-			? 0
-			: compareVersions(a.session.firmwareVersion ?? "", b.session.firmwareVersion ?? ""),
-	state: (a, b) => urgency(a) - urgency(b),
-	// Devices without a signal come last.
-	signal: (a, b) => signalOf(a) - signalOf(b),
-	volume: (a, b) => (a.vitals.volume ?? -1) - (b.vitals.volume ?? -1),
-	// Those away longest come first; connected ones are heard all the time.
-	heard: (a, b) => awaySince(a) - awaySince(b),
-};
 
 function byText(a: string, b: string): number {
 	return a < b ? -1 : Number(a > b);

@@ -1,12 +1,11 @@
 /** The paths and labels of a plot, in percent of its width and height from its top left corner. */
 
-import type { Column } from "./series.js";
+import type { Quantities, Row } from "./series.js";
 
 export interface PlotData {
-	/** Seconds since 1970, ascending; so are since and until. */
-	readonly times: readonly number[];
-	readonly least: Column;
-	readonly most: Column;
+	/** Times are seconds since 1970; so are since and until. */
+	readonly rows: readonly Row[];
+	readonly quantity: keyof Quantities;
 	/** Always shown. */
 	readonly range: readonly [number, number];
 	readonly since: number;
@@ -27,19 +26,21 @@ interface Point {
 	readonly most: number;
 }
 
-export function shapeOf({ times, least, most, range, since, until }: PlotData): PlotShape {
-	const low = Math.min(range[0], ...least.filter((value) => value !== null));
-	const high = Math.max(range[1], ...most.filter((value) => value !== null));
+export function shapeOf({ rows, quantity, range, since, until }: PlotData): PlotShape {
+	const [low, high] = rows.reduce(
+		([least, most], { [quantity]: value }) =>
+			value ? [Math.min(least, value[0]), Math.max(most, value[1])] : [least, most],
+		range,
+	);
 	const step = niceStep((high - low) / 3);
 	const bottom = Math.floor(low / step) * step;
 	const top = Math.ceil(high / step) * step;
 	const y = (value: number) => round((100 * (top - value)) / (top - bottom));
 	const x = (time: number) => round((100 * (time - since)) / (until - since));
 	const runs: Point[][] = [[]];
-	for (const [row, time] of times.entries()) {
-		const [from, to] = [least[row] ?? null, most[row] ?? null];
-		if (from === null || to === null) runs.push([]);
-		else runs.at(-1)?.push({ x: x(time), least: y(from), most: y(to) });
+	for (const { time, [quantity]: value } of rows) {
+		if (value) runs.at(-1)?.push({ x: x(time), least: y(value[0]), most: y(value[1]) });
+		else runs.push([]);
 	}
 	const drawn = runs.filter(({ length }) => length > 0);
 	const hasBand = drawn.some((run) => run.some((point) => point.least !== point.most));

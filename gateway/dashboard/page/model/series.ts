@@ -1,87 +1,91 @@
 /**
- * The last 24 hours of one device, as columns for a plot: the gateway's steps of 5 minutes, and after them each report that
+ * The last 24 hours of one device, as rows for plots: the gateway's steps of 5 minutes, and after them each report that
  * came here since. Nothing is kept of devices that no one looks at.
  */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { Extremes, Past } from "./responses.js";
+import type { Past } from "./responses.js";
 
 /** A gap this long is drawn as one. */
 const gapMs = 20_000;
 /** An upper bound: the gateway's history replaces these rows every few minutes. */
 const rowsAtMost = 2_000;
 
-export type Column = (number | null)[];
-type Row = readonly [rssi: Range, heap: number | null, light: Range];
-type Range = readonly [least: number | null, most: number | null];
+/** Null: nothing was reported. */
+export type Range = readonly [least: number, most: number] | null;
 
-const nothing: Row = [[null, null], null, [null, null]];
+export interface Quantities {
+	/** dBm. */
+	readonly rssi: Range;
+	/** Free, in KiB: of a step the least. */
+	readonly heap: Range;
+	readonly light: Range;
+}
+
+export interface Row extends Quantities {
+	/** Seconds since 1970 by this page's clock, ascending. */
+	readonly time: number;
+}
+
+const nothing: Quantities = { rssi: null, heap: null, light: null };
 
 export class Series {
-	/** Seconds since 1970 by this page's clock, ascending. */
-	readonly times: number[] = [];
-	/** dBm. */
-	readonly rssi = { min: [] as Column, max: [] as Column };
-	/** Free, in KiB: of a step the least. */
-	readonly heap: Column = [];
-	readonly light = { min: [] as Column, max: [] as Column };
-	/** Changes with every row. */
-	version = 0;
+	#rows: readonly Row[] = [];
 	#heardAt: number | undefined;
+
+	/** Another array with each row. */
+	get rows(): readonly Row[] {
+		return this.#rows;
+	}
 
 	/** Puts the gateway's past in the place of everything. @param now milliseconds since 1970, when it was read */
 	setPast(past: Past, now: number): void {
-		for (const column of this.#columns()) column.length = 0;
+		const { stepSeconds, presence, heap } = past;
 		const start = startOf(past, now);
-		const { rssi, heap, light, stepSeconds, presence } = past;
-		for (const [step, share] of presence.entries()) {
-			if (share === null) continue;
-			const free = heap[step] ?? null;
-			this.#push(Math.min(start + (step + 0.5) * stepSeconds, now / 1000), [
-				rangeOf(rssi, step),
-				free === null ? null : free / 1024,
-				light ? rangeOf(light, step) : [null, null],
-			]);
-		}
-		this.#heardAt = this.rssi.max.at(-1) === null ? undefined : now;
+		const rangeOf = (least: number | null = null, most: number | null = null): Range =>
+			least === null || most === null ? null : [least, most];
+		const stepOf = (step: number): Row => {
+			const bytes = heap[step] ?? null;
+			const free = bytes === null ? null : bytes / 1024;
+			return {
+				time: Math.min(start + (step + 0.5) * stepSeconds, now / 1000),
+				rssi: rangeOf(past.rssi.min[step], past.rssi.max[step]),
+				heap: rangeOf(free, free),
+				light: rangeOf(past.light?.min[step], past.light?.max[step]),
+			};
+		};
+		this.#rows = presence.flatMap((share, step) => (share === null ? [] : stepOf(step)));
+		this.#heardAt = this.#rows.at(-1)?.rssi === null ? undefined : now;
 	}
 
 	/** @param now milliseconds since 1970 */
-	add({ network, health, peripherals }: StateReport, now: number): void {
+	add(report: StateReport, now: number): void {
 		if (this.#heardAt !== undefined && now - this.#heardAt > gapMs)
 			this.#push(this.#heardAt / 1000 + 1, nothing);
 		this.#heardAt = now;
-		const { wifi_rssi: rssi } = network;
-		const light = peripherals.ambient_light ?? null;
-		this.#push(now / 1000, [[rssi, rssi], health.free_heap_bytes / 1024, [light, light]]);
-		if (this.times.length > rowsAtMost) for (const column of this.#columns()) column.shift();
+		this.#push(now / 1000, quantitiesOf(report));
 	}
 
-	/** Of the row that is nearest to a time. @param time as in `times`. @returns undefined: there is none */
-	nearest(time: number): number | undefined {
-		const { times } = this;
-		if (times.length === 0) return undefined;
-		const after = times.findIndex((one) => one >= time);
-		if (after <= 0) return after === 0 ? 0 : times.length - 1;
-		const isBefore = time - (times[after - 1] ?? 0) < (times[after] ?? 0) - time;
-		return isBefore ? after - 1 : after;
+	/** The row that is nearest to a time. @param time as in rows. @returns undefined: there is none */
+	nearest(time: number): Row | undefined {
+		const distance = (row: Row) => Math.abs(row.time - time);
+		const [first, ...others] = this.#rows;
+		return first && others.reduce((best, row) => (distance(row) < distance(best) ? row : best), first);
 	}
 
-	#push(time: number, [rssi, heap, light]: Row): void {
-		this.version += 1;
+	#push(time: number, quantities: Quantities): void {
 		// Two that came at once; a plot's times must ascend.
-		this.times.push(Math.max(time, (this.times.at(-1) ?? 0) + 0.001));
-		this.rssi.min.push(rssi[0]);
-		this.rssi.max.push(rssi[1]);
-		this.heap.push(heap);
-		this.light.min.push(light[0]);
-		this.light.max.push(light[1]);
+		const ascending = Math.max(time, (this.#rows.at(-1)?.time ?? 0) + 0.001);
+		this.#rows = [...this.#rows.slice(1 - rowsAtMost), { time: ascending, ...quantities }];
 	}
+}
 
-	#columns(): readonly (number | null)[][] {
-		const { times, rssi, heap, light } = this;
-		return [times, rssi.min, rssi.max, heap, light.min, light.max];
-	}
+/** What plots show of a report. */
+export function quantitiesOf({ network, health, peripherals }: StateReport): Quantities {
+	const { wifi_rssi: rssi } = network;
+	const heap = health.free_heap_bytes / 1024;
+	const light = peripherals.ambient_light;
+	return { rssi: [rssi, rssi], heap: [heap, heap], light: light === undefined ? null : [light, light] };
 }
 
 /**
@@ -96,8 +100,4 @@ export function startOf({ from, stepSeconds, presence }: Past, now: number): num
 	const early = Math.min(0, now / 1000 - lastStep);
 	const late = Math.max(0, now / 1000 - lastStep - stepSeconds);
 	return start + early + late;
-}
-
-function rangeOf({ min, max }: Extremes, step: number): Range {
-	return [min[step] ?? null, max[step] ?? null];
 }

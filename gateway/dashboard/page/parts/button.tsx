@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
+import { useMayChange } from "../app/hooks.js";
 import { Problem } from "./problem.js";
 import { useRequest } from "./use-request.js";
 
@@ -11,6 +12,8 @@ interface ButtonProps {
 	/** For a screen reader, where the text alone does not say what it is about. */
 	readonly label?: string | undefined;
 	readonly disabled?: boolean;
+	/** It changes something, which a viewer may not, and no one can while the gateway is away. */
+	readonly isChange?: boolean;
 	readonly isPressed?: boolean | undefined;
 	readonly isOpen?: boolean;
 	/** Asked before it acts; false: it acts at once. */
@@ -32,13 +35,15 @@ export function Button(props: ButtonProps) {
 	const {
 		look = "",
 		label,
-		disabled = false,
+		isChange = false,
 		isPressed,
 		isOpen,
 		question = false,
 		onClick,
 		children,
 	} = props;
+	const mayChange = useMayChange();
+	const disabled = props.disabled || (isChange && !mayChange);
 	const { run, isBusy, problem } = useRequest();
 	const dialog = useRef<HTMLDialogElement>(null);
 	const act = () => {

@@ -1,26 +1,22 @@
 /** One quantity over time: a line, as a band where a step has a least and a most. Without values there is a gap. */
 
 import { useMemo } from "preact/hooks";
-import type { StateReport } from "../../../../device/protocol/messages.js";
 import { clock } from "../../../api/client/words.js";
 import { type PlotShape, shapeOf, timeTicks } from "../model/plot-shape.js";
-import type { Column, Series } from "../model/series.js";
+import type { Quantities, Row } from "../model/series.js";
 import type { Mark } from "./timeline.js";
 
 export interface PlotKind {
 	readonly title: string;
 	readonly unit: string;
-	/** The least and the most; the same where there is one value. */
-	readonly columns: (series: Series) => readonly [least: Column, most: Column];
-	/** Undefined: the model has none. */
-	readonly ofReport: (report: StateReport) => number | undefined;
+	readonly quantity: keyof Quantities;
 	/** Always shown, however little changes. */
 	readonly range: readonly [number, number];
 }
 
 interface PlotProps {
 	readonly kind: PlotKind;
-	readonly series: Series;
+	readonly rows: readonly Row[];
 	/** Seconds since 1970, as are until, at and the times of marks. */
 	readonly since: number;
 	readonly until: number;
@@ -30,13 +26,12 @@ interface PlotProps {
 	readonly onAt: (at: number | undefined) => void;
 }
 
-export function Plot({ kind, series, since, until, marks, at, onAt }: PlotProps) {
-	const { version } = series;
-	const shape: PlotShape = useMemo(() => {
-		const [least, most] = kind.columns(series);
-		return shapeOf({ times: series.times, least, most, range: kind.range, since, until });
-		// The columns grow in place: the version says when.
-	}, [kind, series, version, since, until]);
+export function Plot({ kind, rows, since, until, marks, at, onAt }: PlotProps) {
+	const { quantity, range } = kind;
+	const shape: PlotShape = useMemo(
+		() => shapeOf({ rows, quantity, range, since, until }),
+		[rows, quantity, range, since, until],
+	);
 	const x = (time: number) => (100 * (time - since)) / (until - since);
 	const point = (event: PointerEvent) => {
 		if (!(event.currentTarget instanceof Element)) return;

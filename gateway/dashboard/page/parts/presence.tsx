@@ -3,14 +3,12 @@
 import type { Entry } from "../../../api/client/fleet.js";
 import { age, hasFailed, isUpdating, otaText, signalBars } from "../../../api/client/words.js";
 import type { OtaMetadata } from "../../../api/update.js";
-import { topics } from "../app/app.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useIsLive, useTopic } from "../app/hooks.js";
 
 /** Whether a device is there, and how old what is shown of it is. */
 export function Presence({ entry }: { entry: Entry }) {
 	const isLive = useIsLive();
-	useTopic(topics.second);
-	const app = useApp();
+	const app = useTopic("second");
 	const { session, isFollowed } = entry;
 	const isKnown = isFollowed || !session.connected;
 	const heard = age(Date.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));

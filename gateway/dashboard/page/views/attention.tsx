@@ -4,7 +4,6 @@ import { useMemo, useState } from "preact/hooks";
 import { ask } from "../../../api/client/request.js";
 import { age, crashText, plural, sentence } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
-import { topics } from "../app/app.js";
 import { deviceAddress, updateAddress, useApp, useNow, useTopic } from "../app/hooks.js";
 import {
 	type AwayLimit,
@@ -33,17 +32,14 @@ const refreshMs = 10_000;
 
 /** All concerns, and what counts as long away. */
 function useConcerns() {
-	useTopic(topics.list, topics.refusals);
-	const {
-		fleet,
-		fleet: { listVersion },
-		refusals: { all },
-	} = useApp();
+	const { fleet, refusals } = useTopic("list", "refusals");
+	const { listVersion } = fleet;
+	const refused = refusals.value?.refusals;
 	const now = useNow(refreshMs);
 	const limit: AwayLimit = localStorage.getItem(limitKey) === "hour" ? "hour" : "day";
 	const concerns = useMemo(
-		() => concernsOf(fleet.all(), all, limit, now),
-		[fleet, listVersion, all, limit, now],
+		() => concernsOf(fleet.all(), refused ?? [], limit, now),
+		[fleet, listVersion, refused, limit, now],
 	);
 	return { concerns, limit };
 }
@@ -84,7 +80,7 @@ export function AttentionView() {
 					value={limit}
 					onChange={(value) => {
 						localStorage.setItem(limitKey, value);
-						painter.mark(topics.refusals);
+						painter.mark("refusals");
 					}}
 					options={[
 						["hour", "an hour"],

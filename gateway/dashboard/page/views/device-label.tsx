@@ -5,76 +5,51 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
 import { useApp, useMayChange } from "../app/hooks.js";
+import { roomsOf } from "../model/filter.js";
 import { Field, textOf } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 import { useRequest } from "../parts/use-request.js";
 
-interface FieldLook {
-	readonly title: string;
-	readonly shownAs: "heading" | "fact" | "text";
-	/** Whether the values of other devices are suggested. */
-	readonly isShared?: true;
-}
-
 /** A new field of the label does not compile until it is here. */
-const looks: Readonly<Record<keyof Label, FieldLook>> = {
-	name: { title: "Name", shownAs: "heading" },
-	room: { title: "Room", shownAs: "fact", isShared: true },
-	note: { title: "Note", shownAs: "text" },
-};
+const titles: Readonly<Record<keyof Label, string>> = { name: "Name", room: "Room", note: "Note" };
 /** "name, room and note" */
-const titles = new Intl.ListFormat("en-GB").format(
-	labelFields.map((field) => looks[field].title.toLowerCase()),
+const allTitles = new Intl.ListFormat("en-GB").format(
+	labelFields.map((field) => titles[field].toLowerCase()),
 );
-
-function shownAs(place: FieldLook["shownAs"], given: Label): readonly string[] {
-	return labelFields.filter((field) => looks[field].shownAs === place).flatMap((field) => given[field] ?? []);
-}
 
 /** In the head of a device's page; edited in a dialog, so that nothing moves. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const dialog = useRef<HTMLDialogElement>(null);
-	const { deviceId } = session;
-	const [heading] = shownAs("heading", session);
-	const facts = shownAs("fact", session);
-	const close = () => dialog.current?.close();
+	const { deviceId, name, room, note } = session;
 	useEffect(() => {
 		if (isOpen) dialog.current?.showModal();
 	}, [isOpen]);
 	return (
 		<div class="label">
 			<div class="title">
-				<h1>{heading ?? deviceId ?? "Not named yet"}</h1>
-				{facts.map((text) => (
-					<span key={text} class="room">
-						{text}
-					</span>
-				))}
+				<h1>{name ?? deviceId ?? "Not named yet"}</h1>
+				{room !== undefined && <span class="room">{room}</span>}
 				{deviceId !== null && (
 					<button
 						type="button"
 						class="quiet small"
 						aria-haspopup="dialog"
-						aria-label={`Edit ${titles}`}
+						aria-label={`Edit ${allTitles}`}
 						onClick={() => setIsOpen(true)}
 					>
 						Edit
 					</button>
 				)}
 			</div>
-			{shownAs("text", session).map((text) => (
-				<p key={text} class="note">
-					{text}
-				</p>
-			))}
+			{note !== undefined && <p class="note">{note}</p>}
 			{deviceId !== null && (
 				<dialog
 					ref={dialog}
-					aria-label={`The ${titles} of ${heading ?? deviceId}`}
+					aria-label={`The ${allTitles} of ${name ?? deviceId}`}
 					onClose={() => setIsOpen(false)}
 				>
-					{isOpen && <LabelForm deviceId={deviceId} given={session} onEnd={close} />}
+					{isOpen && <LabelForm deviceId={deviceId} given={session} onEnd={() => dialog.current?.close()} />}
 				</dialog>
 			)}
 		</div>
@@ -104,21 +79,18 @@ export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 	};
 	return (
 		<form ref={form} class="label-form" autocomplete="off" onSubmit={save}>
-			{labelFields.map((field) => {
-				const { title, shownAs: place, isShared } = looks[field];
-				return (
-					<Field
-						key={field}
-						name={field}
-						label={title}
-						type={place === "text" ? "lines" : "text"}
-						maxLength={label.fields[field].maxLength}
-						initial={given[field]}
-						placeholder={place === "heading" ? deviceId : undefined}
-						{...(isShared && { known: valuesOf(field, fleet.all()) })}
-					/>
-				);
-			})}
+			{labelFields.map((field) => (
+				<Field
+					key={field}
+					name={field}
+					label={titles[field]}
+					type={field === "note" ? "lines" : "text"}
+					maxLength={label.fields[field].maxLength}
+					initial={given[field]}
+					placeholder={field === "name" ? deviceId : undefined}
+					{...(field === "room" && { known: roomsOf(fleet.all()) })}
+				/>
+			))}
 			<Problem>{problem}</Problem>
 			<div class="actions">
 				<button type="submit" class="primary" disabled={!mayChange}>
@@ -130,9 +102,4 @@ export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
 			</div>
 		</form>
 	);
-}
-
-/** What other devices have there. */
-function valuesOf(field: keyof Label, entries: readonly Entry[]): readonly string[] {
-	return [...new Set(entries.flatMap(({ session }) => session[field] ?? []))].sort();
 }

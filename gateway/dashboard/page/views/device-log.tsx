@@ -3,8 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
-import { useApp, useMayChange, useTopic } from "../app/hooks.js";
+import { useApp, useTopic } from "../app/hooks.js";
 import { jsonLines, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
 import { Button } from "../parts/button.js";
@@ -18,7 +17,7 @@ const linesShown = 100;
 export function DeviceLog({ entry }: { entry: Entry }) {
 	const { key } = entry;
 	const { log } = useApp().recorder.watch(key);
-	useTopic(topics.record(key));
+	useTopic(`record ${key}`);
 	const [type, setType] = useState("");
 	const [search, setSearch] = useState("");
 	const [, setIsPaused] = useState(false);
@@ -71,7 +70,6 @@ const logSeconds = 300;
 /** Starts and stops the live log, which is of the session that it was asked of. */
 function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 	const app = useApp();
-	const mayChange = useMayChange();
 	const [askedOf, setAskedOf] = useState<string>();
 	const isOn = askedOf === session.sessionId && session.connected;
 	useEffect(() => {
@@ -84,7 +82,7 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 		return answer.isTaken ? setAskedOf(isOn ? undefined : session.sessionId) : answer.message;
 	};
 	return (
-		<Button look="small" disabled={!mayChange || !session.connected} onClick={toggle}>
+		<Button look="small" isChange disabled={!session.connected} onClick={toggle}>
 			<span title="What the firmware traces: the last 2 KB first, for 5 minutes">
 				{isOn ? "Stop" : "Start"} the live log
 			</span>

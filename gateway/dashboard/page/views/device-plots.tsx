@@ -3,58 +3,39 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock, when } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
 import type { KnownPast } from "../app/details.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { useIsLive, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-words.js";
-import { type Series, startOf } from "../model/series.js";
+import { quantitiesOf, type Range, startOf } from "../model/series.js";
 import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { Plot, type PlotKind } from "../parts/plot.js";
 import { type Mark, Timeline } from "../parts/timeline.js";
 
-const signal: PlotKind = {
-	title: "Signal",
-	unit: "dBm",
-	columns: ({ rssi }) => [rssi.min, rssi.max],
-	ofReport: ({ network }) => network.wifi_rssi,
-	range: [-90, -40],
-};
-const memory: PlotKind = {
-	title: "Free memory",
-	unit: "KB",
-	columns: ({ heap }) => [heap, heap],
-	ofReport: ({ health }) => health.free_heap_bytes / 1024,
-	range: [0, 64],
-};
-const light: PlotKind = {
-	title: "Light",
-	unit: "",
-	columns: ({ light }) => [light.min, light.max],
-	ofReport: ({ peripherals }) => peripherals.ambient_light,
-	range: [0, 1000],
-};
-
-const kinds = [signal, memory, light];
+const kinds: readonly PlotKind[] = [
+	{ title: "Signal", unit: "dBm", quantity: "rssi", range: [-90, -40] },
+	{ title: "Free memory", unit: "KB", quantity: "heap", range: [0, 64] },
+	{ title: "Light", unit: "", quantity: "light", range: [0, 1000] },
+];
 
 export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast | undefined }) {
-	const { recorder } = useApp();
-	useTopic(topics.record(entry.key));
+	const { recorder } = useTopic(`record ${entry.key}`);
 	const { series } = recorder.watch(entry.key);
 	const isNow = useIsLive() && entry.session.connected;
 	/** What is pointed at, in seconds since 1970; undefined: the latest. */
 	const [at, setAt] = useState<number>();
-	const { version } = series;
+	const { rows } = series;
 	// The time of the data, so that pointing moves nothing.
-	const now = useMemo(() => Math.max(Date.now() / 1000, series.times.at(-1) ?? 0), [series, version, known]);
-	const first = Math.min(series.times[0] ?? now, now - leastSeconds);
+	const now = useMemo(() => Math.max(Date.now() / 1000, rows.at(-1)?.time ?? 0), [rows, known]);
+	const first = Math.min(rows[0]?.time ?? now, now - leastSeconds);
 	const marks = marksOf(known, now).filter(({ time }) => time >= first - sameSeconds);
 	// A row lies in the middle of its step, so that a mark of its first half lies before it.
 	const since = Math.min(first, ...marks.map(({ time }) => time));
 	const row = at === undefined ? undefined : series.nearest(at);
-	const shownAt = row === undefined ? undefined : series.times[row];
-	const report = entry.state;
-	const plots = kinds.filter(({ ofReport }) => report && ofReport(report) !== undefined);
+	const shownAt = row?.time;
+	const latest = entry.state && quantitiesOf(entry.state);
+	// A model without a sensor for it has no plot.
+	const plots = latest ? kinds.filter(({ quantity }) => latest[quantity]) : [];
 	const isWholeDay = now - since > 23.9 * 3600;
 	return (
 		<Panel
@@ -73,22 +54,9 @@ export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast |
 				{plots.map((kind) => (
 					<figure key={kind.title}>
 						<figcaption>
-							<b>{kind.title}</b>{" "}
-							<span>
-								{row === undefined
-									? rangeText(kind, report && kind.ofReport(report))
-									: pastText(kind, series, row)}
-							</span>
+							<b>{kind.title}</b> <span>{rangeText(kind, (row ?? latest)?.[kind.quantity] ?? null)}</span>
 						</figcaption>
-						<Plot
-							kind={kind}
-							series={series}
-							since={since}
-							until={now}
-							marks={marks}
-							at={shownAt}
-							onAt={setAt}
-						/>
+						<Plot kind={kind} rows={rows} since={since} until={now} marks={marks} at={shownAt} onAt={setAt} />
 					</figure>
 				))}
 			</div>
@@ -127,14 +95,9 @@ function latestText(isNow: boolean, heardAt: number): string {
 	return isNow ? "Now" : `Nothing since ${when(heardAt)}`;
 }
 
-function pastText(kind: PlotKind, series: Series, row: number): string {
-	const [least, most] = kind.columns(series);
-	return rangeText(kind, least[row], most[row]);
-}
-
 /** "−61 dBm", "−71 to −64 dBm", "–" */
-function rangeText({ unit }: PlotKind, least?: number | null, most = least): string {
-	if (typeof least !== "number" || typeof most !== "number") return "–";
-	const [from, to] = [Math.round(least), Math.round(most)];
+function rangeText({ unit }: PlotKind, range: Range): string {
+	if (!range) return "–";
+	const [from, to] = range.map(Math.round);
 	return `${from === to ? from : `${from} to ${to}`} ${unit}`.replaceAll("-", "−").trim();
 }

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating, sentence } from "../../../api/client/words.js";
-import { useApp, useFirmware, useMayChange } from "../app/hooks.js";
+import { useApp, useFirmware } from "../app/hooks.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import type { DeviceDetails } from "../model/responses.js";
 import { Button } from "../parts/button.js";
@@ -21,7 +21,6 @@ interface DeviceUpdateProps {
 export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 	const app = useApp();
 	const { firmware } = app;
-	const mayChange = useMayChange();
 	const { key, session } = entry;
 	const [chosen, setChosen] = useState<string>();
 	useFirmware();
@@ -48,7 +47,8 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 					/>
 					<Button
 						look={effect === "downgrade" ? "" : "primary"}
-						disabled={!mayChange || !session.connected || isUpdating(session.metadata) || !isOffered}
+						isChange
+						disabled={!session.connected || isUpdating(session.metadata) || !isOffered}
 						onClick={update}
 					>
 						{isOffered ? words[effect ?? "unknown"] : "Runs it already"}

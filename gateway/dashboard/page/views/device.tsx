@@ -2,7 +2,6 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { topics } from "../app/app.js";
 import {
 	type DeviceTab,
 	deviceAddress,
@@ -95,8 +94,8 @@ const pastEveryMs = 5 * 60_000;
 
 /** The gateway's records of a device; read again when something may have been added. */
 function useKnownPast(key: string, entry: Entry | undefined) {
-	const { details } = useApp();
-	useTopic(topics.record(key));
+	const known = useApp().past(key);
+	useTopic(`record ${key}`);
 	const isLive = useIsLive();
 	const starts = useStarts(entry);
 	const isReported = Boolean(entry?.state);
@@ -104,11 +103,11 @@ function useKnownPast(key: string, entry: Entry | undefined) {
 	// Runs again for each dependency that may mean more to read.
 	useEffect(() => {
 		if (!isLive || !isReported) return;
-		void details.read(key);
-		const timer = setInterval(() => void details.read(key), pastEveryMs);
+		void known.refresh();
+		const timer = setInterval(() => void known.refresh(), pastEveryMs);
 		return () => clearInterval(timer);
-	}, [details, key, isLive, isReported, starts, sessionId, connected, metadata?.otaStatus]);
-	return details.of(key);
+	}, [known, isLive, isReported, starts, sessionId, connected, metadata?.otaStatus]);
+	return known.value;
 }
 
 /** Changes with each restart, which a lower uptime shows. */

@@ -1,9 +1,8 @@
 /** Accepts a firmware file, dropped or chosen, and shows the upload's progress or refusal. */
 
 import { age, bytes } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
 import type { Upload } from "../app/firmware.js";
-import { useApp, useNow, useTopic } from "../app/hooks.js";
+import { useNow, useTopic } from "../app/hooks.js";
 import type { UploadStatus } from "../model/responses.js";
 import { FactList } from "../parts/fact-list.js";
 import { FileDrop } from "../parts/file-drop.js";
@@ -12,8 +11,7 @@ import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 
 export function UploadPanel() {
-	const { firmware } = useApp();
-	useTopic(topics.firmware);
+	const { firmware } = useTopic("firmware");
 	return (
 		<Panel title="Upload">
 			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.take(files)}>

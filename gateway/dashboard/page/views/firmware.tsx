@@ -12,9 +12,10 @@ import { UpdateHistory } from "./update-history.js";
 
 const historyShown = 30;
 
-/** @param devices to be updated: their ids, `selected` for those selected in the fleet, or empty */
-export function FirmwareView({ devices }: { devices: string }) {
+/** @param search as in an address: "?devices=" with ids, `selected` for those selected in the fleet, or empty */
+export function FirmwareView({ search }: { search: string }) {
 	const { firmware, selection } = useApp();
+	const devices = new URLSearchParams(search).get("devices") ?? "";
 	const chosen = listedDevices(devices, selection.keys);
 	useFirmware();
 	return (

@@ -7,8 +7,7 @@ import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import { label } from "../../../api/label.js";
-import { topics } from "../app/app.js";
-import { announceAddress, updateAddress, useApp, useDevice, useMayChange, useTopic } from "../app/hooks.js";
+import { announceAddress, updateAddress, useApp, useDevice, useTopic } from "../app/hooks.js";
 import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { presetWords } from "../model/presets.js";
@@ -32,8 +31,7 @@ function useName(deviceKey: string): string {
 
 /** Selects a device; with Shift, all from the one before. */
 export function SelectBox({ deviceKey, tabIndex }: OfDevice) {
-	useTopic(topics.selection);
-	const { selection, shownKeys } = useApp();
+	const { selection, shownKeys } = useTopic("selection");
 	return (
 		<input
 			type="checkbox"
@@ -72,8 +70,7 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 
 /** What can be done to the selected devices: on a phone one line, of which the actions open upwards. Each device's answer is shown above it. */
 export function SelectionBar() {
-	useTopic(topics.selection, topics.list, topics.shown);
-	const app = useApp();
+	const app = useTopic("selection", "list", "shown");
 	const [isOpen, setIsOpen] = useState(false);
 	const { selection, fleet, shownKeys } = app;
 	const chosen = [...selection.keys].flatMap((key) => fleet.get(key) ?? []);
@@ -109,7 +106,6 @@ export function SelectionBar() {
 
 function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 	const { fleet, jobs, selection } = useApp();
-	const mayChange = useMayChange();
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
 	const [room, setRoom] = useState("");
@@ -118,7 +114,8 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 	const [here, away] = [keysOf(true), keysOf(false)];
 	const button = (text: string, payload: Ask) => (
 		<Button
-			disabled={!mayChange || here.length === 0}
+			isChange
+			disabled={here.length === 0}
 			question={
 				here.length > fewDevices && {
 					title: `${titleOf(payload)}: ${plural(here.length, "device")}?`,
@@ -165,7 +162,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 					onInput={setRoom}
 				/>
 				<Button
-					disabled={!mayChange}
+					isChange
 					question={
 						chosen.length > fewDevices && {
 							title: `${roomTitle(room)}: ${plural(chosen.length, "device")}?`,
@@ -191,7 +188,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 			</a>
 			{away.length > 0 && (
 				<Button
-					disabled={!mayChange}
+					isChange
 					question={{ title: `Forget ${plural(away.length, "device")}?`, text: forgetText }}
 					onClick={() => change("Forget", away, { method: "DELETE" })}
 				>

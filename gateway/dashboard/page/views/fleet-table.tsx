@@ -3,8 +3,7 @@
 import { useCallback } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { age, crashText, hasFailed, isUpdating, otaText } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
-import { deviceAddress, useApp, useDevice, useIsLive, useMedia, useTopic } from "../app/hooks.js";
+import { deviceAddress, useDevice, useIsLive, useMedia, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import { capital, SafeMode, Signal } from "../parts/presence.js";
 import { type Column, Table } from "../parts/table.js";
@@ -31,8 +30,7 @@ export function FleetTable({
 	keys: readonly string[];
 	initialKey: string | undefined;
 }) {
-	const app = useApp();
-	useTopic(topics.selection);
+	const app = useTopic("selection");
 	const isNarrow = useMedia("(max-width: 44rem)");
 	const { query, selection } = app;
 	const sortBy = (sort: Sort) => {
@@ -118,6 +116,6 @@ function Heard({ entry: { session, heardAt } }: { entry: Entry }) {
 }
 
 function AwaySince({ heardAt }: { heardAt: number }) {
-	useTopic(topics.second);
+	useTopic("second");
 	return <>{age(Date.now() - heardAt)}</>;
 }

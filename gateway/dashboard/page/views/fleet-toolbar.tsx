@@ -7,44 +7,24 @@ import { plural } from "../../../api/client/words.js";
 import { announceAddress, useApp, useIsLive } from "../app/hooks.js";
 import {
 	isFiltered,
+	isWrongState,
 	type Look,
 	looks,
+	lookWords,
 	type Query,
 	roomsOf,
-	type Sort,
-	type State,
+	sortKinds,
 	sorts,
+	stateKinds,
 	states,
 	type Tally,
 	type tally,
 	unfiltered,
-	wrongStates,
 } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { anyOf, Choice, type Option } from "../parts/choice.js";
 import { Search } from "../parts/field.js";
 import { Toggles } from "../parts/toggles.js";
-
-const stateWords: Readonly<Record<State, string>> = {
-	connected: "Connected",
-	away: "Away",
-	updating: "Updating",
-	rolled_back: "Rolled back",
-	failed: "Update failed",
-	crashed: "Crashed",
-	safe_mode: "Safe mode",
-};
-const sortWords: Readonly<Record<Sort, string>> = {
-	name: "Name",
-	room: "Room",
-	model: "Model",
-	version: "Oldest version first",
-	state: "Needs a person first",
-	signal: "Weakest signal first",
-	volume: "Volume",
-	heard: "Away longest first",
-};
-const lookWords: Readonly<Record<Look, string>> = { rooms: "Rooms", cards: "Cards", table: "Table" };
 
 interface ToolbarProps {
 	/** Of a page of one room; empty: that of the devices without one. */
@@ -77,7 +57,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 		(one) => one !== "rooms" || (room === undefined && roomsOf(entries).length > 0),
 	);
 	const marked = tallies.states.filter(
-		({ value, count }) => value === query.state || (count > 0 && wrongStates.includes(value)),
+		({ value, count }) => value === query.state || (count > 0 && isWrongState(value)),
 	);
 	return (
 		<search class={`head ${isOpen ? "open" : ""}`}>
@@ -89,10 +69,8 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 					options={marked.map(({ value, count }) => [
 						value,
 						<span key={value}>
-							{stateWords[value]}:{" "}
-							<b class={count > 0 && wrongStates.includes(value) ? "problem" : ""}>
-								{count.toLocaleString("en")}
-							</b>
+							{stateKinds[value].words}:{" "}
+							<b class={count > 0 && isWrongState(value) ? "problem" : ""}>{count.toLocaleString("en")}</b>
 						</span>,
 					])}
 					value={query.state}
@@ -176,7 +154,7 @@ function Filters({ room, entries, tallies, set }: FiltersProps) {
 				label="State"
 				value={query.state}
 				onChange={(value) => set({ state: states.find((state) => state === value) ?? "" })}
-				options={[["", "Any"], ...states.map((state): Option => [state, stateWords[state]])]}
+				options={[["", "Any"], ...states.map((state): Option => [state, stateKinds[state].words])]}
 			/>
 			{room === undefined && (rooms.length > 0 || query.room !== "") && (
 				<Choice
@@ -204,7 +182,7 @@ function Filters({ room, entries, tallies, set }: FiltersProps) {
 				onChange={(value) =>
 					set({ sort: sorts.find((sort) => sort === value) ?? "name", isDescending: false })
 				}
-				options={sorts.map((sort) => [sort, sortWords[sort]])}
+				options={sorts.map((sort) => [sort, sortKinds[sort].words])}
 			/>
 			<a class="all-settings" href="#/wifi">
 				Wi-Fi

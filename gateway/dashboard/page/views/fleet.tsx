@@ -1,7 +1,7 @@
 /** All devices, or those of one room: found, filtered and sorted, by rooms, as cards or a table. */
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
-import { listAddress, topics } from "../app/app.js";
+import { listAddress } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
 import { isFiltered, type Look, type Query, select, tally, unfiltered } from "../model/filter.js";
 import { roomOf, roomsIn } from "../model/rooms.js";
@@ -25,8 +25,7 @@ interface FleetProps {
 }
 
 export function FleetView({ search, room }: FleetProps) {
-	useTopic(topics.list, topics.query, topics.link);
-	const app = useApp();
+	const app = useTopic("list", "query", "link");
 	const { fleet, query, linkState } = app;
 	useLayoutEffect(() => app.readQuery(search), [app, search]);
 	const { listVersion } = fleet;
@@ -38,7 +37,7 @@ export function FleetView({ search, room }: FleetProps) {
 	const keys = useMemo(() => listed.map(({ key }) => key), [listed]);
 	useEffect(() => {
 		app.shownKeys = keys;
-		app.painter.mark(topics.shown);
+		app.painter.mark("shown");
 	}, [app, keys]);
 	const tallies = useMemo(() => tally(entries, query), [entries, query]);
 	const rooms = useMemo(() => roomsIn(listed), [listed]);

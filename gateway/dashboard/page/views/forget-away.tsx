@@ -3,8 +3,7 @@
 import { useState } from "preact/hooks";
 import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
-import { useApp, useMayChange, useTopic } from "../app/hooks.js";
+import { useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";
 import { forgetText } from "./fleet-actions.js";
@@ -12,9 +11,7 @@ import { forgetText } from "./fleet-actions.js";
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function ForgetAway() {
-	const { fleet } = useApp();
-	useTopic(topics.list);
-	const mayChange = useMayChange();
+	const { fleet } = useTopic("list");
 	const [text, setText] = useState("30");
 	const [answer, setAnswer] = useState("");
 	const away = fleet.all().filter(({ session }) => !session.connected);
@@ -42,7 +39,8 @@ export function ForgetAway() {
 					onInput={setText}
 				/>
 				<Button
-					disabled={!mayChange || count === 0}
+					isChange
+					disabled={count === 0}
 					question={{ title: `Forget ${plural(count, "device")}?`, text: forgetText }}
 					onClick={forget}
 				>

@@ -2,8 +2,7 @@
 
 import { useId, useState } from "preact/hooks";
 import { type CommandState, commandStates } from "../../../api/statuses.js";
-import { topics } from "../app/app.js";
-import { useApp, useLeaveWarning, useTopic } from "../app/hooks.js";
+import { useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
@@ -22,8 +21,7 @@ const words: Readonly<Record<CommandState, string>> = {
 const bad: readonly CommandState[] = ["failed", "unsupported"];
 
 export function JobBars() {
-	const { jobs } = useApp();
-	useTopic(topics.jobs);
+	const { jobs } = useTopic("jobs");
 	useLeaveWarning(jobs.needsPage);
 	return jobs.all.map(([id, job]) => <JobBar key={id} job={job} onClose={() => jobs.close(id)} />);
 }

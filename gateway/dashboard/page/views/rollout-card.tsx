@@ -18,8 +18,7 @@ import {
 } from "../../../api/client/rollout.js";
 import { plural, sentence, when } from "../../../api/client/words.js";
 import { deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
-import { topics } from "../app/app.js";
-import { useApp, useMayChange, useNow, useTopic } from "../app/hooks.js";
+import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
 import { Button, type Question } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
@@ -29,8 +28,7 @@ import { DevicesByStatus, useDevicesOf } from "./rollout-devices.js";
 const problemsShown = 10;
 
 export function RolloutCard({ head }: { head: RolloutHead }) {
-	const { rollouts } = useApp();
-	useTopic(topics.rollouts);
+	const { rollouts } = useTopic("rollouts");
 	const rollout = rollouts.get(head.id);
 	useEffect(() => void rollouts.read(head.id), [rollouts, head.id]);
 	return (
@@ -67,11 +65,10 @@ export function RolloutCard({ head }: { head: RolloutHead }) {
 
 function Actions({ head }: { head: RolloutHead }) {
 	const { rollouts } = useApp();
-	const mayChange = useMayChange();
 	const { status, pausedBecause, counts } = head;
 	const failed = sum(counts, failureStatuses);
 	const button = (action: RolloutAction, text: string, look = "", question: Question | false = false) => (
-		<Button look={look} disabled={!mayChange} question={question} onClick={() => rollouts.act(head, action)}>
+		<Button look={look} isChange question={question} onClick={() => rollouts.act(head, action)}>
 			{text}
 		</Button>
 	);
@@ -84,7 +81,7 @@ function Actions({ head }: { head: RolloutHead }) {
 			{failed > 0 && status !== "cancelled" && button("retry", `Retry the ${failed} failed`)}
 			{isOver(head) ? (
 				<Button
-					disabled={!mayChange}
+					isChange
 					question={{
 						title: `Delete the record of ${head.version}, begun ${when(head.createdAt)}?`,
 						text: <p>No device changes.</p>,

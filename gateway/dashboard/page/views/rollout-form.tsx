@@ -7,8 +7,7 @@ import { beginsOf, type Preview, planWords, previewWords } from "../../../api/cl
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
 import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { topics } from "../app/app.js";
-import { useApp, useIsLive, useMayChange, useNow, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
 import { Button, fewDevices } from "../parts/button.js";
@@ -23,8 +22,7 @@ const chosenDevices = "devices";
 
 /** @param devices initial selection; may be empty */
 export function RolloutForm({ devices }: { devices: ReadonlySet<string> }) {
-	const { firmware } = useApp();
-	useTopic(topics.firmware);
+	const { firmware } = useTopic("firmware");
 	const [chosen, setChosen] = useState<string>();
 	const { upload } = firmware;
 	useEffect(() => {
@@ -50,8 +48,7 @@ interface FormProps {
 }
 
 function Form({ firmware, onFirmware, devices: given }: FormProps) {
-	const app = useApp();
-	useTopic(topics.list);
+	const app = useTopic("list");
 	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
 	const [selected, setSelected] = useState(given);
 	const [search, setSearch] = useState("");
@@ -137,7 +134,6 @@ interface StartProps {
 /** The preview of the plan, and the button that starts it. */
 function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStarted }: StartProps) {
 	const { rollouts } = useApp();
-	const mayChange = useMayChange();
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
 	const text = JSON.stringify(plan);
@@ -165,7 +161,8 @@ function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStart
 				<Button
 					key={text}
 					look="primary"
-					disabled={!mayChange || !isReady}
+					isChange
+					disabled={!isReady}
 					question={
 						count > fewDevices && {
 							title: `Update ${what} to ${firmwareText(firmware)}?`,
@@ -205,7 +202,7 @@ interface PlanPreview {
 function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
 	const { rollouts, fleet } = useApp();
 	const text = JSON.stringify(plan);
-	useTopic(topics.rollouts);
+	useTopic("rollouts");
 	const isLive = useIsLive();
 	const tick = useNow(ageMs);
 	const list = useMemo(() => fleet.listVersion, [fleet, tick]);

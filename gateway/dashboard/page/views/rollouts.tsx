@@ -4,14 +4,12 @@ import { useState } from "preact/hooks";
 import { type RolloutHead, stateText, totalOf } from "../../../api/client/rollout.js";
 import { plural, when } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { topics } from "../app/app.js";
-import { useApp, useTopic } from "../app/hooks.js";
+import { useTopic } from "../app/hooks.js";
 import { Panel } from "../parts/panel.js";
 import { RolloutCard } from "./rollout-card.js";
 
 export function ActiveRollouts() {
-	const { rollouts } = useApp();
-	useTopic(topics.rollouts);
+	const { rollouts } = useTopic("rollouts");
 	const active = rollouts.all.filter((head) => !isOver(head));
 	if (active.length === 0) return null;
 	return (
@@ -24,8 +22,7 @@ export function ActiveRollouts() {
 }
 
 export function PastRollouts() {
-	const { rollouts } = useApp();
-	useTopic(topics.rollouts);
+	const { rollouts } = useTopic("rollouts");
 	const past = rollouts.all.filter(isOver);
 	if (past.length === 0) return null;
 	return (

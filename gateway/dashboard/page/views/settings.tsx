@@ -4,8 +4,7 @@
 
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
-import { topics } from "../app/app.js";
-import { useApp, useMayChange, useTopic } from "../app/hooks.js";
+import { useTopic } from "../app/hooks.js";
 import type { Attempt } from "../model/asks.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
@@ -16,9 +15,7 @@ import { Webhooks } from "./webhooks.js";
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
 
 export function SettingsView() {
-	const app = useApp();
-	useTopic(topics.list, topics.jobs);
-	const mayChange = useMayChange();
+	const app = useTopic("list", "jobs");
 	const [atATime, setAtATime] = useState("5");
 	const [gateway, setGateway] = useState("");
 	const named = app.fleet.all().filter(({ session }) => session.deviceId !== null);
@@ -26,7 +23,7 @@ export function SettingsView() {
 		.filter(({ session }) => session.connected && session.features.includes("settings"))
 		.map(({ key }) => key)
 		.sort();
-	const isOff = !mayChange || app.jobs.needsPage || keys.length === 0;
+	const isOff = app.jobs.needsPage || keys.length === 0;
 	const run = (title: string, change: (key: string) => Promise<Attempt>) =>
 		app.jobs.run({
 			title,
@@ -63,6 +60,7 @@ export function SettingsView() {
 				<div class="actions">
 					<Button
 						look="primary"
+						isChange
 						disabled={isOff}
 						question={{
 							title: `Replace the tokens of ${devices}?`,
@@ -85,6 +83,7 @@ export function SettingsView() {
 						onInput={(text) => setGateway(text.trim())}
 					/>
 					<Button
+						isChange
 						disabled={isOff || gateway === ""}
 						question={{
 							title: `Move ${devices} to ${gateway}?`,

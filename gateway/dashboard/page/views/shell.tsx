@@ -1,18 +1,18 @@
 /** The frame around every view: navigation, the state of the connection, and logout. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
-import { type App, listAddress, topics } from "../app/app.js";
+import { type App, listAddress } from "../app/app.js";
 import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
-import { AddDeviceView } from "./add-device.js";
-import { AnnounceView } from "./announce.js";
 import { AttentionLink, AttentionView } from "./attention.js";
 import { DeviceView } from "./device.js";
 import { FirmwareView } from "./firmware.js";
 import { FleetView } from "./fleet.js";
 import { SelectionBar } from "./fleet-actions.js";
 import { JobBars } from "./jobs.js";
+import { OnDemand } from "./on-demand.js";
 import { SettingsView } from "./settings.js";
 import { WiFiView } from "./wifi.js";
 
@@ -22,11 +22,11 @@ export function Shell() {
 	const isList = route.view === "fleet" || route.view === "room";
 	const isOfFleet = isList || route.view === "device" || route.view === "settings" || route.view === "wifi";
 	const main = useRef<HTMLElement>(null);
-	const where = whereOf(route);
+	const where = `${route.view} ${route.key}`;
 	const previous = useRef(where);
 	useEffect(() => {
 		if (route.view !== "device") {
-			const title = route.view === "room" ? route.room || "No room" : titles[route.view];
+			const title = route.view === "room" ? route.key || "No room" : titles[route.view];
 			document.title = `${title} · Device gateway`;
 		}
 		if (previous.current === where) return;
@@ -68,8 +68,7 @@ export function Shell() {
 					</button>
 				</form>
 			</header>
-			<Outage />
-			<Viewing />
+			<Banners />
 			<main id="main" ref={main} tabIndex={-1}>
 				<View route={route} />
 			</main>
@@ -81,28 +80,32 @@ export function Shell() {
 	);
 }
 
-function View({ route }: { route: Route }) {
-	switch (route.view) {
+function View({ route: { view, key, tab, search } }: { route: Route }) {
+	switch (view) {
 		case "fleet":
-			return <FleetView key="" search={route.search} />;
+			return <FleetView key="" search={search} />;
 		case "room":
-			return <FleetView key={route.room || " "} search={route.search} room={route.room} />;
+			return <FleetView key={key || " "} search={search} room={key} />;
 		case "attention":
 			return <AttentionView />;
 		case "device":
-			return <DeviceView key={route.key} deviceKey={route.key} tab={route.tab} />;
+			return <DeviceView key={key} deviceKey={key} tab={tab} />;
 		case "firmware":
-			return <FirmwareView devices={route.devices} />;
+			return <FirmwareView search={search} />;
 		case "announce":
-			return <AnnounceView key={route.search} search={route.search} />;
+			return <OnDemand key={search} title="Announce" load={loadAnnouncing} with={{ search }} />;
 		case "settings":
 			return <SettingsView />;
 		case "wifi":
 			return <WiFiView />;
 		case "add":
-			return <AddDeviceView withVirtual={route.withVirtual} />;
+			return <OnDemand title="Add device" load={loadInstallation} with={{ search }} />;
 	}
 }
+
+const loadAnnouncing = async () => (await import("../announce/announcing.js")).AnnouncingView;
+/** The script that communicates with boards is larger than the rest of the page. */
+const loadInstallation = async () => (await import("../install/installation.js")).InstallationView;
 
 /** The device's view sets its own title. */
 const titles = {
@@ -115,14 +118,8 @@ const titles = {
 	add: "Add device",
 };
 
-function whereOf(route: Route): string {
-	if (route.view === "device") return route.key;
-	return route.view === "room" ? `room ${route.room}` : route.view;
-}
-
 function LinkState() {
-	useTopic(topics.link);
-	const { linkState, cluster } = useApp();
+	const { linkState, cluster } = useTopic("link");
 	const { name } = linkState;
 	const count = cluster && cluster.gateways > 1 ? ` · ${cluster.gateways} gateways` : "";
 	const words = { live: `Live${count}`, connecting: loadingText(linkState), lost: "Reconnecting…" };
@@ -139,58 +136,63 @@ function loadingText(state: App["linkState"]): string {
 	return `${loaded.toLocaleString("en")} of ${total.toLocaleString("en")} loaded`;
 }
 
-/** A banner of full width while nothing is received: a person must know that the page shows an old state. */
-function Outage() {
-	useTopic(topics.link);
-	const app = useApp();
+/** What a person must know of what is shown, in full width: that it is old, or why something is missing or switched off. */
+function Banners() {
+	const app = useTopic("link");
 	const now = useNow(1000);
-	const state = app.linkState;
-	if (app.cluster?.alone)
-		return (
-			<aside class="outage" aria-label="Gateways">
-				<p>
-					<strong>The gateway {app.cluster.gateway} alone: others cannot be reached.</strong> Their devices
-					are shown as disconnected.
-				</p>
-			</aside>
-		);
-	if (state.name !== "lost")
-		return app.cluster?.releasesDiffer ? (
-			<aside class="outage" aria-label="Releases">
-				<p>
-					<strong>Not all gateways have the same releases.</strong> Give each the same RELEASES_DIR; the log
-					names those that differ.
-				</p>
-			</aside>
-		) : null;
-	const seconds = Math.max(0, Math.ceil((state.retryAt - now) / 1000));
+	const { linkState: state, cluster, person, heardAt } = app;
+	const seconds = state.name === "lost" ? Math.max(0, Math.ceil((state.retryAt - now) / 1000)) : 0;
 	return (
-		<aside class="outage" aria-label="Connection">
-			<p>
-				<strong>The gateway cannot be reached.</strong>{" "}
-				{app.heardAt === undefined
-					? "Nothing has been heard of it yet."
-					: `What is shown is from ${age(now - app.heardAt)}.`}{" "}
-				{seconds > 0 ? `Trying again in ${duration(seconds)}.` : "Trying again…"}
-			</p>
-			<Button look="small" onClick={() => app.connect()}>
-				Try now
-			</Button>
-		</aside>
+		<>
+			{cluster?.alone && (
+				<Banner label="Gateways" title={`The gateway ${cluster.gateway} alone: others cannot be reached.`}>
+					Their devices are shown as disconnected.
+				</Banner>
+			)}
+			{state.name === "lost" && (
+				<Banner
+					label="Connection"
+					title="The gateway cannot be reached."
+					action={
+						<Button look="small" onClick={() => app.connect()}>
+							Try now
+						</Button>
+					}
+				>
+					{heardAt === undefined
+						? "Nothing has been heard of it yet."
+						: `What is shown is from ${age(now - heardAt)}.`}{" "}
+					{seconds > 0 ? `Trying again in ${duration(seconds)}.` : "Trying again…"}
+				</Banner>
+			)}
+			{cluster?.releasesDiffer && !cluster.alone && (
+				<Banner label="Releases" title="Not all gateways have the same releases.">
+					Give each the same RELEASES_DIR; the log names those that differ.
+				</Banner>
+			)}
+			{person?.role === "viewer" && (
+				<Banner label="Login" title={`${person.name} sees everything and changes nothing.`}>
+					Log in with another token to change something.
+				</Banner>
+			)}
+		</>
 	);
 }
 
-/** Why what changes something is switched off: a sentence in one place. */
-function Viewing() {
-	useTopic(topics.link);
-	const { person } = useApp();
-	if (person?.role !== "viewer") return null;
+interface BannerProps {
+	readonly label: string;
+	readonly title: string;
+	readonly action?: ComponentChildren;
+	readonly children: ComponentChildren;
+}
+
+function Banner({ label, title, action, children }: BannerProps) {
 	return (
-		<aside class="outage" aria-label="Login">
+		<aside class="outage" aria-label={label}>
 			<p>
-				<strong>{person.name} sees everything and changes nothing.</strong> Log in with another token to
-				change something.
+				<strong>{title}</strong> {children}
 			</p>
+			{action}
 		</aside>
 	);
 }

@@ -1,10 +1,8 @@
 /** The Wi-Fi of the fleet: networks and access points with their devices, the weakest signal, and reconnects of a day. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask, messageOf } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
-import type { WiFiDevice, WiFiOverview } from "../../../api/wifi.js";
-import { useIsLive, useNow } from "../app/hooks.js";
+import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
 import { Strength } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
@@ -14,20 +12,14 @@ import { DeviceLink } from "./device-link.js";
 const refreshMs = 10_000;
 
 export function WiFiView() {
+	const { wifi } = useApp();
 	const isLive = useIsLive();
 	const now = useNow(refreshMs);
-	const [devices, setDevices] = useState<readonly WiFiDevice[]>();
-	const [problem, setProblem] = useState("");
+	useTopic("wifi");
 	useEffect(() => {
-		if (!isLive || document.hidden) return;
-		ask<WiFiOverview>("api/wifi").then(
-			(overview) => {
-				setDevices(overview.devices);
-				setProblem("");
-			},
-			(error: unknown) => setProblem(messageOf(error)),
-		);
-	}, [isLive, now]);
+		if (isLive && !document.hidden) void wifi.refresh();
+	}, [wifi, isLive, now]);
+	const devices = wifi.value?.devices;
 	const networks = useMemo(() => networksIn(devices ?? []), [devices]);
 	return (
 		<div class="wifi">
@@ -36,7 +28,7 @@ export function WiFiView() {
 					<span role="status">{devices ? plural(networks.length, "Wi-Fi network") : "Wi-Fi networks"}</span>
 				</h1>
 			</div>
-			<Problem>{problem}</Problem>
+			<Problem>{wifi.problem}</Problem>
 			{networks.map(({ ssid, accessPoints, deviceCount, reconnects }) => (
 				<section class="panel" key={ssid} aria-label={ssid || "No name"}>
 					<div class="head-line">
