@@ -11,7 +11,6 @@ import { ask } from "../../../api/client/request.js";
 import type { Ask } from "../../../api/command.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
-import type { WiFiOverview } from "../../../api/wifi.js";
 import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
@@ -51,10 +50,6 @@ export class App {
 	readonly refusals = new Resource(
 		() => ask<{ readonly refusals: readonly Refusal[] }>("api/refusals"),
 		() => this.painter.mark("refusals"),
-	);
-	readonly wifi = new Resource(
-		() => ask<WiFiOverview>("api/wifi"),
-		() => this.painter.mark("wifi"),
 	);
 	readonly asks = new Asks({
 		later,

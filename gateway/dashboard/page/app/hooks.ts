@@ -5,6 +5,7 @@ import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState }
 import type { Entry } from "../../../api/client/fleet.js";
 import type { App } from "./app.js";
 import type { Topic } from "./painter.js";
+import { Resource } from "./resource.js";
 
 export const AppContext = createContext<App | undefined>(undefined);
 
@@ -51,6 +52,17 @@ export function useMayChange(): boolean {
 	const { person } = useApp();
 	const isLive = useIsLive();
 	return isLive && person?.role !== "viewer";
+}
+
+/** Something that a view alone shows: read with each connection. */
+export function useResource<T>(read: () => Promise<T>): Resource<T> {
+	const isLive = useIsLive();
+	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
+	const [resource] = useState(() => new Resource(read, () => render(undefined)));
+	useEffect(() => {
+		if (isLive) void resource.refresh();
+	}, [resource, isLive]);
+	return resource;
 }
 
 /** Has the gateway's firmware read, first for this view and then at each change. */

@@ -18,7 +18,6 @@ export type Topic =
 	| "shown"
 	| "jobs"
 	| "refusals"
-	| "wifi"
 	/** Once a second. */
 	| "second"
 	| "install"

@@ -1,54 +1,46 @@
 /** The programs that are told of what happens, with a test of each; nothing where the gateway has none. */
 
-import { useEffect, useState } from "preact/hooks";
-import { ask, messageOf, Refusal } from "../../../api/client/request.js";
+import { useState } from "preact/hooks";
+import { ask, Refusal } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Webhook, WebhookAttempt, WebhookList } from "../../../api/webhook.js";
-import { useIsLive, useMayChange } from "../app/hooks.js";
+import { useResource } from "../app/hooks.js";
+import { Button } from "../parts/button.js";
+import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
 
 export function Webhooks() {
-	const isLive = useIsLive();
-	const [webhooks, setWebhooks] = useState<readonly Webhook[]>([]);
-	const [problem, setProblem] = useState("");
-	useEffect(() => {
-		if (!isLive) return;
-		ask<WebhookList>("api/webhooks").then(
-			(list) => {
-				setWebhooks(list.webhooks);
-				setProblem("");
-			},
-			(error: unknown) => {
-				// This gateway was started without WEBHOOKS_FILE.
-				if (error instanceof Refusal && error.status === 404) setWebhooks([]);
-				else setProblem(messageOf(error));
-			},
-		);
-	}, [isLive]);
+	const { value, problem } = useResource(readWebhooks);
+	const webhooks = value?.webhooks ?? [];
 	if (webhooks.length === 0 && problem === "") return null;
 	return (
-		<section class="panel" aria-label="Webhooks">
-			<h2>Webhooks</h2>
+		<Panel title="Webhooks">
 			<Problem>{problem}</Problem>
 			<ul class="webhooks">
 				{webhooks.map((webhook) => (
 					<WebhookRow key={webhook.number} webhook={webhook} />
 				))}
 			</ul>
-		</section>
+		</Panel>
 	);
 }
 
+function readWebhooks(): Promise<WebhookList> {
+	return ask<WebhookList>("api/webhooks").catch((error: unknown) => {
+		// This gateway was started without WEBHOOKS_FILE.
+		if (error instanceof Refusal && error.status === 404) return { webhooks: [] };
+		throw error;
+	});
+}
+
 function WebhookRow({ webhook: { number, origin, events, after, waiting, latest } }: { webhook: Webhook }) {
-	const mayChange = useMayChange();
-	const { run, isBusy, problem } = useRequest();
-	const [tested, setTested] = useState<WebhookAttempt>();
+	const [taken, setTaken] = useState("");
 	const test = async () => {
-		setTested(undefined);
-		await run(async () => {
-			setTested(await ask<WebhookAttempt>(`api/webhooks/${number}/test`, { method: "POST" }));
-		});
+		setTaken("");
+		const attempt = await ask<WebhookAttempt>(`api/webhooks/${number}/test`, { method: "POST" });
+		const text = `The test was ${attemptText(attempt)}.`;
+		if (!isDelivered(attempt)) return text;
+		return setTaken(text);
 	};
 	const facts = [
 		events
@@ -57,26 +49,18 @@ function WebhookRow({ webhook: { number, origin, events, after, waiting, latest 
 		waiting > 0 && `${plural(waiting, "event")} not delivered yet`,
 		latest && `latest ${attemptText(latest)}`,
 	];
-	const isTaken = tested !== undefined && isDelivered(tested);
 	return (
 		<li>
 			<div>
 				<strong>{origin}</strong>
 				<p class="hint">{facts.filter(Boolean).join(" · ")}</p>
 				<p class="good" role="status">
-					{isTaken && `The test was ${attemptText(tested)}.`}
+					{taken}
 				</p>
-				<Problem>{tested && !isTaken ? `The test was ${attemptText(tested)}.` : problem}</Problem>
 			</div>
-			<button
-				type="button"
-				class="small"
-				aria-label={`Test webhook ${number}, ${origin}`}
-				disabled={!mayChange || isBusy}
-				onClick={() => void test()}
-			>
+			<Button look="small" label={`Test webhook ${number}, ${origin}`} isChange onClick={test}>
 				Test
-			</button>
+			</Button>
 		</li>
 	);
 }

@@ -1,8 +1,10 @@
 /** The Wi-Fi of the fleet: networks and access points with their devices, the weakest signal, and reconnects of a day. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
-import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import type { WiFiOverview } from "../../../api/wifi.js";
+import { useNow, useResource } from "../app/hooks.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
 import { Strength } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
@@ -12,13 +14,11 @@ import { DeviceLink } from "./device-link.js";
 const refreshMs = 10_000;
 
 export function WiFiView() {
-	const { wifi } = useApp();
-	const isLive = useIsLive();
+	const wifi = useResource(() => ask<WiFiOverview>("api/wifi"));
 	const now = useNow(refreshMs);
-	useTopic("wifi");
 	useEffect(() => {
-		if (isLive && !document.hidden) void wifi.refresh();
-	}, [wifi, isLive, now]);
+		if (!document.hidden) void wifi.refresh();
+	}, [wifi, now]);
 	const devices = wifi.value?.devices;
 	const networks = useMemo(() => networksIn(devices ?? []), [devices]);
 	return (
