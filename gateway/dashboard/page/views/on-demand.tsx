@@ -1,29 +1,31 @@
-/** A view whose script is loaded when it is opened, since few visits need it. */
+/** Views whose scripts come after the first one's: on a slow connection each kilobyte before the devices delays them. */
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../parts/problem.js";
 
-interface OnDemandProps<P extends object> {
-	readonly title: string;
-	readonly load: () => Promise<ComponentType<P>>;
-	readonly with: P;
-}
-
-export function OnDemand<P extends object>({ title, load, with: props }: OnDemandProps<P>) {
-	const [loaded, setLoaded] = useState<{ readonly View: ComponentType<P> }>();
-	const [problem, setProblem] = useState("");
-	useEffect(() => {
-		load().then(
-			(View) => setLoaded({ View }),
-			() => setProblem("This view could not be loaded. Reload the page."),
+/** @returns a view that loads its script when it is first shown, or once `preload` is called */
+export function onDemand<P extends object>(title: string, load: () => Promise<ComponentType<P>>) {
+	let View: ComponentType<P> | undefined;
+	const preload = async () => {
+		View ??= await load();
+	};
+	const OnDemand = (props: P) => {
+		const [, setIsLoaded] = useState(View !== undefined);
+		const [problem, setProblem] = useState("");
+		useEffect(() => {
+			preload().then(
+				() => setIsLoaded(true),
+				() => setProblem("This view could not be loaded. Reload the page."),
+			);
+		}, []);
+		if (View) return <View {...props} />;
+		return (
+			<div class="empty">
+				<h1 class="visually-hidden">{title}</h1>
+				{problem ? <Problem>{problem}</Problem> : <p role="status">Loading…</p>}
+			</div>
 		);
-	}, [load]);
-	if (loaded) return <loaded.View {...props} />;
-	return (
-		<div class="empty">
-			<h1 class="visually-hidden">{title}</h1>
-			{problem ? <Problem>{problem}</Problem> : <p role="status">Loading…</p>}
-		</div>
-	);
+	};
+	return Object.assign(OnDemand, { preload });
 }

@@ -4,17 +4,13 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
 import { type App, listAddress } from "../app/app.js";
-import { type Route, useApp, useNow, useRoute, useTopic } from "../app/hooks.js";
+import { type Route, useApp, useIsLive, useNow, useRoute, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { AttentionLink, AttentionView } from "./attention.js";
-import { DeviceView } from "./device.js";
-import { FirmwareView } from "./firmware.js";
 import { FleetView } from "./fleet.js";
 import { SelectionBar } from "./fleet-actions.js";
 import { JobBars } from "./jobs.js";
-import { OnDemand } from "./on-demand.js";
-import { SettingsView } from "./settings.js";
-import { WiFiView } from "./wifi.js";
+import { onDemand } from "./on-demand.js";
 
 export function Shell() {
 	const app = useApp();
@@ -22,6 +18,7 @@ export function Shell() {
 	const isList = route.view === "fleet" || route.view === "room";
 	const isOfFleet = isList || route.view === "device" || route.view === "settings" || route.view === "wifi";
 	const main = useRef<HTMLElement>(null);
+	usePreload();
 	const where = `${route.view} ${route.key}`;
 	const previous = useRef(where);
 	useEffect(() => {
@@ -89,23 +86,41 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 		case "attention":
 			return <AttentionView />;
 		case "device":
-			return <DeviceView key={key} deviceKey={key} tab={tab} />;
+			return <Device key={key} deviceKey={key} tab={tab} />;
 		case "firmware":
-			return <FirmwareView search={search} />;
+			return <Firmware search={search} />;
 		case "announce":
-			return <OnDemand key={search} title="Announce" load={loadAnnouncing} with={{ search }} />;
+			return <Announcing key={search} search={search} />;
 		case "settings":
-			return <SettingsView />;
+			return <Settings />;
 		case "wifi":
-			return <WiFiView />;
+			return <WiFi />;
 		case "add":
-			return <OnDemand title="Add device" load={loadInstallation} with={{ search }} />;
+			return <Installation search={search} />;
 	}
 }
 
-const loadAnnouncing = async () => (await import("../announce/announcing.js")).AnnouncingView;
-/** The script that communicates with boards is larger than the rest of the page. */
-const loadInstallation = async () => (await import("../install/installation.js")).InstallationView;
+const later = () => import("./later.js");
+const Device = onDemand("Device", async () => (await later()).DeviceView);
+const Firmware = onDemand("Firmware", async () => (await later()).FirmwareView);
+const Announcing = onDemand("Announce", async () => (await later()).AnnouncingView);
+const Settings = onDemand("Settings", async () => (await later()).SettingsView);
+const WiFi = onDemand("Wi-Fi", async () => (await later()).WiFiView);
+/** What communicates with boards is larger than the rest of the page: loaded for those who add one alone. */
+const Installation = onDemand(
+	"Add device",
+	async () => (await import("../install/installation.js")).InstallationView,
+);
+
+/** Loads the other views after the devices, so that they open at once, also while the gateway is away. */
+function usePreload(): void {
+	const isLive = useIsLive();
+	useEffect(() => {
+		if (!isLive) return;
+		// What cannot be loaded is tried again when it is opened.
+		for (const { preload } of [Device, Firmware, Announcing, Settings, WiFi]) preload().catch(() => {});
+	}, [isLive]);
+}
 
 /** The device's view sets its own title. */
 const titles = {
