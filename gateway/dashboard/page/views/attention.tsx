@@ -13,6 +13,7 @@ import {
 	concernKinds,
 	concernsOf,
 } from "../model/concerns.js";
+import { nameOf } from "../model/filter.js";
 import { Choice } from "../parts/choice.js";
 import { Grid } from "../parts/grid.js";
 import { Problem } from "../parts/problem.js";
@@ -31,6 +32,7 @@ const titles: Readonly<Record<ConcernKind, string>> = {
 };
 const limitKey = "away limit";
 const refreshMs = 10_000;
+const unnamed = "A device without a name";
 
 /** All concerns, and what counts as long away. */
 function useConcerns() {
@@ -168,12 +170,8 @@ interface RowProps {
 
 function Row({ concern, now, onSeen }: RowProps) {
 	if (!concern) return null;
-	const { id, entry, since, seen, refusal } = concern;
-	const name = entry ? (
-		<DeviceLink deviceKey={entry.key} />
-	) : (
-		<strong>{refusal?.deviceId ?? "A device without a name"}</strong>
-	);
+	const { entry, since, seen, refusal } = concern;
+	const name = entry ? <DeviceLink deviceKey={entry.key} /> : <strong>{refusal?.deviceId ?? unnamed}</strong>;
 	return (
 		<div class={`row concern ${seen ? "seen" : ""}`}>
 			<p class="concern-text">
@@ -193,7 +191,7 @@ function Row({ concern, now, onSeen }: RowProps) {
 				<button
 					type="button"
 					class="small"
-					aria-label={`Seen: ${entry ? entry.key : id}`}
+					aria-label={`Seen: ${entry ? nameOf(entry) : (refusal?.deviceId ?? unnamed)}`}
 					onClick={() => onSeen([concern])}
 				>
 					Seen
