@@ -202,12 +202,10 @@ function SoundLine({ load, children }: SoundLineProps) {
 	useEffect(() => () => player.close(), [player]);
 	const [isPlaying, setPlaying] = useState(false);
 	const play = async () => {
+		const samples = await load();
 		setPlaying(true);
-		try {
-			await player.play(await load());
-		} finally {
-			setPlaying(false);
-		}
+		// Not awaited: the same button stops it.
+		void player.play(samples).finally(() => setPlaying(false));
 	};
 	return (
 		<div class="sound">

@@ -4,6 +4,7 @@ import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { App } from "./app.js";
+import type { KnownPast } from "./details.js";
 import type { Topic } from "./painter.js";
 import { Resource } from "./resource.js";
 
@@ -40,6 +41,11 @@ export function useFollowedDevice(key: string): Entry | undefined {
 	const app = useApp();
 	useEffect(() => app.follow(key), [app, key]);
 	return useDevice(key);
+}
+
+/** What the gateway has recorded of a device; undefined before it was read. */
+export function usePast(key: string): KnownPast | undefined {
+	return useTopic(`record ${key}`).past(key).value;
 }
 
 /** Whether requests reach the gateway. */

@@ -101,7 +101,7 @@ export class Link {
 		};
 		const onClose = async () => {
 			// A browser does not say why it was refused.
-			if (!isOpened && (await isLoggedOut())) this.#options.onLoginNeeded();
+			if (!isOpened && (await reach("login/state"))?.status === 401) this.#options.onLoginNeeded();
 			else this.#drop(socket);
 		};
 		socket.addEventListener("message", ({ data }) => onMessage(String(data)));
@@ -161,30 +161,20 @@ export class Link {
 		this.#silenceTimer = window.setTimeout(async () => {
 			const socket = this.#socket;
 			if (!socket) return;
-			if (await isHealthy()) this.#watchSilence();
+			if ((await reach("healthz"))?.ok) this.#watchSilence();
 			else this.#drop(socket);
 		}, silenceMs);
 	}
 }
 
-async function isLoggedOut(): Promise<boolean> {
-	try {
-		return (await fetch("login/state", { signal: AbortSignal.timeout(healthMs) })).status === 401;
-	} catch {
-		return false; // The gateway is away; the socket tries again.
-	}
+/** @returns undefined: the gateway is away */
+async function reach(path: string): Promise<Response | undefined> {
+	const signal = AbortSignal.timeout(healthMs);
+	return fetch(path, { cache: "no-store", signal }).catch(() => undefined);
 }
 
 /** Whether all devices are received with this frame. */
 function completesSnapshot(frame: MonitorFrame): boolean {
 	if (frame.type !== "status_update" && frame.type !== "summary") return false;
 	return frame.remaining === 0 || (frame.reason === "snapshot" && frame.remaining === undefined);
-}
-
-async function isHealthy(): Promise<boolean> {
-	try {
-		return (await fetch("healthz", { cache: "no-store", signal: AbortSignal.timeout(healthMs) })).ok;
-	} catch {
-		return false;
-	}
 }

@@ -1,5 +1,6 @@
 /** The view that installs firmware on a board that is connected by USB to this computer. */
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { duration } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
@@ -70,17 +71,15 @@ function Progressing({ state }: { state: InstallState }) {
 			return null;
 		case "connecting":
 			return (
-				<section class="panel stack" aria-label="Installation">
-					<p role="status">Connecting to the board…</p>
+				<Step status="Connecting to the board…">
 					<Progress percent={null} label="Connecting" />
-				</section>
+				</Step>
 			);
 		case "writing":
 			return (
-				<section class="panel stack" aria-label="Installation">
-					<p role="status">Writing the firmware to {state.deviceId}. Leave the board connected.</p>
+				<Step status={`Writing the firmware to ${state.deviceId}. Leave the board connected.`}>
 					<Progress percent={state.percent} label={`Writing ${state.deviceId}`} />
-				</section>
+				</Step>
 			);
 		case "waiting":
 			return <Waiting {...state} />;
@@ -89,22 +88,37 @@ function Progressing({ state }: { state: InstallState }) {
 	}
 }
 
+interface StepProps {
+	readonly status: string;
+	/** Classes. */
+	readonly look?: string;
+	readonly children: ComponentChildren;
+}
+
+function Step({ status, look = "", children }: StepProps) {
+	return (
+		<section class="panel stack" aria-label="Installation">
+			<p class={look} role="status">
+				{status}
+			</p>
+			{children}
+		</section>
+	);
+}
+
 /** A device that is named now is found again later. */
 function Done({ deviceId }: { deviceId: string }) {
 	const entry = useDevice(deviceId);
 	const [isNamed, setIsNamed] = useState(false);
 	return (
-		<section class="panel stack" aria-label="Installation">
-			<p class="good" role="status">
-				{deviceId} is installed and has joined the fleet.
-			</p>
+		<Step status={`${deviceId} is installed and has joined the fleet.`} look="good">
 			{entry && !isNamed && (
 				<LabelForm deviceId={deviceId} given={entry.session} onEnd={() => setIsNamed(true)} />
 			)}
 			<p>
 				<a href={deviceAddress(deviceId)}>Open {entry?.session.name ?? deviceId}</a>
 			</p>
-		</section>
+		</Step>
 	);
 }
 
@@ -120,12 +134,13 @@ interface WaitingProps {
 function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 	const waitedMs = useNow(1000) - since;
 	return (
-		<section class="panel stack" aria-label="Installation">
-			<p role="status">
-				{isStuck
+		<Step
+			status={
+				isStuck
 					? `${deviceId} is installed. Press its reset button (EN or RST) now: it cannot start by itself after its BOOT button was used.`
-					: `${deviceId} is installed. Waiting for it to connect…`}
-			</p>
+					: `${deviceId} is installed. Waiting for it to connect…`
+			}
+		>
 			<Progress percent={null} label="Waiting" />
 			<Problem>
 				{waitedMs > patienceMs &&
@@ -143,7 +158,7 @@ function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 					<b>Orange:</b> it does not reach the gateway at the address that was given.
 				</li>
 			</ul>
-		</section>
+		</Step>
 	);
 }
 

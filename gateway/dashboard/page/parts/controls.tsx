@@ -6,6 +6,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Ask } from "../../../api/command.js";
+import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
 import type { AskedName, Attempt } from "../model/asks.js";
 import { Button } from "./button.js";
@@ -123,8 +124,7 @@ export function Choices<T extends string>({
 
 interface ActionProps {
 	readonly deviceKey: string;
-	readonly name: AskedName;
-	readonly toAsk: () => Ask;
+	readonly ask: Ask;
 	readonly isPrimary?: boolean;
 	/** It would change nothing. */
 	readonly isNeedless?: boolean;
@@ -133,14 +133,14 @@ interface ActionProps {
 }
 
 /** Something to be done once. */
-export function Action({ deviceKey, name, isPrimary, isNeedless, toAsk, onAsk, children }: ActionProps) {
-	const { isSending, isOff, ask } = useControl(deviceKey, name);
+export function Action({ deviceKey, ask, isPrimary, isNeedless, onAsk, children }: ActionProps) {
+	const { isSending, isOff, ask: send } = useControl(deviceKey, ask.command);
 	return (
 		<Button
 			look={isPrimary ? "primary" : ""}
-			disabled={isOff || isNeedless || (isSending && (name === "boot_device" || name === "restart"))}
+			disabled={isOff || isNeedless || (isSending && endsConnection(ask))}
 			onClick={() => {
-				ask(toAsk());
+				send(ask);
 				onAsk?.();
 			}}
 		>

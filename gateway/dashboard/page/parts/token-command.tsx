@@ -2,22 +2,28 @@
 
 import { models } from "../../../../device/protocol/schema.js";
 import { ask } from "../../../api/client/request.js";
-import { Command } from "./command.js";
+import { ownDeviceAddress } from "../model/own-address.js";
+import { CopyButton } from "./copy-button.js";
 
-/** @param token shown in it; undefined: hidden */
-export function TokenCommand({
-	text,
-	token,
-}: {
-	text: (token: string) => string;
-	token?: string | undefined;
-}) {
+interface TokenCommandProps {
+	readonly text: (token: string) => string;
+	/** Shown in it; undefined: hidden. */
+	readonly token?: string | undefined;
+}
+
+export function TokenCommand({ text, token }: TokenCommandProps) {
 	return (
-		<Command
-			text={text(token ?? "<device token>")}
-			toCopy={async () => text(token ?? (await readDeviceToken()))}
-		/>
+		<div class="command">
+			<code>{text(token ?? "<device token>")}</code>
+			<CopyButton text={async () => text(token ?? (await readDeviceToken()))} />
+		</div>
 	);
+}
+
+/** Installs the firmware on a board. */
+export function FlashCommand({ token }: Pick<TokenCommandProps, "token">) {
+	const given = `ssid=<name> password=<password> gateway=${ownDeviceAddress()}`;
+	return <TokenCommand token={token} text={(shown) => `npm run flash -- dev-1 ${given} token=${shown}`} />;
 }
 
 /** The models as a command line names them: "dev-1 or proto-1". */

@@ -93,18 +93,13 @@ function Sound({ entry: { key, session }, audio }: SoundProps) {
 			<div class="actions">
 				{chimes.map(([chime, text]) => (
 					<span key={chime} class={track.endsWith(`/${chime}`) ? "sounding" : asked === chime ? "asked" : ""}>
-						<Action deviceKey={key} name="play_audio" toAsk={() => ({ command: "play_audio", value: chime })}>
+						<Action deviceKey={key} ask={{ command: "play_audio", value: chime }}>
 							{text}
 						</Action>
 					</span>
 				))}
 				{session.features.includes("sound") && (
-					<Action
-						deviceKey={key}
-						name="stop_sound"
-						isNeedless={!isPlaying || isChime}
-						toAsk={() => ({ command: "stop_sound" })}
-					>
+					<Action deviceKey={key} ask={{ command: "stop_sound" }} isNeedless={!isPlaying || isChime}>
 						Stop
 					</Action>
 				)}

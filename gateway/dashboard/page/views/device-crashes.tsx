@@ -1,17 +1,19 @@
 /** The crashes of one device, the latest first: kind, place in the firmware, and the trace before it. */
 
 import { duration } from "../../../api/client/words.js";
+import { usePast } from "../app/hooks.js";
 import { crashWords } from "../model/health-words.js";
-import type { DeviceDetails, PastCrash } from "../model/responses.js";
+import type { PastCrash } from "../model/responses.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 
-export function DeviceCrashes({ details }: { details: DeviceDetails | undefined }) {
-	const crashes = details?.crashes.map(happeningOf).reverse() ?? [];
+export function DeviceCrashes({ deviceKey }: { deviceKey: string }) {
+	const past = usePast(deviceKey);
+	const crashes = past?.details.crashes.map(happeningOf).reverse() ?? [];
 	return (
 		<Panel title="Crashes" look="crashes">
-			{crashes.length === 0 && <p class="hint">{details ? "It has reported none." : "Looking for them…"}</p>}
+			{crashes.length === 0 && <p class="hint">{past ? "It has reported none." : "Looking for them…"}</p>}
 			<History label="Crashes, the latest first" items={crashes} />
 		</Panel>
 	);

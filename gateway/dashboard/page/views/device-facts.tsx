@@ -4,21 +4,15 @@ import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { bytes, duration, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
+import { usePast } from "../app/hooks.js";
 import { memoryText, signalText } from "../model/health-words.js";
-import type { DeviceDetails } from "../model/responses.js";
 import { type Fact, FactList } from "../parts/fact-list.js";
 import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { capital } from "../parts/presence.js";
 
-interface FactsProps {
-	readonly entry: Entry;
-	readonly state: StateReport;
-	/** Undefined: not read yet. */
-	readonly details: DeviceDetails | undefined;
-}
-
-export function Facts({ entry: { session }, state, details }: FactsProps) {
+export function Facts({ entry: { key, session }, state }: { entry: Entry; state: StateReport }) {
+	const past = usePast(key);
 	const { system, health, network } = state;
 	const { min_free_heap_bytes: least, free_heap_bytes: free } = health;
 	const { wifi_rssi: rssi } = network;
@@ -29,7 +23,7 @@ export function Facts({ entry: { session }, state, details }: FactsProps) {
 			? ["Wi-Fi", network.wifi_ssid, `${signalText(rssi)} signal, ${rssi} dBm`.replace("-", "−")]
 			: ["Wi-Fi", "not connected"],
 		["Address", network.ip_address],
-		...(details ? [["First seen", when(details.firstSeenAt)] as const] : []),
+		...(past ? [["First seen", when(past.details.firstSeenAt)] as const] : []),
 	];
 	const technical: readonly Fact[] = [
 		["MAC", system.mac_address],
@@ -53,7 +47,10 @@ export function Facts({ entry: { session }, state, details }: FactsProps) {
 }
 
 /** Its restarts and versions, as the gateway has recorded them. */
-export function Past({ details: { resets, versions } }: { details: DeviceDetails }) {
+export function Past({ deviceKey }: { deviceKey: string }) {
+	const past = usePast(deviceKey);
+	if (!past) return null;
+	const { resets, versions } = past.details;
 	const restarts = resets.map(({ at, reason }) => {
 		const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
 		return { at, text: capital(resetText(reason)), look: isFailure ? "failed" : "" };

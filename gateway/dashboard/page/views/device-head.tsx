@@ -4,22 +4,14 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { announceAddress, useIsLive } from "../app/hooks.js";
 import type { AskedName } from "../model/asks.js";
-import type { DeviceDetails } from "../model/responses.js";
 import { Action, Outcome } from "../parts/controls.js";
 import { Presence, Signal } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
 
-interface DeviceHeadProps {
-	readonly entry: Entry;
-	/** Undefined: not read yet. */
-	readonly details: DeviceDetails | undefined;
-	/** False where the part below has what is wanted most. */
-	readonly hasPrimary: boolean;
-}
-
-export function DeviceHead({ entry, details, hasPrimary }: DeviceHeadProps) {
+/** @param hasPrimary false where the part below has what is wanted most */
+export function DeviceHead({ entry, hasPrimary }: { entry: Entry; hasPrimary: boolean }) {
 	const { key, session, state } = entry;
 	const isLive = useIsLive();
 	const audio = state?.peripherals.audio;
@@ -41,12 +33,7 @@ export function DeviceHead({ entry, details, hasPrimary }: DeviceHeadProps) {
 			<div class="hero-actions">
 				<div class="actions">
 					{session.features.includes("identify") && (
-						<Action
-							deviceKey={key}
-							name="identify"
-							isPrimary={hasPrimary}
-							toAsk={() => ({ command: "identify" })}
-						>
+						<Action deviceKey={key} ask={{ command: "identify" }} isPrimary={hasPrimary}>
 							Identify
 						</Action>
 					)}
@@ -61,7 +48,7 @@ export function DeviceHead({ entry, details, hasPrimary }: DeviceHeadProps) {
 					))}
 				</div>
 			</div>
-			<DeviceNotice entry={entry} details={details} />
+			<DeviceNotice entry={entry} />
 		</section>
 	);
 }
@@ -102,14 +89,14 @@ function More({ entry: { key, session } }: { entry: Entry }) {
 		>
 			<summary class="button">More</summary>
 			<div class="menu-items">
-				<Action deviceKey={key} name="query_state" onAsk={close} toAsk={() => ({ command: "query_state" })}>
+				<Action deviceKey={key} ask={{ command: "query_state" }} onAsk={close}>
 					Ask for a report
 				</Action>
-				<Action deviceKey={key} name="boot_device" onAsk={close} toAsk={() => ({ command: "boot_device" })}>
+				<Action deviceKey={key} ask={{ command: "boot_device" }} onAsk={close}>
 					Reconnect
 				</Action>
 				{session.features.includes("restart") && (
-					<Action deviceKey={key} name="restart" onAsk={close} toAsk={() => ({ command: "restart" })}>
+					<Action deviceKey={key} ask={{ command: "restart" }} onAsk={close}>
 						Restart
 					</Action>
 				)}

@@ -4,31 +4,25 @@ import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import { duration, isUpdating, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
-import { type DeviceTab, deviceAddress, useApp, useIsLive } from "../app/hooks.js";
+import { type DeviceTab, deviceAddress, useApp, useIsLive, usePast } from "../app/hooks.js";
 import { newSettings } from "../model/asks.js";
 import { crashWords } from "../model/health-words.js";
-import type { DeviceDetails } from "../model/responses.js";
 import { Button } from "../parts/button.js";
 import { UpdateState } from "../parts/presence.js";
 import { markSeen } from "./attention.js";
 import { TrialTime } from "./device-settings.js";
 
-interface NoticeProps {
-	readonly entry: Entry;
-	/** Undefined: not read yet. */
-	readonly details: DeviceDetails | undefined;
-}
-
-export function DeviceNotice({ entry, details }: NoticeProps) {
+export function DeviceNotice({ entry }: { entry: Entry }) {
 	const { asks } = useApp();
 	const isLive = useIsLive();
 	const { key, session, state, vitals, heardAt, attention } = entry;
 	const { metadata, connected } = session;
+	const past = usePast(key);
 	const change = asks.get(key, newSettings.command);
 	const isTrying = asks.isPending(key, newSettings.command);
 	const unseen = (kind: SeenProps["kind"]) => attention.find((one) => one.kind === kind && !one.seen);
 	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
-	const crash = crashed && details?.crashes.at(-1);
+	const crash = crashed && past?.details.crashes.at(-1);
 	const to = (tab: DeviceTab, text: string) => <a href={deviceAddress(key, tab)}>{text}</a>;
 	if (!isLive || (!connected && !isTrying && !crash && metadata.otaStatus !== "rebooting"))
 		return (

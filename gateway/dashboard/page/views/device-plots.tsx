@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock, when } from "../../../api/client/words.js";
 import type { KnownPast } from "../app/details.js";
-import { useIsLive, useTopic } from "../app/hooks.js";
+import { useIsLive, usePast, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-words.js";
 import { quantitiesOf, type Range, startOf } from "../model/series.js";
 import { type Happening, History } from "../parts/history.js";
@@ -18,7 +18,8 @@ const kinds: readonly PlotKind[] = [
 	{ title: "Light", unit: "", quantity: "light", range: [0, 1000] },
 ];
 
-export function DevicePlots({ entry, known }: { entry: Entry; known: KnownPast | undefined }) {
+export function DevicePlots({ entry }: { entry: Entry }) {
+	const known = usePast(entry.key);
 	const { recorder } = useTopic(`record ${entry.key}`);
 	const { series } = recorder.watch(entry.key);
 	const isNow = useIsLive() && entry.session.connected;

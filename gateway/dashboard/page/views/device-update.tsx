@@ -3,25 +3,19 @@
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating, sentence } from "../../../api/client/words.js";
-import { useApp, useFirmware } from "../app/hooks.js";
+import { useApp, useFirmware, usePast } from "../app/hooks.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
-import type { DeviceDetails } from "../model/responses.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
 import { Panel } from "../parts/panel.js";
 import { UpdateState } from "../parts/presence.js";
 import { UpdateHistory } from "./update-history.js";
 
-interface DeviceUpdateProps {
-	readonly entry: Entry;
-	/** Undefined: not read yet. */
-	readonly details: DeviceDetails | undefined;
-}
-
-export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
+export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const app = useApp();
 	const { firmware } = app;
 	const { key, session } = entry;
+	const past = usePast(key);
 	const [chosen, setChosen] = useState<string>();
 	useFirmware();
 	const choices = firmware.choices.filter((one) => fits(one, entry));
@@ -59,7 +53,7 @@ export function DeviceUpdate({ entry, details }: DeviceUpdateProps) {
 					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
 				</p>
 			)}
-			<UpdateHistory updates={[...(details?.updates ?? [])].reverse()} />
+			<UpdateHistory updates={[...(past?.details.updates ?? [])].reverse()} />
 		</Panel>
 	);
 }

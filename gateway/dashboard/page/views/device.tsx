@@ -7,10 +7,9 @@ import {
 	deviceAddress,
 	deviceTabs,
 	useApp,
-	useFollowedDevice,
+	useDevice,
 	useIsLive,
 	useTitle,
-	useTopic,
 } from "../app/hooks.js";
 import { capital } from "../parts/presence.js";
 import { Inputs, RingControls, SoundControls } from "./device-controls.js";
@@ -24,19 +23,13 @@ import { DeviceUpdate } from "./device-update.js";
 
 export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 	const isLive = useIsLive();
-	const entry = useFollowedDevice(deviceKey);
-	const known = useKnownPast(deviceKey, entry);
+	const entry = useDevice(deviceKey);
+	useReading(deviceKey, entry);
 	useTitle(entry?.session.name ?? deviceKey);
-	// From now on its messages are kept.
-	useApp().recorder.watch(deviceKey);
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>
-			<DeviceHead
-				entry={entry}
-				details={known?.details}
-				hasPrimary={tab !== "firmware" && tab !== "settings"}
-			/>
+			<DeviceHead entry={entry} hasPrimary={tab !== "firmware" && tab !== "settings"} />
 			{entry.state && <SoundControls entry={entry} state={entry.state} />}
 			<nav class="tabs" aria-label="Parts of this page">
 				{deviceTabs.map((one) => (
@@ -46,19 +39,13 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 				))}
 			</nav>
 			<div class={`tab of-${tab}`}>
-				<Part tab={tab} entry={entry} known={known} />
+				<Part tab={tab} entry={entry} />
 			</div>
 		</div>
 	);
 }
 
-interface PartProps {
-	readonly tab: DeviceTab;
-	readonly entry: Entry;
-	readonly known: ReturnType<typeof useKnownPast>;
-}
-
-function Part({ tab, entry, known }: PartProps) {
+function Part({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 	const { deviceSection: Section } = useApp();
 	const { state } = entry;
 	if (tab === "log") return <DeviceLog entry={entry} />;
@@ -70,20 +57,20 @@ function Part({ tab, entry, known }: PartProps) {
 				<>
 					<RingControls entry={entry} state={state} />
 					<Inputs entry={entry} state={state} />
-					<Facts entry={entry} state={state} details={known?.details} />
+					<Facts entry={entry} state={state} />
 					{Section && <Section entry={entry} />}
 				</>
 			);
 		case "history":
 			return (
 				<>
-					<DevicePlots entry={entry} known={known} />
-					<DeviceCrashes details={known?.details} />
-					{known && <Past details={known.details} />}
+					<DevicePlots entry={entry} />
+					<DeviceCrashes deviceKey={entry.key} />
+					<Past deviceKey={entry.key} />
 				</>
 			);
 		case "firmware":
-			return <DeviceUpdate entry={entry} details={known?.details} />;
+			return <DeviceUpdate entry={entry} />;
 		case "settings":
 			return <DeviceSettings entry={entry} state={state} />;
 	}
@@ -92,10 +79,9 @@ function Part({ tab, entry, known }: PartProps) {
 /** The gateway's step of the history. */
 const pastEveryMs = 5 * 60_000;
 
-/** The gateway's records of a device; read again when something may have been added. */
-function useKnownPast(key: string, entry: Entry | undefined) {
+/** Reads the gateway's records of a device, again when something may have been added. */
+function useReading(key: string, entry: Entry | undefined) {
 	const known = useApp().past(key);
-	useTopic(`record ${key}`);
 	const isLive = useIsLive();
 	const starts = useStarts(entry);
 	const isReported = Boolean(entry?.state);
@@ -107,7 +93,6 @@ function useKnownPast(key: string, entry: Entry | undefined) {
 		const timer = setInterval(() => void known.refresh(), pastEveryMs);
 		return () => clearInterval(timer);
 	}, [known, isLive, isReported, starts, sessionId, connected, metadata?.otaStatus]);
-	return known.value;
 }
 
 /** Changes with each restart, which a lower uptime shows. */

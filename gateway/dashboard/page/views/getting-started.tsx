@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
-import { ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
+import { FlashCommand, ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
 
 export function GettingStarted() {
 	const [token, setToken] = useState<string>();
@@ -27,12 +27,7 @@ export function GettingStarted() {
 					build and install it in the project's folder, with your Wi-Fi's name and password; <ModelNames />{" "}
 					comes first:
 				</p>
-				<TokenCommand
-					token={token}
-					text={(shown) =>
-						`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${address} token=${shown}`
-					}
-				/>
+				<FlashCommand token={token} />
 				{isLoopback(location.hostname) && (
 					<p class="hint">
 						A board cannot reach <code>{location.hostname}</code>. Start the gateway with{" "}

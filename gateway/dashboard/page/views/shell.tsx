@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
 import { type App, listAddress } from "../app/app.js";
-import { type Route, useApp, useIsLive, useNow, useRoute, useTopic } from "../app/hooks.js";
+import { type DeviceTab, type Route, useApp, useIsLive, useNow, useRoute, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { AttentionLink, AttentionView } from "./attention.js";
 import { FleetView } from "./fleet.js";
@@ -101,7 +101,7 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 }
 
 const later = () => import("./later.js");
-const Device = onDemand("Device", async () => (await later()).DeviceView);
+const DevicePage = onDemand("Device", async () => (await later()).DeviceView);
 const Firmware = onDemand("Firmware", async () => (await later()).FirmwareView);
 const Announcing = onDemand("Announce", async () => (await later()).AnnouncingView);
 const Settings = onDemand("Settings", async () => (await later()).SettingsView);
@@ -112,13 +112,21 @@ const Installation = onDemand(
 	async () => (await import("../install/installation.js")).InstallationView,
 );
 
+function Device({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
+	const app = useApp();
+	useEffect(() => app.follow(deviceKey), [app, deviceKey]);
+	// From now on its messages are kept, also while the script of its page is loaded.
+	app.recorder.watch(deviceKey);
+	return <DevicePage deviceKey={deviceKey} tab={tab} />;
+}
+
 /** Loads the other views after the devices, so that they open at once, also while the gateway is away. */
 function usePreload(): void {
 	const isLive = useIsLive();
 	useEffect(() => {
 		if (!isLive) return;
 		// What cannot be loaded is tried again when it is opened.
-		for (const { preload } of [Device, Firmware, Announcing, Settings, WiFi]) preload().catch(() => {});
+		for (const { preload } of [DevicePage, Firmware, Announcing, Settings, WiFi]) preload().catch(() => {});
 	}, [isLive]);
 }
 
