@@ -153,6 +153,74 @@ describe("a selection", { skip }, () => {
 		assert.deepEqual(devices.at(-1)?.commands, [{ command: "set_volume", value: 50 }]);
 	});
 
+	test("is asked by the gateway: after a reload in the middle the rest is asked, and the answers are shown", async (t) => {
+		const { url, devices } = await runMany(t, 22, () => ({ executesCommands: false }));
+		const page = await open(t, url);
+		await page.getByRole("button", { name: "Select all 22" }).click();
+		await page.getByRole("button", { name: "Set volume" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Set volume" }).click();
+		const results = page.getByRole("region", { name: "Volume 50" });
+		await results.getByText("20 asked, 2 to come").waitFor();
+		let isAsked = false;
+		page.on("dialog", (dialog) => {
+			isAsked = true;
+			void dialog.accept();
+		});
+		await page.reload();
+		await results.getByText("20 asked, 2 to come").waitFor();
+		assert.equal(isAsked, false, "nothing is lost with the page");
+		await page.goto("about:blank");
+		for (const device of devices) {
+			await device.receives({ command: "set_volume", value: 50 });
+			device.report({ "peripherals.audio.volume": 50 });
+		}
+		await page.goto(url);
+		await results.getByText("22 done", { exact: true }).waitFor();
+		await results.getByRole("button", { name: "Close" }).click();
+		await page.reload();
+		await page.getByText("22 of 22 here").waitFor();
+		assert.equal(await results.count(), 0);
+	});
+
+	test("is given a room by the page, which warns before it is left meanwhile", async (t) => {
+		const { url } = await runMany(t, 6);
+		const page = await open(t, url);
+		let release = () => {};
+		const released = new Promise<void>((resolve) => {
+			release = resolve;
+		});
+		await page.route("**/api/devices/*", async (route) => {
+			await released;
+			await route.continue().catch(() => {});
+		});
+		await page.getByRole("button", { name: "Select all 6" }).click();
+		const bar = page.getByRole("region", { name: "Selected devices" });
+		await bar.getByRole("combobox", { name: "Room" }).fill("Attic");
+		await bar.getByRole("button", { name: "Set room" }).click();
+		const results = page.getByRole("region", { name: "Room Attic" });
+		await results.getByText("4 asked, 2 to come").waitFor();
+		await results.getByText("Keep this page open.").waitFor();
+		const [dialog] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
+		assert.equal(dialog.type(), "beforeunload");
+		await dialog.dismiss();
+		release();
+		await results.getByText("6 done", { exact: true }).waitFor();
+		await page.getByRole("region", { name: "Attic", exact: true }).getByText("6 of 6 here").waitFor();
+	});
+
+	test("is told why, where the gateway takes no more commands", async (t) => {
+		const { url, devices } = await runMany(t, 1, () => ({ executesCommands: false }));
+		const page = await open(t, url, { expected: /409/ });
+		await page.getByLabel(`Select ${idOf(0)}`).click();
+		const running = { targets: { devices: [devices[0]?.deviceId] }, payload: { command: "identify" } };
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const request = { method: "POST", headers, body: JSON.stringify(running) };
+		for (let count = 0; count < 20; count++)
+			assert.equal((await fetch(`${url}/api/commands`, request)).status, 202);
+		await page.getByRole("button", { name: "Set volume" }).click();
+		await page.getByRole("alert").getByText("20 commands are running; wait until one has ended.").waitFor();
+	});
+
 	test("of at most 20 devices is asked without a question, and leads to its update", async (t) => {
 		const { url, devices } = await runMany(t, 20);
 		const page = await open(t, url);

@@ -12,6 +12,7 @@ import {
 	concernKinds,
 	concernsOf,
 } from "../model/concerns.js";
+import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
 import { Rows } from "../parts/rows.js";
@@ -29,6 +30,7 @@ const titles: Readonly<Record<ConcernKind, string>> = {
 };
 const limitKey = "away limit";
 const refreshMs = 10_000;
+const unnamed = "A device without a name";
 
 /** All concerns, and what counts as long away. */
 function useConcerns() {
@@ -148,15 +150,11 @@ interface RowProps {
 }
 
 function Row({ concern, now, onSeen }: RowProps) {
-	const { id, entry, since, seen, refusal } = concern;
+	const { entry, since, seen, refusal } = concern;
 	return (
 		<>
 			<p class={`concern-text ${seen ? "seen" : ""}`}>
-				{entry ? (
-					<DeviceLink deviceKey={entry.key} />
-				) : (
-					<strong>{refusal?.deviceId ?? "A device without a name"}</strong>
-				)}{" "}
+				{entry ? <DeviceLink deviceKey={entry.key} /> : <strong>{refusal?.deviceId ?? unnamed}</strong>}{" "}
 				{entry?.session.room !== undefined && <span class="hint">{entry.session.room}</span>}
 				<br />
 				<span>{why(concern)}</span>{" "}
@@ -170,7 +168,11 @@ function Row({ concern, now, onSeen }: RowProps) {
 			{seen ? (
 				<span class="hint">seen</span>
 			) : (
-				<Button look="small" label={`Seen: ${entry?.key ?? id}`} onClick={onSeen}>
+				<Button
+					look="small"
+					label={`Seen: ${entry ? nameOf(entry) : (refusal?.deviceId ?? unnamed)}`}
+					onClick={onSeen}
+				>
 					Seen
 				</Button>
 			)}

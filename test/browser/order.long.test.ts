@@ -1,0 +1,143 @@
+/** The order of lists, and what a search finds first. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { uplinkExamples } from "../../scripts/api/examples.js";
+import { skip } from "../support/chromium.js";
+import { writeReleases } from "../support/releases.js";
+import {
+	bearer,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+	wholeFleetAtOnce,
+} from "../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+
+interface Labelled {
+	readonly name: string;
+	readonly room?: string;
+	readonly options?: Partial<ScriptedDeviceOptions>;
+}
+
+const { crash } = uplinkExamples.crash_report;
+/** The last digit of a device's id is its place here; each has a signal of its own. */
+const labelled: readonly Labelled[] = [
+	{ name: "Zoo", room: "Zoo", options: { crash, version: crash.firmware_version } },
+	{ name: "Lobby 10", room: "Lobby 10", options: { ending: "waits" } },
+	{ name: "Meeting room 1 14" },
+	{ name: "Lobby 2", room: "Lobby 2" },
+	{ name: "Meeting room 2 14" },
+	{ name: "Äpfel", room: "Äpfel" },
+	{ name: "Lobby 1", room: "Lobby 1" },
+];
+const away = 6;
+const signals = [-50, -84, -60, -70, -90, -65, -88];
+
+function idOf(index: number): string {
+	return `dev-1-00000${index}`;
+}
+
+function cards(page: Page): Promise<readonly string[]> {
+	return page.locator(".card h2").allTextContents();
+}
+
+test("on the page", { skip }, async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const { url, monitor } = await runGateway(t, { ...wholeFleetAtOnce, dataDir, releasesDir });
+	const client = await monitor();
+	for (const [index, { name, room = "", options }] of labelled.entries()) {
+		const deviceId = idOf(index);
+		const report = { "network.wifi_rssi": signals[index] ?? 0 };
+		const device = await new ScriptedDevice({ url, deviceId, report, ...options }).connect();
+		t.after(() => device.close());
+		await client.change("connected");
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const body = JSON.stringify({ name, room });
+		const { status } = await fetch(`${url}/api/devices/${deviceId}`, { method: "PATCH", headers, body });
+		assert.equal(status, 200);
+		if (index === away) device.close();
+		if (options?.ending === "waits") {
+			await client.ask({ type: "trigger_ota", targetId: deviceId, version: "1.4.0" });
+			await device.offered;
+		}
+	}
+	const page = await open(t, url, { view: "#/?view=cards" });
+	await page.getByText("6 of 7 here").waitFor();
+	const sortBy = async (sort: string, first: string) => {
+		await page.getByRole("combobox", { name: "Sort by" }).selectOption(sort);
+		await page.locator(".card").first().getByRole("link", { name: first, exact: true }).waitFor();
+		return cards(page);
+	};
+
+	await t.test("names and rooms are in natural order", async () => {
+		assert.deepEqual(await cards(page), [
+			"Äpfel",
+			"Lobby 1",
+			"Lobby 2",
+			"Lobby 10",
+			"Meeting room 1 14",
+			"Meeting room 2 14",
+			"Zoo",
+		]);
+		await page.getByRole("button", { name: "Rooms" }).click();
+		const rooms = page.getByRole("list", { name: "Rooms" }).getByRole("heading", { level: 2 });
+		await page.getByRole("heading", { name: "No room" }).waitFor();
+		const titles = await rooms.filter({ has: page.getByRole("link") }).allTextContents();
+		assert.deepEqual(
+			titles.filter((title) => !/^Meeting/.test(title)).filter((title, at) => titles.indexOf(title) === at),
+			["Äpfel", "Lobby 1", "Lobby 2", "Lobby 10", "Zoo", "No room"],
+		);
+		await page.getByRole("button", { name: "Cards" }).click();
+	});
+
+	await t.test("a search finds the name that it is first, though others have its words too", async () => {
+		// The words also occur in the name and the id of dev-1-000002, which comes first by its name.
+		const search = page.getByRole("searchbox", { name: "Search" });
+		await search.fill("meeting room 2 14");
+		await page.getByText("2 of 7 devices").waitFor();
+		assert.deepEqual(await cards(page), ["Meeting room 2 14", "Meeting room 1 14"]);
+		await search.press("Enter");
+		await page.getByRole("heading", { level: 1, name: "Meeting room 2 14" }).waitFor();
+		await page.goBack();
+		await search.fill("");
+		await page.getByText("6 of 7 here").waitFor();
+	});
+
+	await t.test("what needs a person comes before a download", async () => {
+		await page.getByRole("button", { name: "Filter" }).click();
+		const [first, second, third] = await sortBy("state", "Zoo");
+		assert.deepEqual([first, second, third], ["Zoo", "Lobby 1", "Lobby 10"], "crashed, away, downloading");
+	});
+
+	await t.test("the weakest signal comes first, and devices without one last", async () => {
+		const names = await sortBy("signal", "Meeting room 2 14");
+		const byPlace = new Map(labelled.map(({ name }, index) => [name, index]));
+		assert.deepEqual(
+			names.map((name) => byPlace.get(name)),
+			[4, 1, 3, 5, 2, 0, away],
+		);
+		await page.getByRole("button", { name: "Table" }).click();
+		await page.locator("th[aria-sort=ascending]", { hasText: "Signal" }).waitFor();
+		const rows = page.locator(".table-body tr td.of-name a");
+		assert.deepEqual(await rows.allTextContents(), names);
+	});
+
+	await t.test("a screen reader hears names, not ids", async () => {
+		for (const [role, action] of [
+			["checkbox", "Select"],
+			["button", "Identify"],
+		] as const) {
+			const named = page.locator(".table-body").getByRole(role, { name: new RegExp(`^${action} `) });
+			const labels = await named.evaluateAll((all) => all.map((one) => one.ariaLabel ?? ""));
+			assert.deepEqual(labels.sort(), labelled.map(({ name }) => `${action} ${name}`).sort());
+		}
+	});
+});

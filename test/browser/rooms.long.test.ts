@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { skip } from "../support/chromium.js";
+import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+
+test("a room", { skip }, async (t) => {
+	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const connect = async (id: string, room: string, volume: number) => {
+		const report = { "peripherals.audio.volume": volume };
+		const device = await new ScriptedDevice({ url, deviceId: `dev-1-${id}`, report }).connect();
+		t.after(() => device.close());
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const body = JSON.stringify({ room });
+		const path = `${url}/api/devices/${device.deviceId}`;
+		assert.equal((await fetch(path, { method: "PATCH", headers, body })).status, 200);
+		return device;
+	};
+	const [left, right] = [await connect("aaaaaa", "Kitchen", 20), await connect("bbbbbb", "Kitchen", 60)];
+	const elsewhere = await connect("cccccc", "Attic", 30);
+	const page = await open(t, url);
+	const kitchen = page.getByRole("region", { name: "Kitchen" });
+	await kitchen.getByText("20–60").waitFor();
+	const slider = kitchen.getByRole("slider", { name: "Volume of Kitchen" });
+
+	await t.test("has one volume for its devices, and no others", async () => {
+		await slider.fill("40");
+		for (const device of [left, right]) await device.receives({ command: "set_volume", value: 40 });
+		await kitchen.getByText("40", { exact: true }).waitFor();
+		await page.getByRole("region", { name: "Volume 40" }).getByText("2 done").waitFor();
+	});
+
+	await t.test("is muted, and as loud as before once it is not", async () => {
+		const mute = kitchen.getByRole("button", { name: "Mute Kitchen" });
+		await mute.click();
+		for (const device of [left, right]) await device.receives({ command: "set_volume", value: 0 });
+		await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: true }).click();
+		for (const device of [left, right]) await device.receives({ command: "set_volume", value: 40 });
+		await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: false }).waitFor();
+	});
+
+	await t.test("is identified", async () => {
+		await kitchen.getByRole("button", { name: "Identify Kitchen" }).click();
+		for (const device of [left, right]) await device.receives({ command: "identify" });
+		assert.deepEqual(elsewhere.commands, []);
+	});
+
+	await t.test("has its page, from which it is announced to", async () => {
+		await kitchen.getByRole("link", { name: "Kitchen", exact: true }).click();
+		await page.locator("h1", { hasText: "Kitchen: 2 of 2 here" }).waitFor();
+		assert.deepEqual(await page.locator(".card h2").allTextContents(), ["dev-1-aaaaaa", "dev-1-bbbbbb"]);
+		await page.getByRole("link", { name: "Announce in Kitchen" }).click();
+		const where = page.getByRole("combobox", { name: "Play it on" });
+		assert.equal(await where.locator("option:checked").textContent(), "Kitchen (2)");
+	});
+
+	await t.test("cannot be steered while all its devices are away", async () => {
+		await page.goto(`${url}/#/`);
+		elsewhere.close();
+		const attic = page.getByRole("region", { name: "Attic" });
+		await attic.getByText("0 of 1 here").waitFor();
+		for (const name of ["Mute Attic", "Identify Attic"])
+			await attic.getByRole("button", { name }).and(page.locator(":disabled")).waitFor();
+	});
+});
