@@ -151,11 +151,10 @@ interface RowProps {
 
 function Row({ concern, now, onSeen }: RowProps) {
 	const { entry, since, seen, refusal } = concern;
-	const idText = refusal?.deviceId ?? unnamed;
 	return (
 		<>
 			<p class={`concern-text ${seen ? "seen" : ""}`}>
-				{entry ? <DeviceLink deviceKey={entry.key} /> : <strong>{idText}</strong>}{" "}
+				{entry ? <DeviceLink deviceKey={entry.key} /> : <strong>{refusal?.deviceId ?? unnamed}</strong>}{" "}
 				{entry?.session.room !== undefined && <span class="hint">{entry.session.room}</span>}
 				<br />
 				<span>{why(concern)}</span>{" "}
@@ -169,7 +168,11 @@ function Row({ concern, now, onSeen }: RowProps) {
 			{seen ? (
 				<span class="hint">seen</span>
 			) : (
-				<Button look="small" label={`Seen: ${entry ? nameOf(entry) : idText}`} onClick={onSeen}>
+				<Button
+					look="small"
+					label={`Seen: ${entry ? nameOf(entry) : (refusal?.deviceId ?? unnamed)}`}
+					onClick={onSeen}
+				>
 					Seen
 				</Button>
 			)}
