@@ -5,7 +5,8 @@ import type { Play } from "../../../gateway/api/announcement.js";
 import { playStates } from "../../../gateway/api/announcement.js";
 import { level, loudnessOf, targetLoudness } from "../../../gateway/dashboard/page/announce/loudness.js";
 import { sampleRate, writeWav } from "../../../gateway/dashboard/page/announce/wav.js";
-import { countText, Plays, playText, playWords } from "../../../gateway/dashboard/page/model/plays.js";
+import { Job } from "../../../gateway/dashboard/page/model/job.js";
+import { playKind, playText } from "../../../gateway/dashboard/page/model/plays.js";
 
 /** @param seconds of a sine of 997 Hz, as EBU Tech 3341 measures with */
 function sine(seconds: number, amplitude: number, rate = sampleRate): Float32Array<ArrayBuffer> {
@@ -96,19 +97,19 @@ describe("what devices have said of an announcement", () => {
 	});
 
 	test("is listed with failures first, and by its latest state", () => {
-		const plays = new Plays();
+		const plays = new Job<Play>({ title: "Dinner", kind: playKind, cancel: () => {} });
 		plays.take([play("a", "playing"), play("b", "waiting"), play("c", "ready")]);
 		plays.take([play("c", "failed"), play("b", "played")]);
 		assert.deepEqual(
-			plays.all.map(({ deviceId }) => deviceId),
+			plays.parts.map(({ deviceId }) => deviceId),
 			["c", "a", "b"],
 		);
-		assert.equal(countText(plays.all), "1 failed, 1 playing, 1 played");
-		assert.equal(plays.isOver, false);
+		assert.equal(plays.text, "1 failed, 1 playing, 1 played");
+		assert.equal(plays.isRunning, true);
 		plays.take([play("a", "stopped")]);
 		plays.take([play("a", "playing", { at: "2026-11-23T17:59:59.999Z" })]);
-		assert.equal(plays.isOver, true);
-		assert.deepEqual(Object.keys(playWords), [...playStates], "the gateway's order");
+		assert.equal(plays.isRunning, false);
+		assert.deepEqual(Object.keys(playKind.words), [...playStates], "the gateway's order");
 	});
 
 	test("is said in words", () => {

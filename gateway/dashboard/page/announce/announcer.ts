@@ -1,15 +1,15 @@
 /** The announcements that this page makes, and the sounds that the gateway keeps. */
 
 import {
-	type Announcement,
 	type AskedAnnouncement,
 	longestName,
+	type Play,
 	type Sound,
 	type SoundList,
 } from "../../../api/announcement.js";
 import { ask, askFile, Refusal } from "../../../api/client/request.js";
+import type { Jobs } from "../app/jobs.js";
 import { Resource } from "../app/resource.js";
-import type { Plays } from "../model/plays.js";
 import { type Draft, decode } from "./sound.js";
 import { writeWav } from "./wav.js";
 
@@ -21,21 +21,15 @@ export type Source =
 	| { readonly kind: "text"; readonly text: string };
 
 export interface AnnouncerOptions {
-	/** The announcements as their frames report them. */
-	readonly plays: ReadonlyMap<string, Plays>;
-	/** Called with one that was read. */
-	readonly onRead: (announcement: Announcement) => void;
+	readonly announcements: Jobs<Play>;
 	readonly onChanged: () => void;
 }
 
 const soundsPath = "api/sounds";
-const announcementsPath = "api/announcements";
 
 export class Announcer {
 	readonly #options: AnnouncerOptions;
 	readonly #list: Resource<SoundList>;
-	/** Of this page, the latest. */
-	#latest: { readonly id: string; readonly name: string } | undefined;
 	/** Sounds that are deleted once they were played, by the id of their announcement. */
 	readonly #temporary = new Map<string, string>();
 
@@ -58,52 +52,29 @@ export class Announcer {
 		return this.#list.value ? "" : this.#list.problem;
 	}
 
-	get latest(): { readonly id: string; readonly name: string } | undefined {
-		return this.#latest;
-	}
-
 	/** Reads the kept sounds. */
 	refresh(): Promise<void> {
 		return this.#list.refresh();
 	}
 
-	/** Reads how the latest has gone on: there was no connection, and its end may have been missed. */
-	async catchUp(): Promise<void> {
-		const id = this.#latest?.id;
-		if (id === undefined) return;
-		try {
-			this.#options.onRead(await ask<Announcement>(`${announcementsPath}/${id}`));
-		} catch (error) {
-			// The gateway has it in memory only.
-			if (!(error instanceof Refusal && error.status === 404)) return;
-			if (this.#latest?.id === id) this.#latest = undefined;
-			await this.#drop(id);
-		}
-		this.#options.onChanged();
-	}
-
 	/** To be called when an announcement has changed: sounds that were not to be kept are deleted. */
 	async tidy(): Promise<void> {
-		for (const id of this.#temporary.keys()) if (this.#options.plays.get(id)?.isOver) await this.#drop(id);
-	}
-
-	/** Deletes the sound of an announcement, unless it is kept. */
-	async #drop(id: string): Promise<void> {
-		const sound = this.#temporary.get(id);
-		this.#temporary.delete(id);
-		if (sound === undefined) return;
-		await this.remove(sound).catch(() => {
-			// It stays in the list, where a person can delete it.
-		});
+		for (const [id, sound] of this.#temporary) {
+			if (this.#options.announcements.get(id)?.isRunning) continue;
+			this.#temporary.delete(id);
+			await this.remove(sound).catch(() => {
+				// It stays in the list, where a person can delete it.
+			});
+		}
 	}
 
 	/** @throws Error that says what to change */
 	async begin(source: Source, asked: Pick<AskedAnnouncement, "targets" | "volume">): Promise<void> {
+		const { announcements } = this.#options;
 		const content = await this.#prepare(source);
 		try {
-			const body = { ...content.asked, ...asked };
-			const { id } = await ask<{ readonly id: string }>(announcementsPath, { method: "POST", body });
-			this.#latest = { id, name: content.name };
+			for (const [id, { isRunning }] of announcements.all) if (!isRunning) announcements.close(id);
+			const id = await announcements.begin({ ...content.asked, ...asked }, content.name);
 			if (content.temporary !== undefined) this.#temporary.set(id, content.temporary);
 		} catch (error) {
 			if (content.temporary !== undefined) await this.remove(content.temporary).catch(() => {});
@@ -124,11 +95,6 @@ export class Announcer {
 	/** @returns the samples of a text as devices would play it @throws Error that says what to change */
 	async speak(text: string): Promise<Float32Array<ArrayBuffer>> {
 		return samplesOf(await askFile("api/speech", { method: "POST", body: { text } }), "the text");
-	}
-
-	/** @throws Refusal */
-	stop(id: string): Promise<void> {
-		return ask(`${announcementsPath}/${id}`, { method: "DELETE" });
 	}
 
 	/** @throws Refusal */

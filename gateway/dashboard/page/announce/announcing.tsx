@@ -20,17 +20,14 @@ export function AnnouncingView({ search }: { readonly search: string }) {
 	const announcer = useAnnouncer();
 	const [source, setSource] = useState<Source>();
 	const { announcementSection: Section } = app;
-	const { latest } = announcer;
-	const others = [...app.announcements].filter(([id, { isOver }]) => !isOver && id !== latest?.id);
 	return (
 		<div class="announce">
 			<h1>Announce</h1>
 			<Problem>{announcer.problem}</Problem>
 			<SourcePanel announcer={announcer} onSource={setSource} />
 			<Where announcer={announcer} search={search} source={source} />
-			{latest && <PlaysPanel key={latest.id} id={latest.id} name={latest.name} announcer={announcer} />}
-			{others.map(([id]) => (
-				<PlaysPanel key={id} id={id} name="Another announcement" announcer={announcer} />
+			{[...app.announcements.all].reverse().map(([id, job]) => (
+				<PlaysPanel key={id} job={job} />
 			))}
 			{Section && <Section />}
 		</div>
@@ -44,16 +41,13 @@ function useAnnouncer(): Announcer {
 	app.announcer ??= makeAnnouncer();
 	const { announcer } = app;
 	useEffect(() => {
-		if (!isLive) return;
-		void announcer.refresh();
-		void announcer.catchUp();
+		if (isLive) void announcer.refresh();
 	}, [announcer, isLive]);
 	return announcer;
 
 	function makeAnnouncer(): Announcer {
 		const made = new Announcer({
-			plays: app.announcements,
-			onRead: ({ id, devices }) => app.takePlays(id, devices),
+			announcements: app.announcements,
 			onChanged: () => app.painter.mark("announcements"),
 		});
 		// For as long as the page is open: what it has begun may end after the view is left.

@@ -1,33 +1,24 @@
 /** What each device says of an announcement, failures first. */
 
 import { useId } from "preact/hooks";
-import type { PlayState } from "../../../api/announcement.js";
-import { useApp, useMedia } from "../app/hooks.js";
-import { countText, playText } from "../model/plays.js";
+import type { Play, PlayState } from "../../../api/announcement.js";
+import { useMedia } from "../app/hooks.js";
+import type { Job } from "../model/job.js";
+import { playText } from "../model/plays.js";
 import { Button } from "../parts/button.js";
 import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "../views/device-link.js";
-import type { Announcer } from "./announcer.js";
 
-interface PlaysPanelProps {
-	readonly id: string;
-	readonly name: string;
-	readonly announcer: Announcer;
-}
-
-export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
-	const { announcements } = useApp();
+export function PlaysPanel({ job: { title, text, isRunning, parts, cancel } }: { job: Job<Play> }) {
 	const isNarrow = useMedia("(max-width: 44rem)");
 	const headingId = useId();
-	const plays = announcements.get(id);
-	const all = plays?.all ?? [];
 	return (
 		<section class="panel results" aria-labelledby={headingId}>
 			<div class="results-head">
-				<h2 id={headingId}>{name}</h2>
-				<p role="status">{plays ? countText(all) : "asked"}</p>
-				{!plays?.isOver && (
-					<Button look="small" isChange onClick={() => announcer.stop(id)}>
+				<h2 id={headingId}>{title}</h2>
+				<p role="status">{text}</p>
+				{isRunning && (
+					<Button look="small" isChange onClick={cancel}>
 						Stop
 					</Button>
 				)}
@@ -35,7 +26,7 @@ export function PlaysPanel({ id, name, announcer }: PlaysPanelProps) {
 			{/* Rows of one height: the longest reason takes three lines on a phone. */}
 			<Rows
 				label="Devices"
-				items={all}
+				items={parts}
 				keyOf={({ deviceId }) => deviceId}
 				height={isNarrow ? 60 : 40}
 				look="play"

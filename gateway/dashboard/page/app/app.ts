@@ -16,13 +16,15 @@ import type { Installer } from "../install/installer.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
 import type { Refusal } from "../model/concerns.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
-import { Plays } from "../model/plays.js";
+import { commandKind } from "../model/job.js";
+import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
-import { Jobs } from "./jobs.js";
+import { Jobs, titleOf } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
+import { carryOut, type Plan } from "./plan.js";
 import { Recorder } from "./recorder.js";
 import { Resource } from "./resource.js";
 import { Rings } from "./rings.js";
@@ -46,7 +48,16 @@ export class App {
 		else if (previous) this.#compare(previous, entry);
 	});
 	readonly selection = new Selection(() => this.painter.mark("selection"));
-	readonly jobs = new Jobs(() => this.painter.mark("jobs"));
+	readonly jobs = new Jobs({
+		channel: "commands",
+		kind: commandKind,
+		onChanged: () => this.painter.mark("jobs"),
+	});
+	readonly announcements = new Jobs<Play>({
+		channel: "announcements",
+		kind: playKind,
+		onChanged: () => this.painter.mark("announcements"),
+	});
 	readonly refusals = new Resource(
 		() => ask<{ readonly refusals: readonly Refusal[] }>("api/refusals"),
 		() => this.painter.mark("refusals"),
@@ -62,8 +73,6 @@ export class App {
 	readonly rollouts = new Rollouts(() => this.painter.mark("rollouts"));
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
-	/** By id, the oldest first: those that play, and the latest others. */
-	readonly announcements = new Map<string, Plays>();
 	/** Made by the view that announces, as the installer is. */
 	announcer: Announcer | undefined;
 	/** What another entry of the page adds to the view that announces. */
@@ -97,11 +106,12 @@ export class App {
 			if (state.name === "lost") {
 				this.#subscription.onLost();
 				this.cluster = undefined;
-				// Those that still play come again with the connection.
-				this.announcements.clear();
+				this.jobs.onLost();
+				this.announcements.onLost();
 			} else if (state.name === "live") {
 				this.firmware.onLive();
 				this.jobs.onLive();
+				this.announcements.onLive();
 				void this.#readPerson();
 				this.#readList("refusals");
 			}
@@ -181,6 +191,11 @@ export class App {
 		);
 	}
 
+	/** Changes many devices from this page. */
+	run(plan: Plan): void {
+		this.jobs.add(carryOut(plan, () => this.painter.mark("jobs")));
+	}
+
 	/** Requests a token for a device, which the device then tries. */
 	replaceToken(deviceId: string): Promise<Attempt> {
 		return this.changeSettings(deviceId, async () => {
@@ -206,23 +221,13 @@ export class App {
 		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame, now));
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
-		else if (frame.type === "announcement_update") this.takePlays(frame.id, frame.devices);
-		else if (frame.type === "command_update") this.jobs.onUpdate(frame);
+		else if (frame.type === "announcement_update") this.announcements.onUpdate(frame, "Another announcement");
+		else if (frame.type === "command_update") this.jobs.onUpdate(frame, titleOf(frame.payload));
 		else if (frame.type === "list_update") this.#readList(frame.list);
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
 			this.painter.mark("link");
 		}
-	}
-
-	/** What devices have said of an announcement. */
-	takePlays(id: string, devices: readonly Play[]): void {
-		const plays = this.announcements.get(id) ?? new Plays();
-		this.announcements.set(id, plays);
-		plays.take(devices);
-		for (const [oldest, { isOver }] of this.announcements)
-			if (this.announcements.size > announcementsAtMost && isOver) this.announcements.delete(oldest);
-		this.painter.mark("announcements");
 	}
 
 	#update(frame: FrameOf<"status_update">, now: number): void {
@@ -291,8 +296,6 @@ export interface Place {
 	/** The device that was opened from it. */
 	readonly key: string | undefined;
 }
-
-const announcementsAtMost = 10;
 
 function later(action: () => void, delayMs: number): () => void {
 	const timer = setTimeout(action, delayMs);

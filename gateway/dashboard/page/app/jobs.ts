@@ -1,42 +1,38 @@
-/**
- * What is done to many devices, and each device's answer. The gateway carries out commands, so those outlive this page; tokens,
- * rooms and forgetting need a request for each device, which this page makes, a few at a time.
- */
+/** What the gateway does to many devices, and each device's answer. It outlives this page: commands, or announcements. */
 
-import { ask, messageOf } from "../../../api/client/request.js";
-import type { Ask, SentCommand } from "../../../api/command.js";
-import type { FrameOf } from "../../../api/frames.js";
-import type { Targets } from "../../../api/targets.js";
-import { Job } from "../model/job.js";
+import { ask } from "../../../api/client/request.js";
+import type { Ask, CommandPart } from "../../../api/command.js";
+import { Job, type JobKind, type Part } from "../model/job.js";
 import { presetWords } from "../model/presets.js";
 
-export interface Plan {
-	/** Such as "New tokens". */
-	readonly title: string;
-	readonly keys: readonly string[];
-	readonly atATime: number;
-	/** After the first failure no other device begins. */
-	readonly stopsAtFailure?: boolean;
-	/** Changes one device. @returns why it was not done; null: it was. An error counts as its message. */
-	readonly change: (key: string) => Promise<string | null>;
+export interface JobsOptions<P extends Part> {
+	/** The last part of the path. */
+	readonly channel: "commands" | "announcements";
+	readonly kind: JobKind<P["state"]>;
+	readonly onChanged: () => void;
 }
 
-/** Of this tab: commands whose answers a person has not closed, also after the page was loaded again. */
-const storageKey = "commands";
+/** As a frame reports it. */
+interface JobChange<P extends Part> {
+	readonly id: string;
+	readonly devices: readonly P[];
+	readonly counts: Readonly<Record<P["state"], number>>;
+	readonly isOver: boolean;
+}
 
-export class Jobs {
-	readonly #onChanged: () => void;
-	readonly #jobs = new Map<string, Job>();
-	/** Ids of the commands that were sent here. */
-	readonly #own = new Set<string>(JSON.parse(sessionStorage.getItem(storageKey) ?? "[]"));
-	#count = 0;
+export class Jobs<P extends Part = CommandPart> {
+	readonly #options: JobsOptions<P>;
+	readonly #jobs = new Map<string, Job<P>>();
+	/** Titles of those that were begun in this tab, by id, until a person closes them, also after the page was loaded again. */
+	readonly #own: Map<string, string>;
 
-	constructor(onChanged: () => void) {
-		this.#onChanged = onChanged;
+	constructor(options: JobsOptions<P>) {
+		this.#options = options;
+		this.#own = new Map(JSON.parse(sessionStorage.getItem(this.#storageKey) ?? "[]"));
 	}
 
 	/** The oldest first; those of other people while they run. */
-	get all(): readonly (readonly [id: string, job: Job])[] {
+	get all(): readonly (readonly [id: string, job: Job<P>])[] {
 		return [...this.#jobs];
 	}
 
@@ -45,42 +41,23 @@ export class Jobs {
 		return [...this.#jobs.values()].some(({ isOfPage, isRunning }) => isOfPage && isRunning);
 	}
 
-	/** Has the gateway send a command. @returns why it was refused */
-	async send(targets: Targets, payload: Ask): Promise<string | undefined> {
-		try {
-			const { id } = await ask<{ id: string }>(path(), { method: "POST", body: { targets, payload } });
-			this.#keep(id);
-			await this.#read(id);
-			return undefined;
-		} catch (error) {
-			return messageOf(error);
-		}
+	get(id: string): Job<P> | undefined {
+		return this.#jobs.get(id);
 	}
 
-	/** Changes devices from this page. */
-	run(plan: Plan): void {
-		const { title, keys, atATime } = plan;
-		const waiting = keys[Symbol.iterator]();
-		const cancel = (reason = "Cancelled.") => {
-			for (const key of waiting) job.put({ key, state: "cancelled", reason });
-			this.#onChanged();
-		};
-		const job = new Job({ title, cancel: () => cancel(), isOfPage: true });
-		for (const key of keys) job.put({ key, state: "waiting", reason: null });
-		this.#count += 1;
-		this.#jobs.set(`here ${this.#count}`, job);
-		const work = async () => {
-			for (const key of waiting) {
-				job.put({ key, state: "asked", reason: null });
-				this.#onChanged();
-				const reason = await plan.change(key).catch(messageOf);
-				job.put({ key, state: reason === null ? "done" : "failed", reason });
-				if (reason !== null && plan.stopsAtFailure) cancel(`${key} did not keep them.`);
-				this.#onChanged();
-			}
-		};
-		for (let place = 0; place < atATime; place++) void work();
-		this.#onChanged();
+	/** Has the gateway begin one. @returns its id @throws Refusal */
+	async begin(body: object, title: string): Promise<string> {
+		const { id } = await ask<{ id: string }>(this.#path(), { method: "POST", body });
+		this.#own.set(id, title);
+		this.#store();
+		await this.#read(id, title);
+		return id;
+	}
+
+	/** Something is done by this page. */
+	add(job: Job<P>): void {
+		this.#jobs.set(`here ${this.#jobs.size} ${Date.now()}`, job);
+		this.#options.onChanged();
 	}
 
 	/** Removes what has ended from view. */
@@ -88,49 +65,50 @@ export class Jobs {
 		this.#jobs.delete(id);
 		this.#own.delete(id);
 		this.#store();
-		this.#onChanged();
+		this.#options.onChanged();
 	}
 
-	onUpdate({ id, payload, devices, counts, isOver }: CommandChange): void {
-		const job = this.#jobs.get(id) ?? this.#command(id, payload);
-		job.take(
-			devices.map(({ deviceId: key, state, reason }) => ({ key, state, reason })),
-			counts,
-		);
+	/** @param title of one that was begun elsewhere */
+	onUpdate({ id, devices, counts, isOver }: JobChange<P>, title: string): void {
+		const cancel = () => ask(this.#path(id), { method: "DELETE" });
+		const job = this.#jobs.get(id) ?? new Job<P>({ title, kind: this.#options.kind, cancel });
+		job.title = this.#own.get(id) ?? title;
+		job.take(devices, counts);
 		if (isOver && !this.#own.has(id)) this.#jobs.delete(id);
-		this.#onChanged();
+		else this.#jobs.set(id, job);
+		this.#options.onChanged();
 	}
 
 	/** There is a connection: what has ended meanwhile is not sent again. */
 	onLive(): void {
-		for (const id of this.#own) void this.#read(id).catch(() => this.close(id));
+		for (const [id, title] of this.#own) void this.#read(id, title).catch(() => this.close(id));
 	}
 
-	#command(id: string, payload: Ask): Job {
-		const cancel = () => void ask(path(id), { method: "DELETE" }).catch(() => {});
-		const job = new Job({ title: titleOf(payload), cancel, isOfPage: false });
-		this.#jobs.set(id, job);
-		return job;
+	/** Those of others that still run come again with the connection. */
+	onLost(): void {
+		for (const [id, { isOfPage }] of this.#jobs) if (!isOfPage && !this.#own.has(id)) this.#jobs.delete(id);
+		this.#options.onChanged();
 	}
 
-	async #read(id: string): Promise<void> {
-		const { endedAt, ...command } = await ask<SentCommand>(path(id));
-		this.onUpdate({ ...command, isOver: endedAt !== null });
+	async #read(id: string, title: string): Promise<void> {
+		const path = this.#path(id);
+		const { endedAt, ...job } = await ask<JobChange<P> & { readonly endedAt: string | null }>(path);
+		this.onUpdate({ ...job, isOver: endedAt !== null }, title);
 	}
 
-	#keep(id: string): void {
-		this.#own.add(id);
-		this.#store();
+	#path(id?: string): string {
+		const path = `api/${this.#options.channel}`;
+		return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
+	}
+
+	get #storageKey(): string {
+		return `own ${this.#options.channel}`;
 	}
 
 	#store(): void {
-		sessionStorage.setItem(storageKey, JSON.stringify([...this.#own]));
+		sessionStorage.setItem(this.#storageKey, JSON.stringify([...this.#own]));
 	}
 }
-
-type CommandChange = Pick<FrameOf<"command_update">, "id" | "devices" | "counts" | "isOver"> & {
-	readonly payload: Ask;
-};
 
 /** "Volume 40" */
 export function titleOf(payload: Ask): string {
@@ -146,8 +124,4 @@ export function titleOf(payload: Ask): string {
 			return words.charAt(0).toUpperCase() + words.slice(1);
 		}
 	}
-}
-
-function path(id?: string): string {
-	return id === undefined ? "api/commands" : `api/commands/${encodeURIComponent(id)}`;
 }

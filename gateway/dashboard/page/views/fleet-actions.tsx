@@ -105,7 +105,8 @@ export function SelectionBar() {
 }
 
 function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
-	const { fleet, jobs, selection } = useApp();
+	const app = useApp();
+	const { fleet, jobs, selection } = app;
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
 	const [room, setRoom] = useState("");
@@ -122,13 +123,13 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 					text: <p>{notAskedText(away.length)}</p>,
 				}
 			}
-			onClick={() => jobs.send({ devices: here }, payload)}
+			onClick={() => jobs.begin({ targets: { devices: here }, payload }, titleOf(payload))}
 		>
 			{text}
 		</Button>
 	);
 	const change = (title: string, keys: readonly string[], how: Parameters<typeof ask>[1]) =>
-		jobs.run({
+		app.run({
 			title,
 			keys,
 			atATime,

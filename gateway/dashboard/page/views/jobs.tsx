@@ -1,24 +1,12 @@
 /** What is done to many devices: its progress, and each device's answer on request. It lies where it was asked for, at the bottom. */
 
 import { useId, useState } from "preact/hooks";
-import { type CommandState, commandStates } from "../../../api/statuses.js";
 import { useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
 import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
-
-const words: Readonly<Record<CommandState, string>> = {
-	failed: "failed",
-	unsupported: "not supported",
-	away: "away",
-	cancelled: "not begun",
-	asked: "asked",
-	waiting: "to come",
-	done: "done",
-};
-const bad: readonly CommandState[] = ["failed", "unsupported"];
 
 export function JobBars() {
 	const { jobs } = useTopic("jobs");
@@ -29,24 +17,21 @@ export function JobBars() {
 function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 	const id = useId();
 	const [isOpen, setIsOpen] = useState(false);
-	const { title, counts, isRunning, isOfPage } = job;
-	const shown = commandStates.filter((state) => counts[state] > 0);
-	const total = shown.reduce((sum, state) => sum + counts[state], 0);
-	const failed = counts.failed + counts.unsupported;
-	const percent = ((total - counts.asked - counts.waiting) / Math.max(1, total)) * 100;
+	const { title, text, isRunning, isOfPage } = job;
+	const total = Math.max(1, job.count());
+	const ended = job.count() - job.count(...job.kind.running);
+	const failed = job.count("failed", "unsupported");
 	return (
 		<section class="selection job" aria-labelledby={id}>
 			{isOpen && <Answers job={job} />}
 			<div class="job-head">
 				<h2 id={id}>{title}</h2>
-				<p role="status">
-					{shown.map((state) => `${counts[state].toLocaleString("en")} ${words[state]}`).join(", ")}
-				</p>
+				<p role="status">{text}</p>
 				{isRunning && isOfPage && <p class="hint">Keep this page open.</p>}
 				<Button look="quiet small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					Answers
 				</Button>
-				{counts.waiting > 0 && (
+				{job.count("waiting") > 0 && (
 					<Button look="small" onClick={job.cancel}>
 						Cancel
 					</Button>
@@ -57,7 +42,7 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 					</Button>
 				)}
 			</div>
-			<Progress percent={percent} label={title} failedPercent={(failed / Math.max(1, total)) * 100} />
+			<Progress percent={(100 * ended) / total} label={title} failedPercent={(100 * failed) / total} />
 		</section>
 	);
 }
@@ -65,12 +50,12 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 function Answers({ job }: { job: Job }) {
 	return (
 		<div class="results-list">
-			<Rows label="Answers" items={job.parts()} keyOf={({ key }) => key} height={34}>
-				{({ key, state, reason }) => (
+			<Rows label="Answers" items={job.parts} keyOf={({ deviceId }) => deviceId} height={34}>
+				{({ deviceId, state, reason }) => (
 					<>
-						<DeviceLink deviceKey={key} />
-						<span class={bad.includes(state) ? "problem" : "hint"}>
-							{words[state]}
+						<DeviceLink deviceKey={deviceId} />
+						<span class={state === "failed" || state === "unsupported" ? "problem" : "hint"}>
+							{job.kind.words[state]}
 							{reason && `: ${reason}`}
 						</span>
 					</>

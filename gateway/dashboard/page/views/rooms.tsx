@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
+import { titleOf } from "../app/jobs.js";
 import type { Room } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { Grid } from "../parts/grid.js";
@@ -42,8 +43,8 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 	const { name, entries, here, weakest, wrong } = room;
 	const title = name ?? "No room";
 	const keys = here.map(({ key }) => key);
-	const send = (payload: Ask) =>
-		run(() => app.jobs.send(name === undefined ? { devices: keys } : { room: name }, payload));
+	const targets = name === undefined ? { devices: keys } : { room: name };
+	const send = (payload: Ask) => run(() => app.jobs.begin({ targets, payload }, titleOf(payload)));
 	const isOff = !mayChange || here.length === 0;
 	return (
 		<section class="room-bar" aria-label={title}>

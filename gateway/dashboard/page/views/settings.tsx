@@ -25,7 +25,7 @@ export function SettingsView() {
 		.sort();
 	const isOff = app.jobs.needsPage || keys.length === 0;
 	const run = (title: string, change: (key: string) => Promise<Attempt>) =>
-		app.jobs.run({
+		app.run({
 			title,
 			keys,
 			atATime: Number(atATime),

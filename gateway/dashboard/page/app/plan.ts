@@ -1,0 +1,44 @@
+/** Changes of many devices that need a request for each: tokens, rooms and forgetting. This page makes them, a few at a time. */
+
+import { messageOf } from "../../../api/client/request.js";
+import type { CommandState } from "../../../api/statuses.js";
+import { commandKind, Job } from "../model/job.js";
+
+export interface Plan {
+	/** Such as "New tokens". */
+	readonly title: string;
+	readonly keys: readonly string[];
+	readonly atATime: number;
+	/** After the first failure no other device begins. */
+	readonly stopsAtFailure?: boolean;
+	/** Changes one device. @returns why it was not done; null: it was. An error counts as its message. */
+	readonly change: (key: string) => Promise<string | null>;
+}
+
+/** Begins a plan. @param onChanged called with each step */
+export function carryOut(plan: Plan, onChanged: () => void): Job {
+	const { title, keys, atATime } = plan;
+	const waiting = keys[Symbol.iterator]();
+	const put = (some: Iterable<string>, state: CommandState, reason: string | null = null) => {
+		const at = new Date().toISOString();
+		job.take(Array.from(some, (deviceId) => ({ deviceId, state, reason, at })));
+		onChanged();
+	};
+	const job: Job = new Job({
+		title,
+		kind: commandKind,
+		cancel: () => put(waiting, "cancelled", "Cancelled."),
+		isOfPage: true,
+	});
+	put(keys, "waiting");
+	const work = async () => {
+		for (const key of waiting) {
+			put([key], "asked");
+			const reason = await plan.change(key).catch(messageOf);
+			put([key], reason === null ? "done" : "failed", reason);
+			if (reason !== null && plan.stopsAtFailure) put(waiting, "cancelled", `${key} did not keep them.`);
+		}
+	};
+	for (let place = 0; place < atATime; place++) void work();
+	return job;
+}

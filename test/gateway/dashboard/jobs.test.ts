@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { CommandPart } from "../../../gateway/api/command.js";
+import { commandStates } from "../../../gateway/api/statuses.js";
+import { carryOut, type Plan } from "../../../gateway/dashboard/page/app/plan.js";
+import { commandKind, Job } from "../../../gateway/dashboard/page/model/job.js";
+
+const at = "2026-11-23T18:00:00.000Z";
+const part = (deviceId: string, state: CommandPart["state"], reason: string | null = null): CommandPart => ({
+	deviceId,
+	state,
+	reason,
+	at,
+});
+
+test("a command counts all its devices, also those that no frame has named yet", () => {
+	const job = new Job({ title: "Identify", kind: commandKind, cancel: () => {} });
+	const none = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 0, waiting: 0, done: 0 };
+	job.take([part("a", "asked")], { ...none, asked: 1, waiting: 2 });
+	assert.equal(job.text, "1 asked, 2 to come");
+	assert.deepEqual([job.count(), job.count("asked", "waiting"), job.isRunning], [3, 3, true]);
+	job.take([part("a", "done"), part("b", "failed", "No."), part("c", "done")], {
+		...none,
+		failed: 1,
+		done: 2,
+	});
+	assert.equal(job.text, "1 failed, 2 done");
+	assert.equal(job.isRunning, false);
+	assert.deepEqual(
+		job.parts.map(({ deviceId }) => deviceId),
+		["b", "a", "c"],
+	);
+	assert.deepEqual(Object.keys(commandKind.words), [...commandStates], "the gateway's order");
+});
+
+describe("a change that the page makes of each device", () => {
+	function begin(plan: Partial<Plan> = {}) {
+		const ends: ((reason: string | null) => void)[] = [];
+		const asked: string[] = [];
+		const job = carryOut(
+			{
+				title: "New tokens",
+				keys: ["a", "b", "c", "d"],
+				atATime: 2,
+				change: (key) => {
+					asked.push(key);
+					return new Promise((resolve) => ends.push(resolve));
+				},
+				...plan,
+			},
+			() => {},
+		);
+		const end = async (reason: string | null) => {
+			ends.shift()?.(reason);
+			await new Promise(setImmediate);
+		};
+		return { job, asked, end };
+	}
+
+	test("is made of a few at a time, to the end", async () => {
+		const { job, asked, end } = begin();
+		assert.deepEqual([asked, job.text], [["a", "b"], "2 asked, 2 to come"]);
+		await end(null);
+		assert.deepEqual([asked, job.text], [["a", "b", "c"], "2 asked, 1 to come, 1 done"]);
+		for (const reason of ["It is away.", null, null]) await end(reason);
+		assert.equal(job.text, "1 failed, 3 done");
+		assert.equal(job.isRunning, false);
+	});
+
+	test("is not begun with others after a failure, where that is asked for, or once it is cancelled", async () => {
+		const stopped = begin({ stopsAtFailure: true });
+		await stopped.end("It does not answer.");
+		assert.deepEqual([stopped.asked, stopped.job.text], [["a", "b"], "1 failed, 2 not begun, 1 asked"]);
+		const cancelled = begin();
+		cancelled.job.cancel();
+		await cancelled.end(null);
+		assert.deepEqual(cancelled.asked, ["a", "b"]);
+		assert.equal(cancelled.job.text, "2 not begun, 1 asked, 1 done");
+	});
+
+	test("counts an error as its message", async () => {
+		const { job } = begin({ keys: ["a"], change: () => Promise.reject(new Error("The disk is full.")) });
+		await new Promise(setImmediate);
+		assert.equal(job.parts[0]?.reason, "The disk is full.");
+	});
+});
