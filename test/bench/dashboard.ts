@@ -76,6 +76,8 @@ const slowFigures = [
 const viewport = { width: 1280, height: 900 };
 
 const benchmark = "dashboard";
+/** Of how many devices, such as "10,3000"; default: all. */
+const wanted = process.env.DASHBOARD_DEVICES?.split(",").map(Number);
 /** The folder of another checkout, in which `npm ci` was run. */
 const before = process.env.BENCH_BEFORE;
 
@@ -141,12 +143,17 @@ export async function run(): Promise<readonly Row[]> {
 	const rows = [...(await scriptRows())];
 	const browser = await launchChromium();
 	try {
-		rows.push(...(await slowRows(browser)));
-		for (const size of fleets) rows.push(...(await fleetRows(browser, Math.min(size, socketsAtMost()))));
+		if (isWanted(slowFleet)) rows.push(...(await slowRows(browser)));
+		for (const size of fleets.filter(isWanted))
+			rows.push(...(await fleetRows(browser, Math.min(size, socketsAtMost()))));
 		return rows;
 	} finally {
 		await browser.close();
 	}
+}
+
+function isWanted(size: number): boolean {
+	return wanted === undefined || wanted.includes(size);
 }
 
 async function scriptRows(): Promise<readonly Row[]> {
