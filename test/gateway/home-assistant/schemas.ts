@@ -1,124 +1,251 @@
 /**
  * What Home Assistant accepts in a discovery message: facts from homeassistant/components/mqtt of
- * https://github.com/home-assistant/core (Apache-2.0), by file: schemas.py (device, origin, availability and the options of all
- * platforms), config.py (base, read-only, read-write), and <platform>.py, light/schema_json.py, discovery.py. Other options it
- * would leave out without a word.
+ * https://github.com/home-assistant/core (Apache-2.0), by file, of all versions from 2024.12 to 2026.10. An entity's unknown option
+ * is left out there without a word (REMOVE_EXTRA), anything else that is wrong costs the entity, or the device.
  */
 
 import assert from "node:assert/strict";
 
 type Check = (value: unknown) => boolean;
+type Options = Readonly<Record<string, Check>>;
 
 const text: Check = (value) => typeof value === "string";
 const flag: Check = (value) => typeof value === "boolean";
 const number: Check = (value) => typeof value === "number" && Number.isFinite(value);
+const atLeast =
+	(least: number): Check =>
+	(value) =>
+		number(value) && Number(value) >= least;
+const count: Check = (value) => Number.isInteger(value) && Number(value) >= 0;
 const texts: Check = (value) => Array.isArray(value) && value.length > 0 && value.every(text);
 const oneOf =
 	(...values: readonly unknown[]): Check =>
 	(value) =>
 		values.includes(value);
-/** util.py, valid_topic. */
-const topic: Check = (value) => typeof value === "string" && value.length > 0 && !/[+#\0]/.test(value);
-/** config_validation.py, icon. */
+/** util.py, valid_topic, and valid_publish_topic, which is as strict as our own topics are. */
+const topic: Check = (value) =>
+	typeof value === "string" && /^[^+#\p{C}]+$/u.test(value) && Buffer.byteLength(value) <= 65_535;
+/** Ours; Jinja has more. */
+const templatePattern = /^\{\{ value_json\.(\w+)( \| to_json)? \}\}$/;
+const template: Check = (value) => templatePattern.test(String(value));
+/** helpers/config_validation.py, icon. */
 const icon: Check = (value) => /^[^:]+:[^:]+$/.test(String(value));
+/** helpers/config_validation.py, configuration_url. */
+const configurationUrl: Check = (value) => /^(https?|homeassistant):\/\/[^/]/.test(String(value));
 
 interface Platform {
+	/** Where its options are from, below homeassistant/components/mqtt. */
+	readonly source: string;
 	readonly required: readonly string[];
-	readonly options: Readonly<Record<string, Check>>;
+	readonly options: Options;
+	/** What is checked beyond single options. */
+	readonly isSound?: (config: Readonly<Record<string, unknown>>) => boolean;
 }
 
-/** schemas.py, MQTT_ENTITY_COMMON_SCHEMA; config.py, MQTT_BASE_SCHEMA. */
-const common: Platform["options"] = {
+/** schemas.py, MQTT_ENTITY_COMMON_SCHEMA, and config.py, SCHEMA_BASE. */
+const common: Options = {
 	platform: text,
 	unique_id: text,
 	name: text,
 	icon,
 	entity_category: oneOf("config", "diagnostic"),
 	enabled_by_default: flag,
+	json_attributes_topic: topic,
+	json_attributes_template: template,
+	encoding: text,
 	qos: oneOf(0, 1, 2),
 };
-const readOnly = { state_topic: topic };
-const readWrite = { state_topic: topic, command_topic: topic, optimistic: flag, retain: flag };
+/** config.py, MQTT_RO_SCHEMA. */
+const readOnly: Options = { state_topic: topic, value_template: template };
+/** config.py, MQTT_RW_SCHEMA. */
+const readWrite: Options = { state_topic: topic, command_topic: topic, optimistic: flag, retain: flag };
 
 export const platforms: Readonly<Record<string, Platform>> = {
 	number: {
+		source: "number.py",
 		required: ["command_topic"],
-		options: { ...readWrite, min: number, max: number, step: number, unit_of_measurement: text },
-	},
-	light: {
-		required: ["command_topic", "schema"],
 		options: {
 			...readWrite,
-			schema: oneOf("json"),
-			brightness: flag,
-			effect: flag,
+			value_template: template,
+			command_template: template,
+			min: number,
+			max: number,
+			mode: oneOf("auto", "box", "slider"),
+			step: atLeast(0.001),
+			unit_of_measurement: text,
+			payload_reset: text,
+		},
+		// validate_config
+		isSound: ({ min = 1, max = 100 }) => Number(min) < Number(max),
+	},
+	light: {
+		source: "light/schema_basic.py",
+		required: ["command_topic"],
+		options: {
+			...readWrite,
+			schema: oneOf("basic"),
+			state_value_template: template,
+			on_command_type: oneOf("first", "last", "brightness"),
+			payload_on: text,
+			payload_off: text,
+			brightness_scale: atLeast(1),
+			brightness_command_topic: topic,
+			brightness_command_template: template,
+			brightness_state_topic: topic,
+			brightness_value_template: template,
 			effect_list: texts,
-			flash: flag,
-			transition: flag,
+			effect_command_topic: topic,
+			effect_command_template: template,
+			effect_state_topic: topic,
+			effect_value_template: template,
 		},
 	},
 	siren: {
+		source: "siren.py",
 		required: ["command_topic"],
-		options: { ...readWrite, available_tones: texts, support_duration: flag, support_volume_set: flag },
+		options: {
+			...readWrite,
+			available_tones: texts,
+			command_template: template,
+			command_off_template: template,
+			payload_on: text,
+			payload_off: text,
+			state_on: text,
+			state_off: text,
+			state_value_template: template,
+			support_duration: flag,
+			support_volume_set: flag,
+		},
 	},
-	notify: { required: ["command_topic"], options: { command_topic: topic, retain: flag } },
+	notify: {
+		source: "notify.py",
+		required: ["command_topic"],
+		options: { command_topic: topic, command_template: template, retain: flag },
+	},
 	button: {
+		source: "button.py",
 		required: ["command_topic"],
 		options: {
 			command_topic: topic,
+			command_template: template,
+			payload_press: text,
+			retain: flag,
 			// components/button/__init__.py, ButtonDeviceClass
 			device_class: oneOf("identify", "restart", "update"),
-			payload_press: text,
 		},
 	},
 	event: {
+		source: "event.py",
 		required: ["state_topic", "event_types"],
 		options: {
 			...readOnly,
-			// components/event/__init__.py, EventDeviceClass
+			// components/event/const.py, EventDeviceClass
 			device_class: oneOf("button", "doorbell", "motion"),
 			event_types: texts,
 		},
 	},
-	binary_sensor: { required: ["state_topic"], options: { ...readOnly, payload_on: text, payload_off: text } },
-	sensor: {
+	binary_sensor: {
+		source: "binary_sensor.py",
 		required: ["state_topic"],
 		options: {
 			...readOnly,
-			// components/sensor/const.py, SensorDeviceClass with DEVICE_CLASS_UNITS
+			payload_on: text,
+			payload_off: text,
+			expire_after: count,
+			force_update: flag,
+			off_delay: count,
+		},
+	},
+	sensor: {
+		source: "sensor.py",
+		required: ["state_topic"],
+		options: {
+			...readOnly,
+			// components/sensor/const.py, SensorDeviceClass: those for which DEVICE_CLASS_UNITS are below.
 			device_class: oneOf("signal_strength", "data_size"),
+			// components/sensor/const.py, SensorStateClass
 			state_class: oneOf("measurement", "total", "total_increasing"),
-			unit_of_measurement: oneOf("dBm", "dB", "B", "kB", "KiB"),
+			unit_of_measurement: text,
+			suggested_display_precision: count,
+			expire_after: count,
+			force_update: flag,
+		},
+		// util.py, validate_sensor_state_and_device_class_config; components/sensor/const.py, DEVICE_CLASS_UNITS
+		isSound: ({ device_class: deviceClass, unit_of_measurement: unit }) => {
+			if (deviceClass === "signal_strength") return unit === "dB" || unit === "dBm";
+			if (deviceClass === "data_size") return /^([kMGTPEZY]?B|[KMGTPEZY]iB|[kMG]?bit)$/.test(String(unit));
+			return true;
 		},
 	},
 	update: {
+		source: "update.py",
 		required: ["state_topic"],
 		options: {
 			...readOnly,
 			command_topic: topic,
 			// components/update/__init__.py, UpdateDeviceClass
 			device_class: oneOf("firmware"),
+			latest_version_topic: topic,
+			latest_version_template: template,
 			payload_install: text,
+			release_summary: text,
+			release_url: text,
+			retain: flag,
+			title: text,
 		},
 	},
 };
 
-/** schemas.py, MQTT_ENTITY_DEVICE_INFO_SCHEMA. */
-const deviceOptions: Readonly<Record<string, Check>> = {
+/** schemas.py, MQTT_ENTITY_DEVICE_INFO_SCHEMA: an unknown one costs the device. */
+const deviceOptions: Options = {
 	identifiers: texts,
-	name: text,
+	connections: Array.isArray,
+	manufacturer: text,
 	model: text,
+	model_id: text,
+	name: text,
 	hw_version: text,
 	serial_number: text,
 	sw_version: text,
+	via_device: text,
 	suggested_area: text,
-	configuration_url: (value) => /^https?:\/\//.test(String(value)),
+	configuration_url: configurationUrl,
 };
 
+/** schemas.py, MQTT_ORIGIN_INFO_SCHEMA. */
+const originOptions: Options = { name: text, sw_version: text, support_url: configurationUrl };
+
+/** schemas.py, MQTT_AVAILABILITY_LIST_SCHEMA. */
+const availabilityOptions: Options = {
+	topic,
+	payload_available: text,
+	payload_not_available: text,
+	value_template: template,
+};
+
+/** schemas.py, DEVICE_DISCOVERY_SCHEMA: an unknown one costs the device. */
+const messageOptions: Options = {
+	device: isObject,
+	origin: isObject,
+	components: isObject,
+	availability: Array.isArray,
+	availability_mode: oneOf("all", "any", "latest"),
+	state_topic: topic,
+	command_topic: topic,
+	encoding: text,
+	qos: oneOf(0, 1, 2),
+};
+
+type Component = Readonly<Record<string, unknown>>;
+
 export interface Discovery {
-	readonly device: Readonly<Record<string, unknown>>;
+	readonly device: Component;
 	readonly availability: readonly { readonly topic: string }[];
-	readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+	readonly components: Readonly<Record<string, Component>>;
+}
+
+function isObject(value: unknown): boolean {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** @returns the message without components that it only removes; throws if Home Assistant would refuse or leave out a part */
@@ -126,20 +253,20 @@ export function checkDiscovery(topicName: string, content: string): Discovery {
 	// discovery.py, TOPIC_MATCHER
 	assert.match(topicName, /^homeassistant\/device\/[a-zA-Z0-9_-]+\/config$/);
 	const message = JSON.parse(content);
-	checkOptions("device", deviceOptions, message.device);
-	assert.ok(message.device.identifiers);
-	assert.ok(text(message.origin.name));
-	assert.equal(message.availability_mode, "all");
-	for (const each of message.availability) assert.ok(topic(each.topic));
-	const components: Record<string, Discovery["components"][string]> = {};
+	checkOptions("message", messageOptions, ["device", "origin", "components"], message);
+	checkOptions("device", deviceOptions, ["identifiers"], message.device);
+	checkOptions("origin", originOptions, ["name"], message.origin);
+	for (const each of message.availability) checkOptions("availability", availabilityOptions, ["topic"], each);
+	const components: Record<string, Component> = {};
 	const ids = new Set<unknown>();
-	for (const [key, component] of Object.entries<Record<string, unknown>>(message.components)) {
+	for (const [key, component] of Object.entries<Component>(message.components)) {
 		const platform = platforms[String(component.platform)];
 		assert.ok(platform, `${key}: no such platform`);
 		if (Object.keys(component).length === 1) continue;
-		checkOptions(key, { ...common, ...platform.options }, component);
-		for (const name of [...platform.required, "unique_id"])
-			assert.ok(name in component, `${key}: no ${name}`);
+		// schemas.py, check_unique_id
+		const required = [...platform.required, "unique_id"];
+		checkOptions(key, { ...common, ...platform.options }, required, component);
+		assert.ok(platform.isSound?.(component) ?? true, `${key}: see ${platform.source}`);
 		assert.ok(!ids.has(component.unique_id), `${key}: not unique`);
 		ids.add(component.unique_id);
 		components[key] = component;
@@ -147,47 +274,62 @@ export function checkDiscovery(topicName: string, content: string): Discovery {
 	return { ...message, components };
 }
 
-function checkOptions(what: string, checks: Readonly<Record<string, Check>>, values: object): void {
-	for (const [name, value] of Object.entries(values))
+function checkOptions(what: string, checks: Options, required: readonly string[], values: object): void {
+	for (const [name, value] of Object.entries(values)) {
+		assert.ok(Object.hasOwn(checks, name), `${what}: ${name} is unknown`);
 		assert.ok(checks[name]?.(value), `${what}: ${name}: ${JSON.stringify(value)}`);
+	}
+	for (const name of required) assert.ok(Object.hasOwn(values, name), `${what}: no ${name}`);
 }
 
+/** What a template makes of a payload. */
+export function render(value: unknown, payload: string): string {
+	const [, name = "", toJson] = templatePattern.exec(String(value)) ?? [];
+	const fields: Record<string, unknown> = JSON.parse(payload);
+	assert.ok(Object.hasOwn(fields, name), `there is no ${name} for ${value}`);
+	return toJson ? JSON.stringify(fields[name]) : String(fields[name]);
+}
+
+/** update.py, MQTT_JSON_UPDATE_SCHEMA: an unknown field costs the whole state. */
+const updateFields: Options = {
+	installed_version: text,
+	latest_version: text,
+	title: text,
+	release_summary: text,
+	release_url: text,
+	entity_picture: text,
+	in_progress: flag,
+	update_percentage: (value) =>
+		value === null || (number(value) && Number(value) >= 0 && Number(value) <= 100),
+};
+
 /** Whether an entity would take a state. */
-export function checkState(platform: string, config: Readonly<Record<string, unknown>>, state: string): void {
+export function checkState(config: Component, state: string): void {
 	const problem = `${config.unique_id}: ${state}`;
-	switch (platform) {
+	switch (config.platform) {
 		case "number":
 			assert.ok(Number(state) >= Number(config.min) && Number(state) <= Number(config.max), problem);
 			return;
 		case "binary_sensor":
+		case "light":
 		case "siren":
 			assert.match(state, /^(ON|OFF)$/, problem);
 			return;
-		case "light": {
-			const { state: power, brightness, effect } = JSON.parse(state);
-			assert.match(power, /^(ON|OFF)$/, problem);
-			assert.ok(Number.isInteger(brightness) && brightness >= 0 && brightness <= 255, problem);
-			assert.ok(Array.isArray(config.effect_list) && config.effect_list.includes(effect), problem);
-			return;
-		}
 		case "event": {
 			const { event_type: type } = JSON.parse(state);
 			assert.ok(Array.isArray(config.event_types) && config.event_types.includes(type), problem);
 			return;
 		}
 		case "sensor":
-			// sensor/__init__.py: one with a state class must be a number; states are at most 255 characters.
+			// components/sensor/__init__.py: one with a state class must be a number; const.py: 255 characters at most.
 			assert.ok(config.state_class === undefined || Number.isFinite(Number(state)), problem);
 			assert.ok(state.length <= 255, problem);
 			return;
 		case "update": {
-			// update.py, MQTT_JSON_UPDATE_SCHEMA; components/update/__init__.py: a summary has at most 255 characters.
-			const { installed_version, latest_version, release_summary, in_progress, update_percentage, ...rest } =
-				JSON.parse(state);
-			assert.ok([installed_version, latest_version, release_summary].every(text), problem);
-			assert.ok(release_summary.length <= 255 && flag(in_progress), problem);
-			assert.ok(update_percentage === null || (update_percentage >= 0 && update_percentage <= 100), problem);
-			assert.deepEqual(rest, {});
+			const fields = JSON.parse(state);
+			checkOptions(problem, updateFields, ["installed_version", "latest_version"], fields);
+			// components/update/__init__.py: a summary has at most 255 characters.
+			assert.ok(fields.release_summary.length <= 255, problem);
 			return;
 		}
 		default:

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { connectAsync, type MqttClient } from "mqtt";
 import { onEnd } from "../../support/cleanup.js";
 import type { Mosquitto } from "./mosquitto.js";
-import { checkDiscovery, checkState, type Discovery } from "./schemas.js";
+import { checkDiscovery, checkState, type Discovery, render } from "./schemas.js";
 
 export interface Heard {
 	readonly topic: string;
@@ -20,9 +20,12 @@ export class ScriptedHomeAssistant {
 	readonly heard: Heard[] = [];
 	/** By the device's serial number. */
 	readonly devices = new Map<string, Discovery>();
-	/** By topic. */
-	readonly #states = new Map<string, string>();
+	/** What the broker has, and events, by topic. */
+	readonly states = new Map<string, string>();
+	/** By topic: the device that is discovered there, or shown. */
 	readonly #topics = new Map<string, string>();
+	/** Of rings, when they were last above 0. */
+	readonly #brightness = new Map<string, number>();
 	readonly #client: MqttClient;
 	#failure: unknown;
 
@@ -49,14 +52,30 @@ export class ScriptedHomeAssistant {
 	}
 
 	#take(topic: string, payload: string): void {
-		if (payload === "") this.#states.delete(topic);
-		else if (!topic.endsWith("/set")) this.#states.set(topic, payload);
-		if (!topic.endsWith("/config")) return;
-		if (payload === "") return void this.devices.delete(this.#topics.get(topic) ?? "");
+		if (payload === "") this.states.delete(topic);
+		else if (!topic.endsWith("/set")) this.states.set(topic, payload);
+		const shown = this.#topics.get(topic) ?? "";
+		if (!topic.endsWith("/config")) return this.#show(shown, topic);
+		if (payload === "") return void this.devices.delete(shown);
 		const discovery = checkDiscovery(topic, payload);
 		const id = String(discovery.device.serial_number);
-		this.#topics.set(topic, id);
 		this.devices.set(id, discovery);
+		this.#topics.set(topic, id);
+		for (const { state_topic: stateTopic } of Object.values(discovery.components))
+			if (stateTopic !== undefined) this.#topics.set(String(stateTopic), id);
+	}
+
+	/** Checks the states of all entities that read a topic. */
+	#show(deviceId: string, topic: string): void {
+		const { components = {} } = this.devices.get(deviceId) ?? {};
+		const keys = Object.keys(components).filter((key) => components[key]?.state_topic === topic);
+		for (const key of keys) this.state(deviceId, key);
+		const { ring } = components;
+		const payload = this.states.get(String(ring?.brightness_state_topic));
+		if (!ring || payload === undefined) return;
+		const part = Number(render(ring.brightness_value_template, payload)) / Number(ring.brightness_scale);
+		// As light/schema_basic.py: of a brightness of 0 the previous one is kept.
+		if (part > 0) this.#brightness.set(deviceId, Math.min(Math.round(part * 255), 255));
 	}
 
 	/** Resolves once it is so. Fails if anything was published that Home Assistant would refuse, and after two minutes. */
@@ -76,11 +95,14 @@ export class ScriptedHomeAssistant {
 		return entity;
 	}
 
-	/** Its state, checked; undefined: unknown. */
+	/** What its template makes of the published state, checked; undefined: unknown. */
 	state(deviceId: string, key: string): string | undefined {
 		const config = this.devices.get(deviceId)?.components[key];
-		const state = this.#states.get(String(config?.state_topic));
-		if (config && state !== undefined) checkState(String(config.platform), config, state);
+		const published = this.states.get(String(config?.state_topic));
+		if (!config || published === undefined) return undefined;
+		const template = config.value_template ?? config.state_value_template;
+		const state = template === undefined ? published : render(template, published);
+		checkState(config, state);
 		return state;
 	}
 
@@ -91,12 +113,22 @@ export class ScriptedHomeAssistant {
 	/** Of all its availability topics. */
 	isAvailable(deviceId: string): boolean {
 		const { availability = [] } = this.devices.get(deviceId) ?? {};
-		return availability.length > 0 && availability.every(({ topic }) => this.#states.get(topic) === "online");
+		return availability.length > 0 && availability.every(({ topic }) => this.states.get(topic) === "online");
 	}
 
 	/** As its user interface does. */
 	async command(deviceId: string, key: string, payload: string): Promise<void> {
 		await this.#client.publishAsync(String(this.entity(deviceId, key).command_topic), payload, { qos: 1 });
+	}
+
+	/** As light/schema_basic.py, async_turn_on. @param brightness 1 to 255; undefined: the latest one above 0 */
+	async turnOn(deviceId: string, { brightness, effect }: { brightness?: number; effect?: string } = {}) {
+		const light = this.entity(deviceId, "ring");
+		assert.equal(light.on_command_type, "brightness");
+		const scale = Number(light.brightness_scale);
+		const part = (brightness ?? this.#brightness.get(deviceId) ?? 255) / 255;
+		await this.publish(String(light.brightness_command_topic), String(Math.max(Math.round(part * scale), 1)));
+		if (effect) await this.publish(String(light.effect_command_topic), effect);
 	}
 
 	async publish(topic: string, payload: string, retain = false): Promise<void> {
@@ -108,8 +140,7 @@ export class ScriptedHomeAssistant {
 		return this.heard.filter(({ topic }) => topics.test(topic)).length;
 	}
 
-	/** Topics that the broker has something for. */
 	get topics(): readonly string[] {
-		return [...this.#states.keys()];
+		return [...this.states.keys()];
 	}
 }

@@ -1,0 +1,197 @@
+/**
+ * Publishes this gateway's devices: what differs from what the broker has, at most once a second for each device, and all again
+ * after each connection.
+ */
+
+import { createHash } from "node:crypto";
+import type { MqttClient } from "mqtt";
+import { type StateReport, uplinks } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
+import { trimmed } from "../access/origin.js";
+import type { Core } from "../extension.js";
+import type { Release } from "../firmware/catalog.js";
+import { fits } from "../firmware/image.js";
+import { parseJson } from "../json.js";
+import { TokenBucket } from "../rates.js";
+import type { Device, Session } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import { Queue } from "../storage/queue.js";
+import { buttons, discoveryText, discoveryTopic, type Facts, stateOf } from "./entities.js";
+
+interface Own {
+	/** By topic, digests of what the broker has. */
+	readonly published: Map<string, string>;
+	/** To which it belongs: in between another gateway may have published the device. */
+	session: Session;
+	publishedAt: number;
+	isPlanned: boolean;
+	readonly events: TokenBucket;
+	pressed: readonly string[];
+}
+
+const pauseMs = 1_000;
+const eventRate = { perSecond: 1, burst: 10 };
+
+export interface DevicesOptions {
+	readonly core: Core;
+	readonly client: MqttClient;
+	/** Of what Home Assistant reads of all gateways. */
+	readonly prefix: string;
+	/** Of this gateway's topics; no other one has the same. */
+	readonly base: string;
+}
+
+export class Devices {
+	readonly #options: DevicesOptions;
+	/** Of devices that are not connected to another gateway. */
+	readonly #own = new WeakMap<Device, Own>();
+	/** One device after the other: what waits is as new as can be when its turn comes. */
+	readonly #queue = new Queue();
+	#release: Release | undefined;
+	#tones: ReadonlyMap<string, string> = new Map();
+	#offers = "";
+
+	constructor(options: DevicesOptions) {
+		this.#options = options;
+	}
+
+	readonly sessions: SessionListener = {
+		onChanged: ({ device }, reason) => {
+			if (!device) return;
+			this.#touch(device);
+			const kind = device.crashes.at(-1)?.kind;
+			if (reason === "crash" && kind) this.#fire(device, "crash", kind);
+		},
+		onUplink: ({ device }, uplink) => {
+			if (!device) return;
+			this.#touch(device);
+			if (uplink.type === "state_report") this.#press(device, uplink);
+		},
+		// Another gateway that forgets it removes it from Home Assistant.
+		onForgotten: ({ deviceId }, why) => this.remove(deviceId, why !== "removed"),
+	};
+
+	/** What can be installed and played: to be called now and then, as neither tells of changes. */
+	async refresh(): Promise<void> {
+		const { firmware, announcer } = this.#options.core;
+		const { latest, releases } = await firmware.catalog.read();
+		this.#release = releases.find(({ version }) => version === latest);
+		this.#tones = new Map(
+			announcer()
+				?.sounds()
+				.map(({ id, name }) => [name, id]),
+		);
+		const offers = JSON.stringify([this.#release, ...this.#tones]);
+		if (offers !== this.#offers) this.#touchAll();
+		this.#offers = offers;
+	}
+
+	/** Publishes all, and only then that this gateway is there: what the broker had of it may be outdated. */
+	publishAll(): void {
+		this.#touchAll(true);
+		this.#add(() => this.#retain(`${this.#options.base}/status`, "online"));
+	}
+
+	/** An empty retained message removes one from the broker. @param isForgotten by all gateways */
+	remove(deviceId: string, isForgotten: boolean): void {
+		const { core, prefix, base } = this.#options;
+		this.#add(async () => {
+			const device = core.sessions.devices.get(deviceId);
+			if (device && this.#own.has(device)) return;
+			if (isForgotten && !device) await this.#retain(discoveryTopic(prefix, deviceId), "");
+			await this.#retain(`${base}/${deviceId}/state`, "");
+			await this.#retain(`${base}/${deviceId}/availability`, "");
+		});
+	}
+
+	factsOf(device: Device): Facts {
+		const release = this.#release?.images.some((image) => fits(image, device)) ? this.#release : undefined;
+		return {
+			device,
+			release,
+			tones: this.#tones,
+			canSpeak: this.#options.core.announcer()?.canSpeak === true,
+		};
+	}
+
+	/** @param isLost the broker may have lost what it had */
+	#touchAll(isLost = false): void {
+		for (const device of this.#options.core.sessions.devices.values()) {
+			const own = this.#own.get(device);
+			if (own && isLost) Object.assign(own, { published: new Map(), publishedAt: Number.NEGATIVE_INFINITY });
+			this.#touch(device);
+		}
+	}
+
+	#touch(device: Device): void {
+		const own = this.#own.get(device) ?? this.#adopt(device);
+		if (!own || own.isPlanned) return;
+		own.isPlanned = true;
+		const publish = () => this.#add(() => this.#publish(device, own));
+		const waitMs = own.publishedAt + pauseMs - this.#options.core.monotonic();
+		if (waitMs > 0) setTimeout(publish, waitMs).unref();
+		else publish();
+	}
+
+	#adopt(device: Device): Own | undefined {
+		const { session } = device;
+		if (session.link.isRemote) return undefined;
+		const events = new TokenBucket({ ...eventRate, monotonic: this.#options.core.monotonic });
+		const publishedAt = Number.NEGATIVE_INFINITY;
+		const own = { published: new Map(), session, publishedAt, isPlanned: false, events, pressed: [] };
+		this.#own.set(device, own);
+		return own;
+	}
+
+	#press(device: Device, { peripherals }: StateReport): void {
+		const own = this.#own.get(device);
+		if (!own) return;
+		const pressed = buttons.filter((name) => peripherals.buttons[name]);
+		for (const name of pressed) if (!own.pressed.includes(name)) this.#fire(device, name, "press_start");
+		own.pressed = pressed;
+	}
+
+	/** Without the broker it is lost: later it would be taken for a new one. */
+	#fire(device: Device, entity: string, event_type: string): void {
+		const { base, client } = this.#options;
+		if (client.connected && this.#own.get(device)?.events.take())
+			client.publish(`${base}/${device.deviceId}/${entity}`, JSON.stringify({ event_type }));
+	}
+
+	async #publish(device: Device, own: Own): Promise<void> {
+		const { core, client, prefix, base } = this.#options;
+		const { deviceId, session, state } = device;
+		own.isPlanned = false;
+		// Later all is published.
+		if (!client.connected) return;
+		own.publishedAt = core.monotonic();
+		if (session.link.isRemote) {
+			this.#own.delete(device);
+			return this.remove(deviceId, false);
+		}
+		if (own.session !== session) own.published.clear();
+		own.session = session;
+		const facts = this.factsOf(device);
+		const { publicUrl } = core.settings;
+		const discovery = discoveryText(facts, base, publicUrl && trimmed(publicUrl));
+		await this.#retain(discoveryTopic(prefix, deviceId), discovery, own);
+		const report = parseJson(state.text ?? "null");
+		if (matches(uplinks.state_report, report))
+			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(stateOf(report, facts)), own);
+		// The last, and only with a report of this connection: until then, what is shown may be outdated.
+		const isAvailable = session.connected && device.hasReported;
+		await this.#retain(`${base}/${deviceId}/availability`, isAvailable ? "online" : "offline", own);
+	}
+
+	#add(work: () => Promise<void>): void {
+		this.#queue.add(work).catch((error) => this.#options.core.log.error({ err: error }, "Home Assistant"));
+	}
+
+	/** Resolves once the broker has it. Without a connection it waits for one. @param own leaves out what the broker has */
+	async #retain(topic: string, text: string, { published }: Partial<Own> = {}): Promise<void> {
+		const digest = createHash("sha1").update(text).digest("base64");
+		if (published?.get(topic) === digest) return;
+		published?.set(topic, digest);
+		await this.#options.client.publishAsync(topic, text, { qos: 1, retain: true }).catch(() => {});
+	}
+}
