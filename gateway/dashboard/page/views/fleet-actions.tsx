@@ -12,9 +12,8 @@ import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { presetWords } from "../model/presets.js";
 import { Button, fewDevices } from "../parts/button.js";
-import { Choice } from "../parts/choice.js";
 import { useControl } from "../parts/controls.js";
-import { Field } from "../parts/field.js";
+import { Choice, Field } from "../parts/field.js";
 
 /** Requests that this page makes at the same time. */
 const atATime = 4;

@@ -22,9 +22,7 @@ import {
 	unfiltered,
 } from "../model/filter.js";
 import { Button } from "../parts/button.js";
-import { anyOf, Choice, type Option } from "../parts/choice.js";
-import { Search } from "../parts/field.js";
-import { Toggles } from "../parts/toggles.js";
+import { anyOf, Choice, type Option, Search, Toggles } from "../parts/field.js";
 
 interface ToolbarProps {
 	/** Of a page of one room; empty: that of the devices without one. */
