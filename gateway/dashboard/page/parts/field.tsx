@@ -162,21 +162,24 @@ export function Range(props: RangeProps) {
 	);
 }
 
-export type Option = readonly [value: string, text: string];
+export type Option<T extends string = string> = readonly [value: T, text: string];
 
-interface ChoiceProps {
+interface ChoiceProps<T extends string> {
 	readonly label: string;
-	readonly value: string;
-	readonly options: readonly Option[];
-	readonly onChange: (value: string) => void;
+	readonly value: T;
+	readonly options: readonly Option<T>[];
+	readonly onChange: (value: T) => void;
 }
 
 /** One of several, in a list that opens. */
-export function Choice({ label, value, options, onChange }: ChoiceProps) {
+export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
 	return (
 		<label class="choice">
 			<span>{label}</span>
-			<select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+			<select
+				value={value}
+				onChange={({ currentTarget: { selectedIndex } }) => onChange(options[selectedIndex]?.[0] ?? value)}
+			>
 				{options.map(([one, text]) => (
 					<option key={one} value={one}>
 						{text}
@@ -187,10 +190,7 @@ export function Choice({ label, value, options, onChange }: ChoiceProps) {
 	);
 }
 
-/** Those values, and "any" before them. */
-export function anyOf(values: readonly string[]): readonly Option[] {
-	return [["", "Any"], ...values.map((value) => [value, value] as const)];
-}
+export const any: Option<""> = ["", "Any"];
 
 interface TogglesProps<T extends string> {
 	readonly label: string;

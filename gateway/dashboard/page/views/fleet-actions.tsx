@@ -144,12 +144,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 				{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}
 			</div>
 			<div class="pair">
-				<Choice
-					label="Ring"
-					value={preset}
-					onChange={(value) => setPreset(presetWords.find(([one]) => one === value)?.[0] ?? preset)}
-					options={presetWords}
-				/>
+				<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
 				{button("Set ring", { command: "set_led", value: preset })}
 			</div>
 			<div class="pair">
