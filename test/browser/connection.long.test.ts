@@ -48,6 +48,24 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		assert.equal(await page.getByText("The gateway cannot be reached.").count(), 0);
 	});
 
+	test("lets the page load what it could not, as a view that was opened meanwhile", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const { gateway, url } = await runGateway(t, { dataDir });
+		const page = await open(t, url, {
+			view: "#/wifi",
+			expected: /Failed to load|ERR_FAILED/,
+			prepare: async (context) => {
+				await context.route("**/assets/later-*.js", (route) => route.abort());
+			},
+		});
+		await page.getByText("This view could not be loaded.").waitFor();
+		await page.context().unroute("**/assets/later-*.js");
+		await gateway.close();
+		await gatewayAway(page).waitFor();
+		await runGateway(t, { dataDir, port: Number(new URL(url).port) });
+		await page.getByText("0 Wi-Fi networks").waitFor();
+	});
+
 	test("leaves its page at what was looked at, with controls that are off meanwhile", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });

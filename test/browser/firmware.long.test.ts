@@ -63,6 +63,7 @@ describe("an upload", { skip }, () => {
 	test("that is dropped or chosen while the gateway is away is sent once it is back", async (t) => {
 		const { page, stopGateway } = await setUp(t, []);
 		const upload = page.getByRole("region", { name: "Upload" });
+		await upload.waitFor();
 		const startAgain = await stopGateway();
 		await gatewayAway(page).waitFor();
 		await upload.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer: makeImage() });

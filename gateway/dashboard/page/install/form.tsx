@@ -6,8 +6,7 @@ import { type Model, models } from "../../../../device/protocol/schema.js";
 import { ask } from "../../../api/client/request.js";
 import { useTopic } from "../app/hooks.js";
 import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
-import { Choice } from "../parts/choice.js";
-import { Check, Field } from "../parts/field.js";
+import { Check, Choice, Field } from "../parts/field.js";
 import type { Installation } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
 import { type GivenSettings, isForThisComputer, isSecure, settingsProblems } from "./settings.js";
@@ -43,12 +42,7 @@ export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
 	return (
 		<form ref={form} class="panel stack" onSubmit={onSubmit} noValidate>
 			<p>Connect the board to this computer by USB. Install asks for its port.</p>
-			<Choice
-				label="Board"
-				value={model}
-				onChange={(value) => setModel(models.find((one) => one === value) ?? "DEV-1")}
-				options={models.map((one) => [one, one])}
-			/>
+			<Choice label="Board" value={model} onChange={setModel} options={models.map((one) => [one, one])} />
 			<p class={release ? "hint" : "problem"} role="status">
 				{release && `Firmware ${release.version}, the latest that can be installed.`}
 				{catalog && !release && (

@@ -45,6 +45,7 @@ export function Button(props: ButtonProps) {
 	const mayChange = useMayChange();
 	const disabled = props.disabled || (isChange && !mayChange);
 	const { run, isBusy, problem } = useRequest();
+	const id = useId();
 	const dialog = useRef<HTMLDialogElement>(null);
 	const act = () => {
 		if (!isBusy) void run(async () => onClick());
@@ -63,37 +64,20 @@ export function Button(props: ButtonProps) {
 				{children}
 			</button>
 			{question && (
-				<Confirmation dialog={dialog} look={look} question={question} disabled={disabled} onYes={act}>
-					{children}
-				</Confirmation>
+				<dialog ref={dialog} aria-labelledby={id}>
+					<form method="dialog" onSubmit={({ submitter }) => submitter?.id === `${id}-yes` && act()}>
+						<h2 id={id}>{question.title}</h2>
+						{question.text}
+						<div class="actions">
+							<button type="submit">Not now</button>
+							<button type="submit" id={`${id}-yes`} class={look} disabled={disabled}>
+								{children}
+							</button>
+						</div>
+					</form>
+				</dialog>
 			)}
 			<Problem>{problem}</Problem>
 		</>
-	);
-}
-
-interface ConfirmationProps extends Pick<ButtonProps, "children"> {
-	readonly dialog: { readonly current: HTMLDialogElement | null };
-	readonly look: string;
-	readonly question: Question;
-	readonly disabled: boolean;
-	readonly onYes: () => void;
-}
-
-function Confirmation({ dialog, look, question, disabled, onYes, children }: ConfirmationProps) {
-	const id = useId();
-	return (
-		<dialog ref={dialog} aria-labelledby={id}>
-			<form method="dialog" onSubmit={({ submitter }) => submitter?.id === `${id}-yes` && onYes()}>
-				<h2 id={id}>{question.title}</h2>
-				{question.text}
-				<div class="actions">
-					<button type="submit">Not now</button>
-					<button type="submit" id={`${id}-yes`} class={look} disabled={disabled}>
-						{children}
-					</button>
-				</div>
-			</form>
-		</dialog>
 	);
 }

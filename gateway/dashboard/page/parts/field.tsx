@@ -1,4 +1,4 @@
-/** Fields of forms: a label, the control, a hint, and what is wrong with the value. */
+/** What forms and toolbars are made of: fields with a label, a hint and what is wrong with the value, choices, and search. */
 
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
@@ -159,6 +159,64 @@ export function Range(props: RangeProps) {
 			/>
 			{children}
 		</div>
+	);
+}
+
+export type Option<T extends string = string> = readonly [value: T, text: string];
+
+interface ChoiceProps<T extends string> {
+	readonly label: string;
+	readonly value: T;
+	readonly options: readonly Option<T>[];
+	readonly onChange: (value: T) => void;
+}
+
+/** One of several, in a list that opens. */
+export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+	return (
+		<label class="choice">
+			<span>{label}</span>
+			<select
+				value={value}
+				onChange={({ currentTarget: { selectedIndex } }) => onChange(options[selectedIndex]?.[0] ?? value)}
+			>
+				{options.map(([one, text]) => (
+					<option key={one} value={one}>
+						{text}
+					</option>
+				))}
+			</select>
+		</label>
+	);
+}
+
+export const any: Option<""> = ["", "Any"];
+
+interface TogglesProps<T extends string> {
+	readonly label: string;
+	/** A class: how they look as a whole. */
+	readonly look?: string;
+	readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
+	readonly value: T | "" | undefined;
+	readonly onChange: (value: T) => void;
+}
+
+/** Buttons side by side, of which at most one is on. */
+export function Toggles<T extends string>({ label, look, options, value, onChange }: TogglesProps<T>) {
+	return (
+		<fieldset class={look ?? "segments"} aria-label={label}>
+			{options.map(([one, text]) => (
+				<button
+					key={one}
+					type="button"
+					class="small"
+					aria-pressed={one === value}
+					onClick={() => onChange(one)}
+				>
+					{text}
+				</button>
+			))}
+		</fieldset>
 	);
 }
 

@@ -6,8 +6,7 @@
 
 import { Component, type ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { useFocusAt } from "./use-focus-at.js";
-import { useFrame } from "./use-frame.js";
+import { useFocusAt, useFrame } from "./use-list.js";
 
 export interface GridProps {
 	readonly label: string;

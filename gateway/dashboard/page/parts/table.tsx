@@ -6,8 +6,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { Cell, isWithModifier, windowOf } from "./grid.js";
-import { useFocusAt } from "./use-focus-at.js";
-import { useFrame } from "./use-frame.js";
+import { useFocusAt, useFrame } from "./use-list.js";
 
 export interface Column<Id extends string> {
 	readonly id: Id;

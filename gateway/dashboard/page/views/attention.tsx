@@ -14,7 +14,7 @@ import {
 } from "../model/concerns.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
-import { Choice } from "../parts/choice.js";
+import { Choice } from "../parts/field.js";
 import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
 import { Identify } from "./fleet-actions.js";

@@ -7,9 +7,7 @@ import { resetText } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
 import { memoryText, signalText } from "../model/health-words.js";
 import { type Fact, FactList } from "../parts/fact-list.js";
-import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
-import { capital } from "../parts/presence.js";
 
 export function Facts({ entry: { key, session }, state }: { entry: Entry; state: StateReport }) {
 	const past = usePast(key);
@@ -43,27 +41,5 @@ export function Facts({ entry: { key, session }, state }: { entry: Entry; state:
 				<FactList facts={technical} />
 			</details>
 		</Panel>
-	);
-}
-
-/** Its restarts and versions, as the gateway has recorded them. */
-export function Past({ deviceKey }: { deviceKey: string }) {
-	const past = usePast(deviceKey);
-	if (!past) return null;
-	const { resets, versions } = past.details;
-	const restarts = resets.map(({ at, reason }) => {
-		const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
-		return { at, text: capital(resetText(reason)), look: isFailure ? "failed" : "" };
-	});
-	const installed = versions.map(({ at, version }) => ({ at, text: version }));
-	return (
-		<>
-			<Panel title="Restarts">
-				<History label="Restarts, the latest first" items={restarts.reverse()} />
-			</Panel>
-			<Panel title="Versions">
-				<History label="Versions, the latest first" items={installed.reverse()} />
-			</Panel>
-		</>
 	);
 }

@@ -7,9 +7,8 @@ import { useApp, useTopic } from "../app/hooks.js";
 import { jsonLines, uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
 import { Button } from "../parts/button.js";
-import { Choice } from "../parts/choice.js";
 import { CopyButton } from "../parts/copy-button.js";
-import { Search } from "../parts/field.js";
+import { Choice, Search } from "../parts/field.js";
 
 /** Rendered at most; all that is kept is searched and copied. */
 const linesShown = 100;

@@ -6,7 +6,7 @@ import { isUpdating, sentence } from "../../../api/client/words.js";
 import { useApp, useFirmware, usePast } from "../app/hooks.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import { Button } from "../parts/button.js";
-import { Choice } from "../parts/choice.js";
+import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { UpdateState } from "../parts/presence.js";
 import { UpdateHistory } from "./update-history.js";

@@ -13,10 +13,10 @@ import {
 } from "../app/hooks.js";
 import { capital } from "../parts/presence.js";
 import { Inputs, RingControls, SoundControls } from "./device-controls.js";
-import { DeviceCrashes } from "./device-crashes.js";
-import { Facts, Past } from "./device-facts.js";
+import { Facts } from "./device-facts.js";
 import { DeviceHead } from "./device-head.js";
 import { DeviceLog } from "./device-log.js";
+import { DeviceCrashes, Past } from "./device-past.js";
 import { DevicePlots } from "./device-plots.js";
 import { DeviceSettings } from "./device-settings.js";
 import { DeviceUpdate } from "./device-update.js";

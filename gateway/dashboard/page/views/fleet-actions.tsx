@@ -12,9 +12,8 @@ import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { presetWords } from "../model/presets.js";
 import { Button, fewDevices } from "../parts/button.js";
-import { Choice } from "../parts/choice.js";
 import { useControl } from "../parts/controls.js";
-import { Field } from "../parts/field.js";
+import { Choice, Field } from "../parts/field.js";
 
 /** Requests that this page makes at the same time. */
 const atATime = 4;
@@ -145,12 +144,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 				{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}
 			</div>
 			<div class="pair">
-				<Choice
-					label="Ring"
-					value={preset}
-					onChange={(value) => setPreset(presetWords.find(([one]) => one === value)?.[0] ?? preset)}
-					options={presetWords}
-				/>
+				<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
 				{button("Set ring", { command: "set_led", value: preset })}
 			</div>
 			<div class="pair">

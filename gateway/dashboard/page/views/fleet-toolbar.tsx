@@ -17,14 +17,11 @@ import {
 	sorts,
 	stateKinds,
 	states,
-	type Tally,
 	type tally,
 	unfiltered,
 } from "../model/filter.js";
 import { Button } from "../parts/button.js";
-import { anyOf, Choice, type Option } from "../parts/choice.js";
-import { Search } from "../parts/field.js";
-import { Toggles } from "../parts/toggles.js";
+import { any, Choice, type Option, Search, Toggles } from "../parts/field.js";
 
 interface ToolbarProps {
 	/** Of a page of one room; empty: that of the devices without one. */
@@ -148,40 +145,38 @@ interface FiltersProps extends Pick<ToolbarProps, "room" | "entries" | "tallies"
 function Filters({ room, entries, tallies, set }: FiltersProps) {
 	const { query } = useApp();
 	const rooms = roomsOf(entries);
+	const choice = <Name extends "state" | "room" | "model" | "version">(
+		name: Name,
+		label: string,
+		options: readonly Option<Query[Name]>[],
+	) => (
+		<Choice<Query[Name] | "">
+			label={label}
+			value={query[name]}
+			onChange={(value) => set({ [name]: value })}
+			options={[any, ...options]}
+		/>
+	);
+	const known = query.room === "" || rooms.includes(query.room) ? rooms : [query.room, ...rooms];
+	const own = (value: string) => [value, value] as const;
 	return (
 		<div class="toolbar filters">
-			<Choice
-				label="State"
-				value={query.state}
-				onChange={(value) => set({ state: states.find((state) => state === value) ?? "" })}
-				options={[["", "Any"], ...states.map((state): Option => [state, stateKinds[state].words])]}
-			/>
-			{room === undefined && (rooms.length > 0 || query.room !== "") && (
-				<Choice
-					label="Room"
-					value={query.room}
-					onChange={(value) => set({ room: value })}
-					options={anyOf(query.room === "" || rooms.includes(query.room) ? rooms : [query.room, ...rooms])}
-				/>
+			{choice(
+				"state",
+				"State",
+				states.map((state) => [state, stateKinds[state].words]),
 			)}
-			<Choice
-				label="Model"
-				value={query.model}
-				onChange={(model) => set({ model })}
-				options={anyOf(models)}
-			/>
-			<Choice
-				label="Version"
-				value={query.version}
-				onChange={(version) => set({ version })}
-				options={[["", "Any"], ...tallies.versions.map(versionOption)]}
-			/>
+			{room === undefined && known.length > 0 && choice("room", "Room", known.map(own))}
+			{choice("model", "Model", models.map(own))}
+			{choice(
+				"version",
+				"Version",
+				tallies.versions.map(({ value, count }) => [value, `${value}: ${count.toLocaleString("en")}`]),
+			)}
 			<Choice
 				label="Sort by"
 				value={query.sort}
-				onChange={(value) =>
-					set({ sort: sorts.find((sort) => sort === value) ?? "name", isDescending: false })
-				}
+				onChange={(sort) => set({ sort, isDescending: false })}
 				options={sorts.map((sort) => [sort, sortKinds[sort].words])}
 			/>
 			<a class="all-settings" href="#/wifi">
@@ -192,8 +187,4 @@ function Filters({ room, entries, tallies, set }: FiltersProps) {
 			</a>
 		</div>
 	);
-}
-
-function versionOption({ value, count }: Tally<string>): Option {
-	return [value, `${value}: ${count.toLocaleString("en")}`];
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useIsLive } from "../app/hooks.js";
 import { Problem } from "../parts/problem.js";
 
 /** @returns a view that loads its script when it is first shown, or once `preload` is called */
@@ -13,12 +14,14 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 	const OnDemand = (props: P) => {
 		const [, setIsLoaded] = useState(View !== undefined);
 		const [problem, setProblem] = useState("");
+		// Again with the next connection, if it fails.
+		const isLive = useIsLive();
 		useEffect(() => {
 			preload().then(
 				() => setIsLoaded(true),
 				() => setProblem("This view could not be loaded. Reload the page."),
 			);
-		}, []);
+		}, [isLive]);
 		if (View) return <View {...props} />;
 		return (
 			<div class="empty">

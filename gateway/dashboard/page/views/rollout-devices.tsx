@@ -5,9 +5,9 @@ import { type RolloutDevice, type RolloutHead, sum, watchWords } from "../../../
 import { sentence } from "../../../api/client/words.js";
 import { type DeviceStatus, deviceStatuses, deviceWords } from "../../../api/statuses.js";
 import { useApp, useNow } from "../app/hooks.js";
+import { Toggles } from "../parts/field.js";
 import { capital } from "../parts/presence.js";
 import { Rows } from "../parts/rows.js";
-import { Toggles } from "../parts/toggles.js";
 import { DeviceLink } from "./device-link.js";
 
 export function DevicesByStatus({ head }: { head: RolloutHead }) {

@@ -11,7 +11,7 @@ import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
 import { Button, fewDevices } from "../parts/button.js";
-import { Choice } from "../parts/choice.js";
+import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { DevicePicker, obstacle } from "./device-picker.js";

@@ -7,8 +7,7 @@ import { plural } from "../../../api/client/words.js";
 import { useTopic } from "../app/hooks.js";
 import type { Attempt } from "../model/asks.js";
 import { Button } from "../parts/button.js";
-import { Choice } from "../parts/choice.js";
-import { Field } from "../parts/field.js";
+import { Choice, Field } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Webhooks } from "./webhooks.js";
 

@@ -1,13 +1,16 @@
-/** The crashes of one device, the latest first: kind, place in the firmware, and the trace before it. */
+/** What has happened to one device, as the gateway has recorded it: crashes, restarts and versions, the latest first. */
 
 import { duration } from "../../../api/client/words.js";
+import { resetText } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
 import { crashWords } from "../model/health-words.js";
 import type { PastCrash } from "../model/responses.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
+import { capital } from "../parts/presence.js";
 
+/** Kind, place in the firmware, and the trace before it. */
 export function DeviceCrashes({ deviceKey }: { deviceKey: string }) {
 	const past = usePast(deviceKey);
 	const crashes = past?.details.crashes.map(happeningOf).reverse() ?? [];
@@ -49,4 +52,25 @@ function happeningOf(crash: PastCrash): Happening {
 			</>
 		),
 	};
+}
+
+export function Past({ deviceKey }: { deviceKey: string }) {
+	const past = usePast(deviceKey);
+	if (!past) return null;
+	const { resets, versions } = past.details;
+	const restarts = resets.map(({ at, reason }) => {
+		const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
+		return { at, text: capital(resetText(reason)), look: isFailure ? "failed" : "" };
+	});
+	const installed = versions.map(({ at, version }) => ({ at, text: version }));
+	return (
+		<>
+			<Panel title="Restarts">
+				<History label="Restarts, the latest first" items={restarts.reverse()} />
+			</Panel>
+			<Panel title="Versions">
+				<History label="Versions, the latest first" items={installed.reverse()} />
+			</Panel>
+		</>
+	);
 }

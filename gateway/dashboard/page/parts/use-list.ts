@@ -1,4 +1,4 @@
-/** Which part of a long list is in the window: what is outside of it need not be rendered. */
+/** Long lists: which part is in the window, as what is outside of it need not be rendered, and the keyboard's focus in them. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -46,4 +46,25 @@ export function useFrame(list: { readonly current: HTMLElement | null }, rowHeig
 		};
 	}, []);
 	return frame;
+}
+
+/**
+ * Moves the focus to what may have to be rendered first.
+ *
+ * @param find what gets the focus; null: it is not rendered yet
+ * @returns gives it the focus, now or after a rendering
+ */
+export function useFocusAt(find: (key: string) => HTMLElement | null): (key: string) => void {
+	const wanted = useRef<string | undefined>(undefined);
+	const focus = () => {
+		const element = wanted.current === undefined ? null : find(wanted.current);
+		if (!element) return;
+		wanted.current = undefined;
+		element.focus();
+	};
+	useLayoutEffect(focus);
+	return (key) => {
+		wanted.current = key;
+		focus();
+	};
 }
