@@ -73,3 +73,8 @@ export function browsing(args: readonly string[] = []) {
 export function gatewayAway(page: Page): Locator {
 	return page.getByRole("complementary", { name: "Connection" }).getByText("The gateway cannot be reached.");
 }
+
+/** What the page says was not done. */
+export function problems(page: Page): Locator {
+	return page.getByRole("alert").filter({ hasText: /\S/ });
+}

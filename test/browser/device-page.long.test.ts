@@ -83,6 +83,15 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await tabsAt(page), before);
 	});
 
+	await t.test("begins at the page's top on a phone, with the whole header", async () => {
+		const { page } = await look("", {}, { viewport: { width: 390, height: 844 } });
+		await page.getByRole("link", { name: "Fleet", exact: true }).first().click();
+		await page.locator(".card a").first().click();
+		await page.getByRole("navigation", { name: "Parts of this page" }).waitFor();
+		await page.locator("main:focus").waitFor();
+		assert.equal(await page.evaluate("scrollY"), 0);
+	});
+
 	await t.test("does not call a change what reads the same", async () => {
 		const { device, page } = await look("/log", { report: { "health.free_heap_bytes": 112 * 1024 } });
 		device.report({ "health.free_heap_bytes": 112 * 1024 + 100 });

@@ -16,7 +16,7 @@ import {
 	wholeFleetAtOnce,
 } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
-import { browsing, gatewayAway } from "./browsing.js";
+import { browsing, gatewayAway, problems } from "./browsing.js";
 
 const open = browsing();
 
@@ -234,6 +234,7 @@ describe("a selection", { skip }, () => {
 		);
 		await bar.getByRole("button", { name: "Set volume" }).click();
 		await page.getByText("20 done", { exact: true }).waitFor();
+		assert.equal(await problems(page).count(), 0, "what was done is no problem");
 		await bar.getByRole("button", { name: "Clear selection" }).click();
 		await bar.waitFor({ state: "detached" });
 	});

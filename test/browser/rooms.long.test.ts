@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { skip } from "../support/chromium.js";
 import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
-import { browsing } from "./browsing.js";
+import { browsing, problems } from "./browsing.js";
 
 const open = browsing();
 
@@ -31,6 +31,7 @@ test("a room", { skip }, async (t) => {
 		for (const device of [left, right]) await device.receives({ command: "set_volume", value: 40 });
 		await kitchen.getByText("40", { exact: true }).waitFor();
 		await page.getByRole("region", { name: "Volume 40" }).getByText("2 done").waitFor();
+		assert.equal(await problems(page).count(), 0, "what was done is no problem");
 	});
 
 	await t.test("is muted, and as loud as before once it is not", async () => {

@@ -122,7 +122,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 					text: <p>{notAskedText(away.length)}</p>,
 				}
 			}
-			onClick={() => jobs.begin({ targets: { devices: here }, payload }, titleOf(payload))}
+			onClick={async () => void (await jobs.begin({ targets: { devices: here }, payload }, titleOf(payload)))}
 		>
 			{text}
 		</Button>

@@ -44,7 +44,8 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 	const title = name ?? "No room";
 	const keys = here.map(({ key }) => key);
 	const targets = name === undefined ? { devices: keys } : { room: name };
-	const send = (payload: Ask) => run(() => app.jobs.begin({ targets, payload }, titleOf(payload)));
+	const send = (payload: Ask) =>
+		run(async () => void (await app.jobs.begin({ targets, payload }, titleOf(payload))));
 	const isOff = !mayChange || here.length === 0;
 	return (
 		<section class="room-bar" aria-label={title}>

@@ -34,7 +34,7 @@ export function Shell() {
 			return;
 		}
 		scrollTo(0, 0);
-		main.current?.focus();
+		main.current?.focus({ preventScroll: true });
 	}, [where]);
 	return (
 		<>
