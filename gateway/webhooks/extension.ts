@@ -62,7 +62,7 @@ function webhookRoutes({ requireMonitor }: Core, outboxes: readonly Outbox[]): R
 	router
 		.route("/api/webhooks/:number/test")
 		.post(requireMonitor, async ({ params: { number } }, response) => {
-			const outbox = outboxes[Number(number) - 1];
+			const outbox = outboxes.find((_, index) => String(index + 1) === number);
 			if (!outbox) throw new HttpProblem(404, `There is no webhook ${number}; see /api/webhooks.`);
 			response.json(await outbox.test());
 		})

@@ -10,8 +10,6 @@ import { isoTime } from "../sessions/view.js";
 import { findDiskProblem } from "../storage/data-folder.js";
 import type { Happening, Outbox } from "./outbox.js";
 
-/** The mark of a device whose event was added. */
-const away = "away";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 /** In an hour, each once: anyone can be refused under many names. */
@@ -24,7 +22,8 @@ export class Watch {
 	readonly #outboxes: readonly Outbox[];
 	/** By device that is not connected: since when this gateway has seen that, on the monotonic clock. */
 	readonly #away = new Map<string, number>();
-	readonly #updates = new WeakMap<Device, OtaStatus>();
+	/** Of devices' updates. */
+	readonly #statuses = new WeakMap<Device, OtaStatus>();
 	/** By roll-out. */
 	readonly #rollouts = new Map<string, string>();
 	/** Since `#refusedFrom`. */
@@ -40,19 +39,26 @@ export class Watch {
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: (session, reason) => {
-			const { device, link } = session;
+		onChanged: ({ device, link }, reason) => {
 			if (!device) return;
+			const previous = this.#statuses.get(device);
 			this.#see(device);
-			const update = this.#seeUpdate(device);
 			// Of a device of another gateway that one tells it.
 			if (link.isRemote) return;
-			if (reason === "crash") this.#tellCrash(device);
-			if (reason === "ota" && update === "rolled_back") this.#tellRollback(device);
+			const { otaStatus, otaVersion: version, otaReason } = device.metadata;
+			if (reason === "crash") {
+				const { id, kind, version } = device.crashes.at(-1) ?? {};
+				const crash = { id, kind, version: version || null };
+				this.#tellOf(device, "crashed", `has crashed (${kind}).`, { crash });
+			}
+			if (otaStatus === "rolled_back" && previous !== otaStatus) {
+				const text = `has rolled back ${version ?? "an update"}: ${otaReason}`;
+				this.#tellOf(device, "rolled_back", text, { version, reason: otaReason });
+			}
 		},
 		onForgotten: ({ deviceId }) => {
 			this.#away.delete(deviceId);
-			for (const outbox of this.#outboxes) outbox.forget(subjectOf(deviceId));
+			for (const outbox of this.#outboxes) outbox.removeMark(awayMark(deviceId));
 		},
 		onRefused: (refusal, isTemporary) => {
 			if (refusal.what === "connection" && !isTemporary) this.#tellRefusal(refusal);
@@ -62,91 +68,55 @@ export class Watch {
 	/** All that are away are watched from now on: those that this gateway's start has to wait for return in time. */
 	open(): void {
 		this.#openedAt = this.#core.monotonic();
-		for (const device of this.#core.sessions.devices.values()) {
-			this.#see(device);
-			this.#seeUpdate(device);
-		}
+		for (const device of this.#core.sessions.devices.values()) this.#see(device);
 	}
 
 	/** To be called every few seconds. */
 	async tick(): Promise<void> {
-		const { monotonic, sessions } = this.#core;
-		const now = monotonic();
-		for (const [deviceId, since] of this.#away) {
-			const device = sessions.devices.get(deviceId);
-			for (const outbox of this.#outboxes)
-				if (device && now - since >= outbox.hook.after * minuteMs) tellAway(outbox, device);
+		const now = this.#core.monotonic();
+		for (const [deviceId, seen] of this.#away) {
+			const device = this.#core.sessions.devices.get(deviceId);
+			if (!device) continue;
+			const mark = awayMark(deviceId);
+			const isDue = (outbox: Outbox) => now - seen >= outbox.hook.after * minuteMs && !outbox.has(mark);
+			const due = this.#outboxes.filter(isDue);
+			const since = isoTime(device.session.lastSeenAt);
+			this.#tellOf(device, "away", `has been away since ${since}.`, { since }, due, mark);
 		}
 		if (now - this.#diskCheckedAt >= minuteMs) await this.#checkDisk(now);
 	}
 
 	/** A frame that monitors get. */
 	onRollout({ id, status, pausedBecause, counts, revision }: FrameOf<"rollout_update">): void {
-		const subject = `rollout-${id}`;
 		const state = `${status} ${pausedBecause}`;
 		const previous = this.#rollouts.get(id);
 		this.#rollouts.set(id, state);
 		if (status === "deleted") {
 			this.#rollouts.delete(id);
-			for (const outbox of this.#outboxes) outbox.forget(subject);
+			for (const outbox of this.#outboxes) outbox.removeMarks(`rollout-${id}-`);
 		}
-		const isLearning =
-			previous === undefined &&
-			this.#core.peers !== undefined &&
-			this.#core.monotonic() - this.#openedAt < learningMs;
+		const { peers, monotonic } = this.#core;
+		const isLearning = !previous && peers && monotonic() - this.#openedAt < learningMs;
 		if (state === previous || isLearning || (status !== "paused" && status !== "finished")) return;
-		const why = pausedBecause && ` (${pausedBecause})`;
+		const why = pausedBecause ? ` (${pausedBecause})` : "";
 		const failed = counts.failed + counts.rolled_back + counts.timed_out;
-		const text = `Roll-out ${id} is ${status}${why ?? ""}: ${counts.succeeded} updated, ${failed} failed.`;
-		this.#tellAll(
-			subject,
-			{ event: `rollout_${status}`, text, rollout: { id, status, pausedBecause, counts } },
-			// Each gateway gets the frame.
-			(mark) => (Number(mark) >= revision ? undefined : String(revision)),
-		);
+		const text = `Roll-out ${id} is ${status}${why}: ${counts.succeeded} updated, ${failed} failed.`;
+		const rollout = { id, status, pausedBecause, counts };
+		// Each gateway gets the frame.
+		this.#tell(`rollout-${id}`, { event: `rollout_${status}`, text, rollout }, `rollout-${id}-${revision}`);
 	}
 
 	#see(device: Device): void {
-		const { deviceId, session } = device;
+		const { deviceId, session, metadata } = device;
+		this.#statuses.set(device, metadata.otaStatus);
 		if (!session.connected) {
 			if (!this.#away.has(deviceId)) this.#away.set(deviceId, this.#core.monotonic());
 			return;
 		}
 		this.#away.delete(deviceId);
-		const subject = subjectOf(deviceId);
-		for (const outbox of this.#outboxes) {
-			if (outbox.markOf(subject) !== away) continue;
-			const happening: Happening = {
-				event: "back",
-				text: `${nameOf(device)} is back.`,
-				device: headOf(device),
-			};
-			outbox.add(subject, happening, (mark) => (mark === away ? "" : undefined));
-		}
-	}
-
-	/** @returns the status of its update if that has changed */
-	#seeUpdate(device: Device): OtaStatus | undefined {
-		const { otaStatus } = device.metadata;
-		const isNews = this.#updates.get(device) !== otaStatus;
-		this.#updates.set(device, otaStatus);
-		return isNews ? otaStatus : undefined;
-	}
-
-	#tellCrash(device: Device): void {
-		const { id, kind, version } = device.crashes.at(-1) ?? {};
-		const text = `${nameOf(device)} has crashed (${kind}).`;
-		this.#tellDevice(device, { event: "crashed", text, crash: { id, kind, version: version || null } });
-	}
-
-	#tellRollback(device: Device): void {
-		const { otaVersion: version, otaReason: reason } = device.metadata;
-		const text = `${nameOf(device)} has rolled back ${version ?? "an update"}: ${reason}`;
-		this.#tellDevice(device, { event: "rolled_back", text, version, reason });
-	}
-
-	#tellDevice(device: Device, happening: Happening): void {
-		this.#tellAll(subjectOf(device.deviceId), { ...happening, device: headOf(device) }, unchanged);
+		if (session.link.isRemote) return;
+		const told = this.#outboxes.filter((outbox) => outbox.removeMark(awayMark(deviceId)));
+		this.#tellOf(device, "back", "is back.", {}, told);
 	}
 
 	#tellRefusal({ deviceId, remoteAddress, reason }: Refusal): void {
@@ -159,51 +129,50 @@ export class Watch {
 		if (this.#refused.has(key) || this.#refused.size >= refusalsAtMost) return;
 		this.#refused.add(key);
 		const text = `${deviceId ?? "A client"} at ${remoteAddress} was refused: ${reason}`;
-		this.#tellAll(
-			"refusals",
-			{ event: "refused", text, deviceId: deviceId ?? null, remoteAddress, reason },
-			unchanged,
-		);
+		this.#tell("refusals", { event: "refused", text, deviceId: deviceId ?? null, remoteAddress, reason });
 	}
 
 	async #checkDisk(now: number): Promise<void> {
 		this.#diskCheckedAt = now;
 		const { disk, settings, deviceStore, firmware } = this.#core;
-		const problem =
+		const text =
 			deviceStore.readinessProblem ??
 			firmware.updates.readinessProblem ??
 			(await findDiskProblem(disk, settings.dataDir));
-		if (problem !== undefined && !this.#wasFull)
-			this.#tellAll("disk", { event: "disk_full", text: problem }, unchanged);
-		this.#wasFull = problem !== undefined;
+		if (text !== undefined && !this.#wasFull) this.#tell("disk", { event: "disk_full", text });
+		this.#wasFull = text !== undefined;
 	}
 
-	#tellAll(subject: string, happening: Happening, turn: (mark: string) => string | undefined): void {
-		for (const outbox of this.#outboxes) outbox.add(subject, happening, turn);
+	/** @param text follows its name */
+	#tellOf(
+		{ deviceId, label, model, firmwareVersion }: Device,
+		event: Happening["event"],
+		text: string,
+		fields: object,
+		outboxes = this.#outboxes,
+		mark?: string,
+	): void {
+		const { name, room } = label;
+		const sentence = `${name ?? deviceId}${room === undefined ? "" : ` in ${room}`} ${text}`;
+		const device = {
+			deviceId,
+			name: name ?? null,
+			room: room ?? null,
+			model: model ?? null,
+			firmwareVersion,
+		};
+		this.#tell(`device-${deviceId}`, { event, text: sentence, ...fields, device }, mark, outboxes);
+	}
+
+	#tell(subject: string, happening: Happening, mark?: string, outboxes = this.#outboxes): void {
+		for (const outbox of outboxes)
+			outbox
+				.add(subject, happening, mark)
+				.catch((error: unknown) => this.#core.log.error({ err: error }, "webhooks"));
 	}
 }
 
-const unchanged = (mark: string) => mark;
-
-function tellAway(outbox: Outbox, device: Device): void {
-	const subject = subjectOf(device.deviceId);
-	if (outbox.markOf(subject) === away) return;
-	const since = isoTime(device.session.lastSeenAt);
-	const text = `${nameOf(device)} has been away since ${since}.`;
-	const happening: Happening = { event: "away", text, since, device: headOf(device) };
-	outbox.add(subject, happening, (mark) => (mark === away ? undefined : away));
-}
-
-function subjectOf(deviceId: string): string {
-	return `device-${deviceId}`;
-}
-
-/** For people. */
-function nameOf({ label: { name, room }, deviceId }: Device): string {
-	const place = room === undefined ? "" : ` in ${room}`;
-	return `${name ?? deviceId}${place}`;
-}
-
-function headOf({ deviceId, label: { name, room }, model, firmwareVersion }: Device) {
-	return { deviceId, name: name ?? null, room: room ?? null, model: model ?? null, firmwareVersion };
+/** Of a device of which it was told that it is away. */
+function awayMark(deviceId: string): string {
+	return `away-${deviceId}`;
 }

@@ -49,7 +49,8 @@ test("what a person changes is in the audit, without secrets, also after a resta
 		value: { id: "a", url: "https://anna:hush-hush@example.org/a.wav?key=hush-hush#x" },
 	};
 	await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: withPassword });
-	const value = { ssid: "Hall", password: "a password of the hall", token: deviceToken };
+	const hall = { ssid: "Hall", password: "a password of the hall" };
+	const value = { ...hall, ssid2: "Attic", password2: "a password of the attic", token: deviceToken };
 	const settings = { command: "set_settings", value };
 	const answer = await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: settings });
 	assert.equal(answer.type, "ack", JSON.stringify(answer));
@@ -59,7 +60,7 @@ test("what a person changes is in the audit, without secrets, also after a resta
 			"127.0.0.1",
 			"dev-1-ffffff",
 			"control_device",
-			'{"payload":{"command":"set_settings","value":{"ssid":"Hall","password":"…","token":"…"}}}',
+			'{"payload":{"command":"set_settings","value":{"ssid":"Hall","password":"…","ssid2":"Attic","password2":"…","token":"…"}}}',
 		],
 		[
 			"anna",

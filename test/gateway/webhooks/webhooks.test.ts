@@ -268,7 +268,8 @@ test("only what a hook asks for is sent; the list shows no secret, and a test is
 	assert.deepEqual(listed.body.webhooks, [
 		{ number: 1, origin: new URL(receiver.url).origin, events: ["back"], after: 5, waiting: 0, latest: null },
 	]);
-	assert.equal((await call(gateway.url, "POST", "/api/webhooks/2/test")).status, 404);
+	for (const number of ["0", "2", "-1", "1.0", "0x1", "NaN", "__proto__", "%00"])
+		assert.equal((await call(gateway.url, "POST", `/api/webhooks/${number}/test`)).status, 404, number);
 });
 
 test("a file that is wrong stops the start, and says what to change without a secret", async (t) => {
@@ -288,7 +289,26 @@ test("a file that is wrong stops the start, and says what to change without a se
 	for (const [content, expected] of [
 		["no JSON", /is not a JSON list/],
 		[[{ url }], /wrong in 1: secret is missing/],
+		['{"url": 1}', /is not a JSON list/],
+		["", /is not a JSON list/],
+		["[1]", /wrong in 1: /],
+		["[null]", /wrong in 1: /],
+		["[[]]", /wrong in 1: /],
 		[[{ url, secret, event: "away" }], /has an unknown field "event" in 1/],
+		[
+			'[{"url": "https://example.org", "secret": "secret-of-the-receiver", "__proto__": {}}]',
+			/unknown field/,
+		],
+		[[{ url, secret, toString: "x" }], /has an unknown field "toString" in 1/],
+		[[{ url, secret, events: [] }], /wrong in 1: events names none/],
+		[[{ url, secret, events: "away" }], /events must be/],
+		[[{ url, secret, after: "5" }], /after must be/],
+		[[{ url, secret, after: 2.5 }], /after must be/],
+		[[{ url, secret: "too short" }], /secret must be 16 or more/],
+		[[{ url, secret: 1e20 }], /secret must be/],
+		[[{ url: "https://example.org:99999/", secret }], /url is not an address/],
+		[[{ url: "https://[::1/", secret }], /url is not an address/],
+		[[{ url: "https://example.org/a b", secret }], /url must be an address/],
 		[[{ url: "ftp://example.org", secret }], /url must be an address/],
 		[[{ url: "https://user:password@example.org", secret }], /url must be an address/],
 		[[{ url, secret, events: ["gone"] }], /events\.0 must be/],
@@ -298,7 +318,7 @@ test("a file that is wrong stops the start, and says what to change without a se
 				{ url, secret },
 				{ url, secret },
 			],
-			/names an address twice/,
+			/names the address of 2 twice/,
 		],
 	] as const) {
 		const said = await refusal(content);
@@ -383,13 +403,13 @@ test("the 51st event of one device that waits is logged with the hook, as the ol
 	const outbox = new Outbox(receiver.hook(), { ...core, log, now: () => 0 });
 	await outbox.open();
 	for (let count = 1; count <= 51; count += 1)
-		outbox.add(deviceId, { event: "crashed", text: `Crash ${count}.` }, () => "");
-	while (!lines.some((line) => line.includes("dropped"))) await setTimeout(5);
+		await outbox.add(deviceId, { event: "crashed", text: `Crash ${count}.` });
+	await outbox.add("dev-1-ffffff", { event: "crashed", text: "A crash of another." });
 	const dropped = lines.filter((line) => line.includes("dropped")).map((line) => JSON.parse(line));
 	assert.deepEqual(
 		dropped.map(({ hook, subject }) => [hook, subject]),
 		[[receiver.hook().id, deviceId]],
 	);
-	assert.equal(outbox.waiting, 50);
+	assert.equal(outbox.waiting, 51);
 	await outbox.close();
 });
