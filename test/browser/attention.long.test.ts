@@ -55,6 +55,27 @@ test("what needs a person", { skip }, async (t) => {
 		await regionOf(other, "Refused").getByText(refused).waitFor();
 	});
 
+	await t.test("says why in full on a phone, above what can be done", async () => {
+		for (const width of [320, 390]) {
+			await one.setViewportSize({ width, height: 800 });
+			const cut: readonly string[] = await one.evaluate(`(async () => {
+				const isCut = (row) => {
+					const { top, bottom } = row.getBoundingClientRect();
+					const text = row.querySelector(".concern-text");
+					const boxes = [...row.children].map((each) => each.getBoundingClientRect());
+					return text.scrollHeight > text.clientHeight ||
+						boxes.some((box) => box.height > 0 && (box.top < top || box.bottom > bottom));
+				};
+				const rows = () => [...document.querySelectorAll(".concern")].filter(isCut);
+				for (let frame = 0; frame < 60 && rows().length > 0; frame++)
+					await new Promise(requestAnimationFrame);
+				return rows().map((row) => row.textContent);
+			})()`);
+			assert.deepEqual(cut, [], String(width));
+		}
+		await one.setViewportSize({ width: 1280, height: 900 });
+	});
+
 	await t.test("is seen for all people, by the name of the device, until the next event", async () => {
 		await isSeen("Crashed", "Kitchen speaker");
 		for (const page of [one, other]) await shows(page, "1");

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { ask } from "../../../api/client/request.js";
 import { age, crashText, plural, sentence } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
-import { deviceAddress, updateAddress, useApp, useNow, useTopic } from "../app/hooks.js";
+import { deviceAddress, updateAddress, useApp, useMedia, useNow, useTopic } from "../app/hooks.js";
 import {
 	type AwayLimit,
 	type Concern,
@@ -30,6 +30,9 @@ const titles: Readonly<Record<ConcernKind, string>> = {
 };
 const limitKey = "away limit";
 const refreshMs = 10_000;
+/** CSS pixels: one line for the name and one for the reason; on a phone the reason has three, and the buttons are below it. */
+const rowHeight = 64;
+const narrowRowHeight = 148;
 const unnamed = "A device without a name";
 
 /** All concerns, and what counts as long away. */
@@ -118,6 +121,7 @@ export function markSeen(concerns: readonly Pick<Concern, "kind" | "id" | "since
 function Group({ kind, concerns }: { kind: ConcernKind; concerns: readonly Concern[] }) {
 	const { refusals } = useApp();
 	const now = useNow(refreshMs);
+	const isNarrow = useMedia("(max-width: 44rem)");
 	const onSeen = async (some: readonly Concern[]) => {
 		await markSeen(some.filter(({ seen }) => !seen));
 		await refusals.refresh();
@@ -136,7 +140,13 @@ function Group({ kind, concerns }: { kind: ConcernKind; concerns: readonly Conce
 					</Button>
 				)}
 			</div>
-			<Rows label={titles[kind]} items={concerns} keyOf={({ id }) => id} height={64} look="concern">
+			<Rows
+				label={titles[kind]}
+				items={concerns}
+				keyOf={({ id }) => id}
+				height={isNarrow ? narrowRowHeight : rowHeight}
+				look="concern"
+			>
 				{(concern) => <Row concern={concern} now={now} onSeen={() => onSeen([concern])} />}
 			</Rows>
 		</section>
