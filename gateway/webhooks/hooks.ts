@@ -57,8 +57,6 @@ export function readHooks(path: string): readonly Hook[] {
 			throw refusal(`is wrong in ${index + 1}: ${describeProblem(findProblem(hook, entry))}`);
 		const { url, events = eventNames, secret, after = awayMinutes } = entry;
 		if (!parseUrl(url)) throw refusal(`is wrong in ${index + 1}: url is not an address`);
-		if (events.length === 0)
-			throw refusal(`is wrong in ${index + 1}: events names none; leave it out for all`);
 		const id = createHash("sha256").update(url).digest("hex").slice(0, 16);
 		if (ids.has(id)) throw refusal(`names the address of ${index + 1} twice`);
 		ids.add(id);

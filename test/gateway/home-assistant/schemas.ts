@@ -1,7 +1,7 @@
 /**
  * What Home Assistant accepts in a discovery message: facts from homeassistant/components/mqtt of
- * https://github.com/home-assistant/core (Apache-2.0), by file, of all versions from 2024.12 to 2026.10. An entity's unknown option
- * is left out there without a word (REMOVE_EXTRA), anything else that is wrong costs the entity, or the device.
+ * https://github.com/home-assistant/core (Apache-2.0), by file, that hold from 2024.12 on. An entity's unknown option is left out
+ * there without a word (REMOVE_EXTRA); anything else that is wrong costs the entity, or the device.
  */
 
 import assert from "node:assert/strict";
