@@ -30,9 +30,10 @@ const titles: Readonly<Record<ConcernKind, string>> = {
 };
 const limitKey = "away limit";
 const refreshMs = 10_000;
-/** CSS pixels: one line for the name and one for the reason; on a phone the reason has three, and the buttons are below it. */
+/** CSS pixels: a line for the name and one for the reason. On a phone a long reason has more, and the buttons are below it. */
 const rowHeight = 64;
-const narrowRowHeight = 148;
+const narrowRowHeight = 104;
+const narrowRowHeights: Readonly<Partial<Record<ConcernKind, number>>> = { rolled_back: 148, refused: 148 };
 const unnamed = "A device without a name";
 
 /** All concerns, and what counts as long away. */
@@ -144,7 +145,7 @@ function Group({ kind, concerns }: { kind: ConcernKind; concerns: readonly Conce
 				label={titles[kind]}
 				items={concerns}
 				keyOf={({ id }) => id}
-				height={isNarrow ? narrowRowHeight : rowHeight}
+				height={isNarrow ? (narrowRowHeights[kind] ?? narrowRowHeight) : rowHeight}
 				look="concern"
 			>
 				{(concern) => <Row concern={concern} now={now} onSeen={() => onSeen([concern])} />}
