@@ -52,6 +52,8 @@ export interface Change {
 interface Grants {
 	/** The tokens it was compared with. */
 	readonly file: Tokens["file"];
+	/** As the request showed it. */
+	readonly authorization: string | undefined;
 	/** Undefined: not a device's token. */
 	readonly device?: Admission;
 	readonly person?: Person | undefined;
@@ -73,7 +75,8 @@ const mostCookies = 4;
 export class Access {
 	readonly #options: AccessOptions;
 	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
-	readonly #grants = new WeakMap<IncomingMessage, Grants>();
+	/** By request; those of a token by connection, since a device shows it for each block of an image. */
+	readonly #grants = new WeakMap<object, Grants>();
 	readonly #loginCodes = new Map<string, number>();
 
 	constructor(options: AccessOptions) {
@@ -111,6 +114,19 @@ export class Access {
 		return { refusal: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
 	}
 
+	/**
+	 * As `check` with a token, but without a promise, which would cost as much as the rest of it.
+	 * @returns false if the tokens have to be read first, or if it does not permit this: then use `check`
+	 */
+	permits(request: IncomingMessage, roles: readonly (Role | PersonRole)[], maxAgeMs: number): boolean {
+		const { tokens, isOff, onAdmitted } = this.#options;
+		if (isOff || request.headers.authorization === undefined || !tokens.areRead(maxAgeMs)) return false;
+		const admission = admissionOf(this.#grantsOf(request), roles);
+		if (!admission || admission.refusal) return false;
+		onAdmitted(request);
+		return true;
+	}
+
 	/** For a token outside the headers. @returns undefined if it is valid */
 	async checkPersonsToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
 		await this.#options.tokens.refresh();
@@ -126,18 +142,22 @@ export class Access {
 	/** Compares again if the tokens have changed. */
 	#grantsOf(request: IncomingMessage): Grants {
 		const { file } = this.#options.tokens;
-		const known = this.#grants.get(request);
-		if (known && known.file === file) return known;
+		const { authorization, upgrade } = request.headers;
+		// A WebSocket's request is the last one of its connection, and would stay as long as that.
+		const key = authorization === undefined || upgrade !== undefined ? request : request.socket;
+		const known = this.#grants.get(key);
+		if (known && known.file === file && known.authorization === authorization) return known;
 		const shown = bearerOf(request);
 		const grants = {
 			file,
+			authorization,
 			...(shown === undefined ? { person: this.#loggedIn(request) } : this.#grantsOfToken(shown)),
 		};
-		this.#grants.set(request, grants);
+		this.#grants.set(key, grants);
 		return grants;
 	}
 
-	#grantsOfToken(shown: string): Omit<Grants, "file"> {
+	#grantsOfToken(shown: string): Pick<Grants, "device" | "person"> {
 		const { tokens } = this.#options;
 		const [person] = tokens.people.filter(({ token }) => equalSecrets(shown, token)).map(withoutToken);
 		if (isAmong(shown, tokens.of("device"))) return { device: {}, person };

@@ -129,7 +129,7 @@ export class Tokens {
 
 	/** Reads a changed file; call it before tokens are compared. @param maxAgeMs since the last read */
 	async refresh(maxAgeMs = 0): Promise<void> {
-		if (performance.now() - this.#readAt < maxAgeMs) return;
+		if (this.areRead(maxAgeMs)) return;
 		this.#readAt = performance.now();
 		this.#refreshing ??= this.#read()
 			.catch((error: unknown) => {
@@ -140,6 +140,11 @@ export class Tokens {
 				this.#refreshing = undefined;
 			});
 		await this.#refreshing;
+	}
+
+	/** Whether `refresh` would not read the file. */
+	areRead(maxAgeMs: number): boolean {
+		return performance.now() - this.#readAt < maxAgeMs;
 	}
 
 	/** The current token first. */

@@ -10,6 +10,7 @@ import { type FirmwareRepository, uploadPath } from "./repository.js";
 /** @returns false if the path is not that of a binary */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
+const readers = ["device", "viewer"] as const;
 const releasesPath = "/releases/";
 export const binaryPaths: readonly string[] = [uploadPath, `${releasesPath}{path}`];
 /** Tokens are checked for every block; the disk is read again after this time. */
@@ -18,19 +19,19 @@ const tokenAgeMs = 1000;
 /** Runs before Express, which takes longer over a request than sending a block does. */
 export function createBinaries(
 	repository: FirmwareRepository,
-	access: Pick<Access, "check">,
+	access: Pick<Access, "check" | "permits">,
 	answerError: AnswerError,
 ): Binaries {
 	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
 		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
-		const { refusal } = await access.check(request, ["device", "viewer"], tokenAgeMs);
-		if (refusal) sendProblem(response, refusal);
-		else {
-			const query = new URLSearchParams(search);
-			const [model, chip] = ["model", "chip"].map((name) => query.get(name)?.toLowerCase());
-			sendFile(request, response, await repository.open(decodeURIComponent(pathname), { model, chip }));
+		// Nothing is awaited for most blocks: promises would cost as much as the rest.
+		if (!access.permits(request, readers, tokenAgeMs)) {
+			const { refusal } = await access.check(request, readers, tokenAgeMs);
+			if (refusal) return sendProblem(response, refusal);
 		}
+		const file = repository.findRecent(pathname, search) ?? (await repository.open(pathname, search));
+		sendFile(request, response, file);
 	};
 	return (request, response) => {
 		const target = parseTarget(request.url ?? "");

@@ -31,15 +31,15 @@ export class StoredImage {
 	readonly sha256: string;
 	/** What the image's descriptors say, or why it is invalid. */
 	readonly info: ImageInfo | ImageError;
-	readonly #whole: Buffer;
-	/** By "first-last". */
-	readonly #digests = new Map<string, Buffer>();
+	readonly #whole: string;
+	/** In base64, by "first-last". */
+	readonly #digests = new Map<string, string>();
 	#checked: { readonly signature: string | undefined; readonly problem: string | undefined } | undefined;
 
 	private constructor(bytes: Buffer, { sha256, info }: ReturnType<ImageParser["end"]>, modifiedAt: Date) {
 		this.bytes = bytes;
 		this.modifiedAt = modifiedAt;
-		this.#whole = sha256;
+		this.#whole = sha256.toString("base64");
 		this.sha256 = sha256.toString("hex");
 		this.info = info;
 	}
@@ -72,8 +72,8 @@ export class StoredImage {
 		return problem;
 	}
 
-	/** @returns SHA-256 of a part, both ends included; undefined if it is longer than 64 KiB and not the whole */
-	digestOf(first: number, last: number): Buffer | undefined {
+	/** @returns SHA-256 of a part in base64, both ends included; undefined if it is longer than 64 KiB and not the whole */
+	digestOf(first: number, last: number): string | undefined {
 		const end = last + 1;
 		const { length } = this.bytes;
 		if (end - first === length) return this.#whole;
@@ -81,7 +81,7 @@ export class StoredImage {
 		const key = `${first}-${last}`;
 		const known = this.#digests.get(key);
 		if (known) return known;
-		const digest = createHash("sha256").update(this.bytes.subarray(first, end)).digest();
+		const digest = createHash("sha256").update(this.bytes.subarray(first, end)).digest("base64");
 		const isBlock = first % alignment === 0 && (end % alignment === 0 || end === length);
 		if (isBlock && this.#digests.size < length / alignment) this.#digests.set(key, digest);
 		return digest;
@@ -91,9 +91,9 @@ export class StoredImage {
 export const uploadPath = "/ota/firmware.bin";
 
 /** Which image of a release is asked for; undefined: any. In lower case. */
-export interface ImageQuery {
-	readonly model?: string | undefined;
-	readonly chip?: string | undefined;
+interface ImageQuery {
+	readonly model: string | undefined;
+	readonly chip: string | undefined;
 }
 
 /** Of an image's URL: the path is the version's, as specified, and the query names the image. */
@@ -122,36 +122,59 @@ interface KeptImage {
 	readonly image: Promise<StoredImage>;
 }
 
+interface Recent {
+	readonly opening: Promise<ServedFile>;
+	/** Once it is open. */
+	file: ServedFile | undefined;
+}
+
 export class FirmwareRepository {
 	readonly #options: FirmwareRepositoryOptions;
 	/** By path on disk, least recently used first. */
 	readonly #images = new Map<string, KeptImage>();
-	/** By URL path, or the upload's digest and time. */
-	readonly #recent = new Map<string, Promise<ServedFile>>();
+	/** By the URL's path and query, or the upload's digest and time. */
+	readonly #recent = new Map<string, Recent>();
 
 	constructor(options: FirmwareRepositoryOptions) {
 		this.#options = options;
 	}
 
 	/**
-	 * @param path of the URL
-	 * @param query which of the images, where the path names only the version
-	 * @throws {HttpProblem} 404 if there is no such file, 503 if it differs from the catalog
+	 * @param search the URL's query: which of the images, where the path names only the version
+	 * @returns the file if it was opened in the last `recheckMs`
 	 */
-	open(path: string, { model, chip }: ImageQuery = {}): Promise<ServedFile> {
-		const { uploads, recheckMs = 0 } = this.#options;
-		const key =
-			path === uploadPath
-				? `${uploads.current?.sha256} ${uploads.current?.upload_time}`
-				: `${path}?${model}&${chip}`;
-		const recent = this.#recent.get(key);
-		if (recent) return recent;
-		const binary = path === uploadPath ? this.#openUpload() : this.#openRelease(path, { model, chip });
-		if (recheckMs === 0) return binary;
-		this.#recent.set(key, binary);
+	findRecent(path: string, search: string): ServedFile | undefined {
+		return this.#recent.get(this.#keyOf(path, search))?.file;
+	}
+
+	/**
+	 * As `findRecent`, but opens it.
+	 * @throws {HttpProblem} 404 if there is no such file, 503 if it differs from the catalog
+	 * @throws {URIError} if the path is not well formed
+	 */
+	async open(path: string, search = ""): Promise<ServedFile> {
+		const { recheckMs = 0 } = this.#options;
+		const key = this.#keyOf(path, search);
+		const known = this.#recent.get(key);
+		if (known) return known.opening;
+		const opening = path === uploadPath ? this.#openUpload() : this.#openRelease(path, search);
+		if (recheckMs === 0) return opening;
+		const recent: Recent = { opening, file: undefined };
+		this.#recent.set(key, recent);
 		setTimeout(() => this.#recent.delete(key), recheckMs).unref();
-		binary.catch(() => this.#recent.delete(key));
-		return binary;
+		try {
+			recent.file = await opening;
+		} catch (error) {
+			this.#recent.delete(key);
+			throw error;
+		}
+		return recent.file;
+	}
+
+	#keyOf(path: string, search: string): string {
+		if (path !== uploadPath) return path + search;
+		const { current } = this.#options.uploads;
+		return `${current?.sha256} ${current?.upload_time}`;
 	}
 
 	/** @throws {HttpProblem} 503 if the file is missing or differs from the catalog */
@@ -179,9 +202,13 @@ export class FirmwareRepository {
 		}
 	}
 
-	async #openRelease(path: string, query: ImageQuery): Promise<ServedFile> {
+	async #openRelease(encodedPath: string, search: string): Promise<ServedFile> {
+		const path = decodeURIComponent(encodedPath);
+		const query = new URLSearchParams(search);
+		const [model, chip] = ["model", "chip"].map((name) => query.get(name)?.toLowerCase());
 		const { releases } = await this.#options.catalog.read();
-		const image = (await this.#openVersion(releases, path, query)) ?? (await this.#openNamed(releases, path));
+		const image =
+			(await this.#openVersion(releases, path, { model, chip })) ?? (await this.#openNamed(releases, path));
 		if (!image) throw new HttpProblem(404, "The catalog names no such file; see /ota/catalog.");
 		const lastModified = image.modifiedAt.toUTCString();
 		return { content: image, filename: basename(path), lastModified, caching: forever };

@@ -1,21 +1,25 @@
 /**
- * How many devices are admitted per second: as many as the event loop bears, found by additive increase and
- * multiplicative decrease, as TCP does (RFC 5681).
+ * How many devices are admitted per second: as many as leave the event loop short delays, which are what reports of
+ * the admitted ones wait for. Found by additive increase and multiplicative decrease, as TCP does (RFC 5681).
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { TokenBucket } from "../rates.js";
 
-/** Longest acceptable delay of the event loop. */
-const mostDelayMs = 50;
+/**
+ * After a longer delay of the event loop the rate falls, to no less than `lowestRate` devices/s. Delays of some
+ * milliseconds double the latency of reports, but a fleet has to return in half a minute too; and on a computer with
+ * other work they may have other causes.
+ */
+const bounds = [
+	{ mostDelayMs: 50, lowestRate: 100 },
+	{ mostDelayMs: 3, lowestRate: 400 },
+] as const;
 /** Between two changes of the rate. */
 const stepMs = 250;
 /** Per step in which devices were refused and the delay was short: 200 devices/s in a second. */
 const increase = 50;
-/** Factor after a longer delay. */
 const decrease = 0.7;
-/** Devices/s; the load may have other causes. */
-const lowestRate = 100;
 const reportMs = 5_000;
 /** On average: firmware adds up to half to `Retry-After`. */
 const addedByFirmware = 1.25;
@@ -95,9 +99,11 @@ export class AdmissionRate {
 		this.#isCrowded = false;
 		// The sample of a longer time does not show the present load.
 		if (passedMs < 2 * stepMs) {
-			if (delayMs > mostDelayMs)
-				this.#rate.perSecond = Math.max(this.perSecond * decrease, Math.min(lowestRate, perSecond));
-			else if (isCrowded) this.#rate.perSecond += increase;
+			const bound = bounds.find(({ mostDelayMs }) => delayMs > mostDelayMs);
+			if (bound) {
+				const lowest = Math.min(bound.lowestRate, perSecond, this.perSecond);
+				this.#rate.perSecond = Math.max(this.perSecond * decrease, lowest);
+			} else if (isCrowded) this.#rate.perSecond += increase;
 		}
 		if (time - this.#reportedAt >= reportMs) this.#report(time);
 	}

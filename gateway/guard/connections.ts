@@ -17,6 +17,11 @@ const pieceBytes = 256;
 /** With a token: up to a hundred requests. */
 const admittedPieceBytes = 4096;
 const bodyPieceBytes = 16 * 1024;
+/**
+ * Connections without a token that are parsed in one turn of the event loop. Node accepts any number in a turn: with
+ * fewer, those of a returning fleet were cut before they were parsed.
+ */
+const parsedPerTurn = 4;
 /** Of all clients without a token. */
 const requestRate = { perSecond: 200, burst: 300 };
 const pauseMs = 1000 / requestRate.perSecond;
@@ -44,11 +49,13 @@ export class Connections {
 	readonly #readers = new WeakMap<object, RequestReader>();
 	/** By network, then by address and port, oldest first. */
 	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
+	/** By their number of connections: a search through all networks of a fleet would take long. */
+	readonly #networks: Set<string>[] = [];
 	#count = 0;
 	/** Shared by all sockets, to save memory. */
 	readonly #onClose: (this: Socket) => void;
 	/** Node may read from a hundred sockets per turn. */
-	readonly #yieldToParse = createYield();
+	readonly #yieldToParse = createYield(setImmediate, parsedPerTurn);
 	/** Not that of devices, which need not wait for these. */
 	readonly #yieldToLoop: () => Promise<void>;
 
@@ -103,6 +110,7 @@ export class Connections {
 		const sockets = this.#unauthenticated.get(network) ?? new Map<string, Socket>();
 		if (sockets.get(name) === socket) return;
 		this.#unauthenticated.set(network, sockets.set(name, socket));
+		this.#move(network, sockets.size - 1, sockets.size);
 		this.#count += 1;
 		socket.on("close", this.#onClose);
 		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
@@ -111,20 +119,25 @@ export class Connections {
 	#remove({ network, name }: Endpoint): void {
 		const sockets = this.#unauthenticated.get(network);
 		if (!sockets?.delete(name)) return;
+		this.#move(network, sockets.size + 1, sockets.size);
 		this.#count -= 1;
 		if (sockets.size === 0) this.#unauthenticated.delete(network);
 	}
 
+	#move(network: string, before: number, now: number): void {
+		this.#networks[before]?.delete(network);
+		if (now > 0) this.#networks[now] = (this.#networks[now] ?? new Set()).add(network);
+		while (this.#networks.at(-1)?.size === 0) this.#networks.pop();
+	}
+
 	/** Closes the oldest connection of the network with the most. */
 	#cutOne(): void {
-		let [most, network]: [Map<string, Socket>, string] = [new Map(), ""];
-		for (const [each, sockets] of this.#unauthenticated)
-			if (sockets.size > most.size) [most, network] = [sockets, each];
-		for (const [name, socket] of most) {
-			this.#remove({ network, name });
-			socket.destroy();
-			return;
-		}
+		const [network = ""] = this.#networks.at(-1) ?? [];
+		const [oldest] = this.#unauthenticated.get(network) ?? [];
+		if (!oldest) return;
+		const [name, socket] = oldest;
+		this.#remove({ network, name });
+		socket.destroy();
 	}
 }
 
@@ -133,6 +146,8 @@ class RequestReader {
 	#isAdmitted = false;
 	readonly #socket: Socket;
 	readonly #yieldToParse: () => Promise<void>;
+	/** Shared by all responses: a closure for each block of an image would cost time. */
+	readonly #onClosed: (this: ServerResponse) => void;
 	/** Node's listeners. */
 	readonly #parse: readonly unknown[];
 	#waiting: Buffer[] = [];
@@ -146,6 +161,10 @@ class RequestReader {
 	constructor(socket: Socket, yieldToParse: () => Promise<void>) {
 		this.#socket = socket;
 		this.#yieldToParse = yieldToParse;
+		const answered = (request: IncomingMessage) => this.#answered(request);
+		this.#onClosed = function () {
+			answered(this.req);
+		};
 		this.#parse = socket.listeners("data");
 		socket.removeAllListeners("data");
 		socket.on("data", this.#onData);
@@ -168,14 +187,16 @@ class RequestReader {
 	): Promise<void> | undefined {
 		this.#latest = request;
 		this.#unanswered += 1;
-		response.once("close", () => {
-			this.#unanswered -= 1;
-			if (request.complete) this.#feed();
-			else this.#linger();
-		});
+		response.on("close", this.#onClosed);
 		if (!yieldToLoop) return undefined;
 		this.#latestTurn = this.#latestTurn ? this.#latestTurn.then(yieldToLoop) : yieldToLoop();
 		return this.#latestTurn;
+	}
+
+	#answered(request: IncomingMessage): void {
+		this.#unanswered -= 1;
+		if (request.complete) this.#feed();
+		else this.#linger();
 	}
 
 	/** @returns unparsed bytes */
@@ -227,7 +248,8 @@ class RequestReader {
 		const isBody = this.#latest?.complete === false;
 		if (isBody && this.#isAdmitted) return bytes;
 		const length = isBody ? bodyPieceBytes : this.#isAdmitted ? admittedPieceBytes : pieceBytes;
-		if (bytes.length > length) this.#waiting.unshift(bytes.subarray(length));
+		if (bytes.length <= length) return bytes;
+		this.#waiting.unshift(bytes.subarray(length));
 		return bytes.subarray(0, length);
 	}
 

@@ -14,8 +14,8 @@ export interface ServedFile {
 		readonly bytes: Buffer;
 		/** In hex. */
 		readonly sha256: string;
-		/** SHA-256 of a part; undefined: it is sent without. */
-		digestOf(first: number, last: number): Buffer | undefined;
+		/** SHA-256 of a part, in base64; undefined: it is sent without. */
+		digestOf(first: number, last: number): string | undefined;
 	};
 	/** MIME type; default: application/octet-stream. */
 	readonly type?: string;
@@ -29,7 +29,7 @@ export interface ServedFile {
 }
 
 export const forever = "max-age=31536000, immutable";
-const digestOfNothing = createHash("sha256").digest();
+const digestOfNothing = createHash("sha256").digest("base64");
 
 /** @throws {HttpProblem} 412, 416 */
 export function sendFile(
@@ -40,7 +40,9 @@ export function sendFile(
 	const { content, type = "application/octet-stream", filename, lastModified, caching, isForDevice } = file;
 	const { bytes, sha256 } = content;
 	const etag = `"${sha256}"`;
-	if (!names(headers["if-match"] ?? "*", etag)) throw new HttpProblem(412, "The file has been replaced.");
+	const ifMatch = headers["if-match"];
+	if (ifMatch !== undefined && !names(ifMatch, etag))
+		throw new HttpProblem(412, "The file has been replaced.");
 	const isUnchanged = wasSeen(headers, etag, lastModified);
 	// A Range has no meaning in a HEAD.
 	const isWhole = isUnchanged || method === "HEAD" || headers.range === undefined;
@@ -53,7 +55,7 @@ export function sendFile(
 	else {
 		fields.push(
 			...["Accept-Ranges", "bytes", "Last-Modified", lastModified],
-			...["Repr-Digest", digestField(Buffer.from(sha256, "hex"))],
+			...["Repr-Digest", digestField(Buffer.from(sha256, "hex").toString("base64"))],
 			...["Content-Disposition", contentDisposition(filename)],
 			...["Content-Type", type, "X-Content-Type-Options", "nosniff"],
 		);
@@ -103,6 +105,6 @@ function names(list: string, etag: string): boolean {
 }
 
 /** RFC 9530, section 2; RFC 8941, section 3.3.5. */
-function digestField(sha256: Buffer): string {
-	return `sha-256=:${sha256.toString("base64")}:`;
+function digestField(base64: string): string {
+	return `sha-256=:${base64}:`;
 }

@@ -5,12 +5,16 @@
 
 /**
  * @param plan schedules a function; default: the next turn of the event loop
- * @returns a function whose promises resolve in order, one per turn
+ * @param perTurn how many are resolved in one turn; default: one
+ * @returns a function whose promises resolve in order
  */
-export function createYield(plan: (begin: () => void) => unknown = setImmediate): () => Promise<void> {
+export function createYield(
+	plan: (begin: () => void) => unknown = setImmediate,
+	perTurn = 1,
+): () => Promise<void> {
 	const waiting: (() => void)[] = [];
 	const begin = () => {
-		waiting.shift()?.();
+		for (let count = 0; count < perTurn; count += 1) waiting.shift()?.();
 		if (waiting.length > 0) plan(begin);
 	};
 	return () =>

@@ -108,10 +108,19 @@ export function createUpgrades(options: UpgradesOptions) {
 		};
 	}
 
-	function report(request: IncomingMessage, reason: string, isTemporary: boolean): void {
+	/** A device cannot show why it is refused. */
+	function report(request: IncomingMessage, refusal: HttpRefusal, pathname: string | undefined): void {
+		const { status, detail: problem, headers } = refusal;
+		const remoteAddress = remoteAddressOf(request);
+		// Refusals with `Retry-After` would fill the log.
+		const isTemporary = headers?.["Retry-After"] !== undefined;
+		// Other paths may hold a token that a person pasted.
+		const path = knownPaths.find((known) => known === pathname) ?? "(unknown path)";
+		if (!isTemporary) log.warn({ remoteAddress, path, status, problem }, "upgrade refused");
+		if (path !== pathname) return;
 		const named = request.headers["device-id"];
 		const id = matches(deviceId, named) ? named : undefined;
-		const remoteAddress = remoteAddressOf(request);
+		const reason = status === 401 ? "It shows no valid token." : problem;
 		sessions.refuse({ what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
 	}
 
@@ -135,16 +144,9 @@ export function createUpgrades(options: UpgradesOptions) {
 			if (stream.destroyed) return;
 			const admission = crowded ?? (await admit(request, stream, url));
 			if ("status" in admission) {
-				const { status, detail: problem, headers } = admission;
-				metrics.refusedUpgrades.inc({ status });
-				// Other paths may hold a token that a person pasted.
-				const path = knownPaths.find((known) => known === url?.pathname) ?? "(unknown path)";
-				const event = { remoteAddress: remoteAddressOf(request), path, status, problem };
-				const isTemporary = headers?.["Retry-After"] !== undefined;
-				const reason = status === 401 ? "It shows no valid token." : problem;
-				if (path !== "(unknown path)") report(request, reason, isTemporary);
-				// A device cannot show the reason. Refusals with `Retry-After` would fill the log.
-				if (!isTemporary) log.warn(event, "upgrade refused");
+				metrics.refusedUpgrades.inc({ status: admission.status });
+				// A fleet that returns at once is no fault of any device, and would displace the refusals of others.
+				if (admission.status !== 503) report(request, admission, url?.pathname);
 				return refuse(stream, admission);
 			}
 			stream.off("error", onError);

@@ -1,13 +1,16 @@
-/** One firmware image to many readers: the gateway's processor time beside nginx's for the same bytes. */
+/**
+ * One firmware image to many readers: the gateway's processor time beside nginx's for the same bytes, and that of
+ * `node:http` without the gateway's code, which is the least that Node takes.
+ */
 
 import { Child } from "./child.js";
 import { asForm, makeImage, post } from "./firmware.js";
 import type { Readers, Reading } from "./load/readers.js";
 import { alternate, pick } from "./rounds.js";
 import { compare, type Row } from "./row.js";
-import type { GatewayServer } from "./servers/gateway-server.js";
+import type { BareImageServer } from "./servers/bare-image-server.js";
 import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
-import { startGateway } from "./servers/start-gateway.js";
+import { startGateway, startLikeGateway } from "./servers/start-gateway.js";
 
 const benchmark = "image";
 /** The size of an ESP32-S3's firmware. */
@@ -22,63 +25,81 @@ export async function run(): Promise<readonly Row[]> {
 	}
 	const image = makeImage(imageBytes);
 	const gateway = startGateway();
+	const bare = startLikeGateway<BareImageServer>("servers/bare-image-server.ts");
 	const readers = new Child<Readers>("load/readers.ts");
 	let nginx: Nginx | undefined;
 	try {
-		nginx = await Nginx.start({ "firmware.bin": image });
+		const server = await Nginx.start({ "firmware.bin": image });
+		nginx = server;
 		const { url, tokens } = await gateway.ask("listen");
 		await post(`${url}/ota/upload`, tokens.monitor, asForm(image));
-		const reading = { size: image.length };
-		const servers: Servers = {
-			readers,
-			nginx,
-			gateway,
-			ours: { ...reading, url: `${url}/ota/firmware.bin`, token: tokens.device },
-			reference: { ...reading, url: `${nginx.url}/firmware.bin`, token: "" },
+		const { url: bareUrl } = await bare.ask("listen", imageBytes);
+		const { size, token } = { size: image.length, token: tokens.device };
+		const ours: Side = {
+			reading: { size, url: `${url}/ota/firmware.bin`, token },
+			cpu: async () => (await gateway.ask("usage", { isSettled: false })).cpuMicros,
+		};
+		const least: Side = {
+			reading: { size, url: bareUrl, token },
+			cpu: async () => (await bare.ask("usage", { isSettled: false })).cpuMicros,
+		};
+		const reference: Side = {
+			reading: { size, url: `${server.url}/firmware.bin`, token: "" },
+			cpu: () => server.cpuMicros(),
 		};
 		const rows: Row[] = [];
 		// So that all code is compiled, which takes a few thousand connections as well as requests.
-		for (const side of [servers.ours, servers.reference])
+		for (const { reading } of [ours, least, reference])
 			for (let time = 0; time < 40; time++)
-				await readers.ask("read", { ...side, readers: 100, block: time < 3 ? blockBytes : image.length });
-		for (const block of [image.length, blockBytes])
-			for (const count of [1, 100]) rows.push(await compareReaders(servers, count, block));
+				await readers.ask("read", { ...reading, readers: 100, block: time < 3 ? blockBytes : size });
+		for (const block of [size, blockBytes])
+			for (const count of [1, 100]) {
+				const load = { readers: count, block };
+				rows.push(await compareSides(readers, load, ours, reference, ""));
+				if (count > 1) rows.push(await compareSides(readers, load, least, reference, "node:http alone, "));
+			}
 		return rows;
 	} finally {
-		await Promise.all([readers.close(), gateway.close(), nginx?.close()]);
+		await Promise.all([readers.close(), gateway.close(), bare.close(), nginx?.close()]);
 	}
 }
 
-interface Servers {
-	readonly readers: Child<Readers>;
-	readonly nginx: Nginx;
-	readonly gateway: Child<GatewayServer>;
-	readonly ours: Omit<Reading, "readers" | "block">;
-	readonly reference: Omit<Reading, "readers" | "block">;
+interface Side {
+	readonly reading: Omit<Reading, "readers" | "block">;
+	/** Processor time so far, in microseconds. */
+	readonly cpu: () => number | Promise<number>;
 }
 
-async function compareReaders(servers: Servers, count: number, block: number): Promise<Row> {
-	const { readers, nginx, gateway, ours, reference } = servers;
+/** @param who the side that is compared with the reference; empty: the gateway */
+async function compareSides(
+	readers: Child<Readers>,
+	load: Pick<Reading, "readers" | "block">,
+	side: Side,
+	reference: Side,
+	who: string,
+): Promise<Row> {
+	const count = load.readers;
+	const isWhole = load.block === side.reading.size;
 	// A single one is too short to be measured.
 	const times = count === 1 ? 20 : 4;
-	const used = (side: Reading, cpu: () => number | Promise<number>) => async () => {
-		const before = await cpu();
-		for (let time = 0; time < times; time++) await readers.ask("read", side);
-		return ((await cpu()) - before) / times / 1000;
-	};
-	const gatewayCpu = async () => (await gateway.ask("usage", { isSettled: false })).cpuMicros;
-	const one = used({ ...ours, readers: count, block }, gatewayCpu);
-	const other = used({ ...reference, readers: count, block }, () => nginx.cpuMicros());
+	const usedBy =
+		({ reading, cpu }: Side) =>
+		async () => {
+			const before = await cpu();
+			for (let time = 0; time < times; time++) await readers.ask("read", { ...reading, ...load });
+			return ((await cpu()) - before) / times / 1000;
+		};
+	const [one, other] = [usedBy(side), usedBy(reference)];
 	await one();
 	await other();
 	const rounds = await alternate(one, other);
-	const how = block === ours.size ? "whole" : `blocks of ${block / 1024} KiB`;
+	const how = isWhole ? "whole" : `blocks of ${load.block / 1024} KiB`;
 	return compare(
 		{
 			benchmark,
-			what: `1 MiB, ${how}, ${count} reader${count === 1 ? "" : "s at once"}: CPU of the server`,
+			what: `${who}1 MiB, ${how}, ${count} reader${count === 1 ? "" : "s at once"}: CPU of the server`,
 			unit: "ms",
-			...(count > 1 && { target: { of: "ratio", atMost: 3 } }),
+			...(count > 1 && who === "" && { target: { of: "ratio", atMost: isWhole ? 1.8 : 1.3 } }),
 		},
 		pick(rounds, (milliseconds) => milliseconds),
 	);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import disk from "node:fs/promises";
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
@@ -102,6 +102,30 @@ describe("the one-time login link", () => {
 		ran += 1;
 		assert.equal((await fetch(second.loginUrl, manual)).status, 401);
 	});
+});
+
+test("a token counts for its own request, not for those that follow on its connection", async (t) => {
+	const { url } = await runGateway(t);
+	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+	t.after(() => agent.destroy());
+	const statuses: (number | undefined)[] = [];
+	const reused: boolean[] = [];
+	for (const headers of [
+		bearer(deviceToken),
+		bearer("wrong"),
+		{},
+		bearer(monitorToken),
+		bearer(deviceToken),
+	]) {
+		const asked = request(`${url}/ota/firmware.bin`, { agent, headers }).end();
+		const [response] = await once(asked, "response");
+		statuses.push(response.statusCode);
+		reused.push(asked.reusedSocket);
+		response.resume();
+		await once(response, "end");
+	}
+	assert.deepEqual(statuses, [404, 401, 401, 404, 404]);
+	assert.deepEqual(reused, [false, true, true, true, true]);
 });
 
 describe("logging in by token", () => {

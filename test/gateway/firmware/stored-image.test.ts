@@ -6,8 +6,8 @@ import { type TestContext, test } from "node:test";
 import { StoredImage } from "../../../gateway/firmware/repository.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 
-function sha256(bytes: Uint8Array): Buffer {
-	return createHash("sha256").update(bytes).digest();
+function sha256(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("base64");
 }
 
 async function store(t: TestContext, bytes: Buffer): Promise<StoredImage> {
@@ -31,7 +31,7 @@ test("the digest of a part is right at any offset, also when asked again", async
 	for (let time = 0; time < 2; time++)
 		for (const [first, last] of spans) {
 			const expected = sha256(bytes.subarray(first, last + 1));
-			assert.deepEqual(image.digestOf(first, last), expected, `${first} to ${last}`);
+			assert.equal(image.digestOf(first, last), expected, `${first} to ${last}`);
 		}
 });
 
@@ -41,6 +41,5 @@ test("a long part has none, since hashing it would delay other clients; the whol
 	assert.equal(image.digestOf(0, 65_536), undefined);
 	assert.equal(image.digestOf(1, 90_000), undefined);
 	const whole = image.digestOf(0, 90_000);
-	assert.deepEqual(whole, sha256(bytes));
-	assert.equal(image.digestOf(0, 90_000), whole, "not computed again");
+	assert.equal(whole, sha256(bytes));
 });

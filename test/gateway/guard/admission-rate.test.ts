@@ -50,13 +50,32 @@ describe("the rate at which devices are admitted", () => {
 		assert.equal(admission.perSecond, 100);
 		loop.delayMs = 50;
 		crowd(300);
+		assert.equal(admission.perSecond, 100, "it neither falls nor grows");
+		loop.delayMs = 3;
+		crowd(300);
 		assert.ok(admission.perSecond > 100, "it grows again");
+	});
+
+	test("falls after a delay of more than 3 ms, which reports notice, but not below 400: a fleet has to return", () => {
+		const { loop, admission, crowd } = admissionOf(1000);
+		loop.delayMs = 3.1;
+		crowd(600);
+		assert.equal(Math.round(admission.perSecond), Math.round(1000 * 0.7 ** 2));
+		crowd(10_000);
+		assert.equal(admission.perSecond, 400);
+	});
+
+	test("does not grow by a delay, where fewer are admitted from the start", () => {
+		const { loop, admission, crowd } = admissionOf(50);
+		loop.delayMs = 10;
+		crowd(1000);
+		assert.equal(admission.perSecond, 50);
 	});
 
 	test("finds what an event loop bears", () => {
 		const { loop, admission, crowd } = admissionOf(100);
 		for (let step = 0; step < 200; step += 1) {
-			loop.delayMs = admission.perSecond > 600 ? 80 : 10;
+			loop.delayMs = admission.perSecond > 600 ? 80 : 2;
 			crowd(250);
 		}
 		assert.ok(admission.perSecond > 350 && admission.perSecond <= 650, `${admission.perSecond}`);

@@ -20,3 +20,13 @@ test("each piece of work has a turn of the event loop, first come, first served"
 		done.length = 0;
 	}
 });
+
+test("several pieces have one turn where that is asked for", async () => {
+	const yieldToLoop = createYield(globalThis.setImmediate, 2);
+	let done = 0;
+	for (let piece = 0; piece < 5; piece += 1) void yieldToLoop().then(() => (done += 1));
+	for (const soFar of [2, 4, 5]) {
+		await setImmediate();
+		assert.equal(done, soFar);
+	}
+});
