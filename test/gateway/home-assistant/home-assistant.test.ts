@@ -374,6 +374,8 @@ test(
 		await broker.start();
 		await home.shows(dev, "volume", "77");
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		const later = await ScriptedHomeAssistant.start(t, broker);
+		await later.until(() => later.isAvailable(dev) && later.isAvailable(proto));
 
 		await home.publish(`homeassistant/device/dev-1-gone/config`, "", true);
 		await home.publish(`device-gateway/hall/dev-1-gone/availability`, "online", true);
