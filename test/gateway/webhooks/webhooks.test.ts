@@ -91,11 +91,18 @@ test("a device that is away for longer than `after`, and back, is sent once each
 		firmwareVersion: "1.2.3",
 	});
 	clock.pass(10 * minuteMs);
-	await connected(gateway, monitor);
+	const returned = await connected(gateway, monitor);
 	const [, back] = await receiver.until(2);
 	assert.equal(back?.event, "back");
 	assert.notEqual(back?.id, away?.id);
 	assert.ok(Date.parse(String(back?.time)) - Date.parse(String(away?.time)) >= 10 * minuteMs);
+	await leave(returned, monitor);
+	clock.pass(6 * minuteMs);
+	const received = await receiver.until(3);
+	assert.deepEqual(
+		received.map(({ event }) => event),
+		["away", "back", "away"],
+	);
 	assert.deepEqual(receiver.forged, []);
 });
 
