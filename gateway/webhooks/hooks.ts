@@ -2,14 +2,23 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import * as schema from "../../device/protocol/schema.js";
+import {
+	describeProblem,
+	findProblem,
+	type Infer,
+	integer,
+	isRecord,
+	list,
+	matches,
+	object,
+	oneOf,
+	optional,
+	pattern,
+} from "../../device/protocol/schema.js";
 import { parseUrl } from "../access/origin.js";
 import { parseJson } from "../json.js";
 import { errorCode, StartError } from "../problem.js";
 import { requireRegularFile } from "../storage/atomic-file.js";
-
-const { describeProblem, findProblem, integer, isRecord, list, matches, object, oneOf, optional, pattern } =
-	schema;
 
 export const eventNames = [
 	"away",
@@ -36,7 +45,7 @@ const awayMinutes = 5;
 const example =
 	'[{"url": "https://example.org/hook", "secret": "…", "events": ["away", "back"], "after": 5}]';
 
-export interface Hook extends Required<schema.Infer<typeof hook>> {
+export interface Hook extends Required<Infer<typeof hook>> {
 	/** Stays the same while its address does. */
 	readonly id: string;
 }
