@@ -40,7 +40,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 	const { asks } = useApp();
 	const { attempt, isSending } = useControl(deviceKey, name);
 	return (
-		<div class="outcome">
+		<div class={`outcome ${attempt?.reason ? "refused" : ""}`}>
 			<span role="status" class={isSending ? "sending" : ""}>
 				{isSending && (name === "restart" ? "restarting" : "sending")}
 			</span>

@@ -116,7 +116,7 @@ function ChangeState({ change }: { change: Attempt | undefined }) {
 	const { status, reason } = change;
 	const isPending = status === "asked" || status === "taken";
 	return (
-		<div class="change-state">
+		<div>
 			<span role="status" class={isPending ? "sending" : "good"}>
 				{isPending && "Trying new settings"}
 				{status === "done" && "The device keeps the new settings."}

@@ -32,7 +32,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 		<Panel title="Firmware" look="update">
 			<UpdateState metadata={session.metadata} withReason />
 			{choice ? (
-				<div class="actions">
+				<div class="actions of-fields">
 					<Choice
 						label="Update to"
 						value={choice.selector}

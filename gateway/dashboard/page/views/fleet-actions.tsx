@@ -138,7 +138,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 			},
 		});
 	return (
-		<div class="actions">
+		<div class="actions of-fields">
 			<div class="pair">
 				<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
 				{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}

@@ -1,7 +1,7 @@
 /** A device as a card: its ring as the device shows it, and its main facts. */
 
 import { crashText, hasFailed, isUpdating } from "../../../api/client/words.js";
-import { deviceAddress, useFollowedDevice } from "../app/hooks.js";
+import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { Presence, SafeMode, Signal, UpdateState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
@@ -9,12 +9,15 @@ import { Identify, SelectBox } from "./fleet-actions.js";
 
 export function Card({ deviceKey }: { deviceKey: string }) {
 	const entry = useFollowedDevice(deviceKey);
+	const { selection } = useTopic("selection");
 	if (!entry) return null;
 	const { session, vitals } = entry;
 	const { metadata, name, room } = session;
 	const isNews = isUpdating(metadata) || hasFailed(metadata);
 	return (
-		<article class={`card ${session.connected ? "" : "away"}`}>
+		<article
+			class={`card ${session.connected ? "" : "away"} ${selection.keys.has(deviceKey) ? "selected" : ""}`}
+		>
 			<Ring entry={entry} size="small">
 				{isUpdating(metadata) && <span>{metadata.otaPercent ?? 0}%</span>}
 			</Ring>

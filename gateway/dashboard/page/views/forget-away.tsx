@@ -30,7 +30,7 @@ export function ForgetAway() {
 	return (
 		<details class="housekeeping">
 			<summary>{plural(away.length, "device")} away</summary>
-			<div class="actions">
+			<div class="actions of-fields">
 				<Field
 					label="Away for longer than, in days"
 					type="number"

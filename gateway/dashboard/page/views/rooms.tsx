@@ -18,7 +18,7 @@ export function Rooms({ rooms, card }: { rooms: readonly Room[]; card?: CardLook
 	return (
 		<ul class="rooms" aria-label="Rooms">
 			{rooms.map((room) => (
-				<li key={room.name ?? ""}>
+				<li key={room.name ?? ""} class={card && "with-cards"}>
 					<RoomBar room={room} isLink />
 					{card && (
 						<Grid label={room.name ?? "No room"} keys={room.entries.map(({ key }) => key)} {...card}>

@@ -74,7 +74,7 @@ export function SettingsView() {
 				</div>
 				<h3>A gateway that has moved</h3>
 				<p class="hint">Keep this gateway running at its present address until all have followed.</p>
-				<div class="actions">
+				<div class="actions of-fields">
 					<Field
 						label="New address"
 						placeholder="wss://gateway.example/device"
