@@ -351,6 +351,7 @@ describe("a roll-out", { skip }, () => {
 		await active(page).getByText("Running").waitFor();
 		await page.route("**/api/rollouts/autumn/pause", async (route) => {
 			await actOn(url, "autumn", "pause");
+			await active(page).getByRole("button", { name: "Resume" }).waitFor();
 			await actOn(url, "autumn", "resume");
 			await route.continue();
 		});

@@ -22,6 +22,8 @@ import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
 import { Button, type Question } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { DeviceLink } from "./device-link.js";
 import { DevicesByStatus, useDevicesOf } from "./rollout-devices.js";
 
@@ -65,10 +67,12 @@ export function RolloutCard({ head }: { head: RolloutHead }) {
 
 function Actions({ head }: { head: RolloutHead }) {
 	const { rollouts } = useApp();
+	// A button whose action failed may be gone, as another person has changed the roll-out.
+	const { run, problem } = useRequest();
 	const { status, pausedBecause, counts } = head;
 	const failed = sum(counts, failureStatuses);
 	const button = (action: RolloutAction, text: string, look = "", question: Question | false = false) => (
-		<Button look={look} isChange question={question} onClick={() => rollouts.act(head, action)}>
+		<Button look={look} isChange question={question} onClick={() => run(() => rollouts.act(head, action))}>
 			{text}
 		</Button>
 	);
@@ -101,6 +105,7 @@ function Actions({ head }: { head: RolloutHead }) {
 					),
 				})
 			)}
+			<Problem>{problem}</Problem>
 		</div>
 	);
 }
