@@ -83,7 +83,7 @@ function createHomeAssistant(core: Core): Extension {
 		open,
 		close: async () => {
 			clearInterval(timer);
-			// Without a goodbye the broker publishes the will.
+			// Without a DISCONNECT packet: the broker then publishes the will (MQTT 5, section 3.1.2.5).
 			client?.end(true);
 		},
 	};

@@ -80,7 +80,7 @@ function Where({ announcer, search, source }: WhereProps) {
 		given.room !== null ? roomPrefix + given.room : given.keys.size > 0 ? named : everywhere,
 	);
 	const [volume, setVolume] = useState<number>();
-	/** Of the button, which begins anew with each source, but not where there is none any more: that may be its problem. */
+	/** Key of the button. A new source makes a new button, without the previous problem. Where no source is left it stays: that may be its problem. */
 	const sources = useRef({ count: 0, latest: source });
 	if (source && source !== sources.current.latest)
 		sources.current = { count: sources.current.count + 1, latest: source };
