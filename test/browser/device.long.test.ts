@@ -291,7 +291,7 @@ test("nothing moves when a button is chosen, nor while it is sent", { skip }, as
 	assert.deepEqual(await places(), before);
 });
 
-test("a message is in words, and its JSON on demand has marked what changed", { skip }, async (t) => {
+test("a message is in words, and in JSON on demand", { skip }, async (t) => {
 	const { device, page } = await setUp(t);
 	device.report({ "network.wifi_rssi": -63, "health.uptime_seconds": 3605 });
 	const facts = region(page, "About it");
@@ -304,10 +304,7 @@ test("a message is in words, and its JSON on demand has marked what changed", { 
 	await log.getByText("signal −50 dBm → −63 dBm").waitFor();
 	assert.equal((await page.locator("main").innerText()).includes("{"), false);
 	await log.locator("summary", { hasText: "signal" }).click();
-	assert.deepEqual(await log.locator("mark").allInnerTexts(), [
-		'    "uptime_seconds": 3605,',
-		'    "wifi_rssi": -63,',
-	]);
+	await log.getByText('"wifi_rssi": -63,').waitFor();
 });
 
 describe("the device token", { skip }, () => {

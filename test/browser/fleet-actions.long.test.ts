@@ -309,6 +309,25 @@ describe("a selection", { skip }, () => {
 		);
 	});
 
+	test("says so where the gateway is restarted before all have answered", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const executes = (index: number) => ({ executesCommands: index === 0 });
+		const { url, devices, gateway } = await runMany(t, 2, executes, { dataDir });
+		const page = await open(t, url);
+		await page.getByRole("button", { name: "Select all 2" }).click();
+		await page.getByRole("button", { name: "Identify", exact: true }).click();
+		const results = page.getByRole("region", { name: "Identify" });
+		await results.getByText("1 asked, 1 done").waitFor();
+		await gateway.close();
+		await gatewayAway(page).waitFor();
+		await runGateway(t, { ...wholeFleetAtOnce, dataDir, port: Number(new URL(url).port) });
+		for (const device of devices) await device.connect();
+		await results.getByText("The gateway was restarted meanwhile").waitFor();
+		await results.getByText("1 asked, 1 done").waitFor();
+		await results.getByRole("button", { name: "Close" }).click();
+		await results.waitFor({ state: "detached" });
+	});
+
 	test("is restarted: done once a device is back with a new uptime, refused where its firmware is older", async (t) => {
 		const features = (index: number) => (index === 1 ? { features: ["identify"] } : {});
 		const { url, devices } = await runMany(t, 4, (index) => ({

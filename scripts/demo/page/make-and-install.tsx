@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
-import { ask } from "../../../gateway/api/client/request.js";
-import { isUpdating, sentence } from "../../../gateway/api/client/words.js";
+import { ask, messageOf } from "../../../gateway/api/client/request.js";
+import { isUpdating } from "../../../gateway/api/client/words.js";
 import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
 import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
@@ -21,9 +21,9 @@ export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) 
 		try {
 			const { version } = await ask<MadeRelease>("api/demo/releases", { method: "POST" });
 			void app.firmware.refresh();
-			const answer = await app.update(key, version);
-			if (!answer.isTaken)
-				throw new Error(`${version} is made, but not installed. ${sentence(answer.message)}`);
+			await app.update(key, version).catch((error: unknown) => {
+				throw new Error(`${version} is made, but not installed. ${messageOf(error)}`);
+			});
 			setMade(version);
 		} finally {
 			setMaking(false);

@@ -232,7 +232,7 @@ describe("what a device can be updated to", () => {
 
 test("a paused log does not change and counts what it misses", () => {
 	const log = new UplinkLog();
-	const add = (type: UplinkType, text: string) => log.add({ type, text, at: 0, words: "", changed: [] });
+	const add = (type: UplinkType, text: string) => log.add({ type, text, at: 0, words: "" });
 	for (const text of ["one", "two"]) add("state_report", text);
 	log.isPaused = true;
 	add("ota_error", "three");

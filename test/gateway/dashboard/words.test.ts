@@ -4,7 +4,7 @@ import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
 import { resetText } from "../../../gateway/api/statuses.js";
 import { markText, memoryText, signalText } from "../../../gateway/dashboard/page/model/health-words.js";
-import { changedPaths, jsonLines, uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
+import { uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 
 function reportWith(fields: Readonly<Record<string, Json>>) {
@@ -15,8 +15,7 @@ function reportWith(fields: Readonly<Record<string, Json>>) {
 }
 
 function said(fields: Readonly<Record<string, Json>>): string {
-	const [before, after] = [reportWith({}), reportWith(fields)];
-	return uplinkText(after, before, changedPaths(before, after));
+	return uplinkText(reportWith(fields), reportWith({}));
 }
 
 describe("a report in words", () => {
@@ -39,20 +38,6 @@ describe("a report in words", () => {
 			"peripherals.haptic_intensity": 2,
 		};
 		assert.match(said(four), /^signal .+, volume 50 → 7, .+ and 1 more$/);
-	});
-
-	test("is JSON on demand, with the path of each value", () => {
-		const value = { a: 1, b: { c: [1, 2], d: {} } };
-		const lines = jsonLines(value);
-		assert.equal(
-			lines.map(({ text }) => text).join("\n"),
-			'{\n  "a": 1,\n  "b": {\n    "c": [1,2],\n    "d": {}\n  }\n}',
-		);
-		assert.deepEqual(
-			lines.map(({ path }) => path),
-			[undefined, "a", undefined, "b.c", "b.d", undefined, undefined],
-		);
-		assert.deepEqual(changedPaths({ a: 1, b: { c: 1 } }, { a: 2, b: { c: 1, d: 3 } }), ["a", "b.d"]);
 	});
 });
 

@@ -6,10 +6,11 @@ import { useMedia } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { playText } from "../model/plays.js";
 import { Button } from "../parts/button.js";
+import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "../views/device-link.js";
 
-export function PlaysPanel({ job: { title, text, isRunning, parts, cancel } }: { job: Job<Play> }) {
+export function PlaysPanel({ job: { title, text, isRunning, problem, parts, cancel } }: { job: Job<Play> }) {
 	const isNarrow = useMedia("(max-width: 44rem)");
 	const headingId = useId();
 	return (
@@ -17,6 +18,7 @@ export function PlaysPanel({ job: { title, text, isRunning, parts, cancel } }: {
 			<div class="results-head">
 				<h2 id={headingId}>{title}</h2>
 				<p role="status">{text}</p>
+				<Problem>{problem}</Problem>
 				{isRunning && (
 					<Button look="small" isChange onClick={cancel}>
 						Stop

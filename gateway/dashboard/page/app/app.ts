@@ -8,6 +8,7 @@ import type { ChangedSettings, CommandOf } from "../../../../device/protocol/mes
 import type { Play } from "../../../api/announcement.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
+import { sentence } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
@@ -163,15 +164,15 @@ export class App {
 		return this.#subscription.show(key);
 	}
 
-	/** Starts the live log of a device, or ends it. @param seconds 0: ends it */
-	setLog(deviceId: string, level: CommandOf<"set_log">["level"], seconds: number): Promise<Answer> {
+	/** Starts the live log of a device, or ends it. @throws Error that says why not */
+	async setLog(deviceId: string, level: CommandOf<"set_log">["level"], seconds: number): Promise<void> {
 		const payload: CommandOf<"set_log"> = { command: "set_log", level, seconds };
-		return this.#link.request({ type: "control_device", targetId: deviceId, payload });
+		requireTaken(await this.#link.request({ type: "control_device", targetId: deviceId, payload }));
 	}
 
-	/** Begins the update of one device. @param selector `latest`, `custom` or a version */
-	update(deviceId: string, selector: string): Promise<Answer> {
-		return this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector });
+	/** Begins the update of one device. @param selector `latest`, `custom` or a version @throws Error that says why not */
+	async update(deviceId: string, selector: string): Promise<void> {
+		requireTaken(await this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector }));
 	}
 
 	/** Connects, unless it is already connecting. */
@@ -295,6 +296,10 @@ export interface Place {
 	readonly scrollTop: number;
 	/** The device that was opened from it. */
 	readonly key: string | undefined;
+}
+
+function requireTaken(answer: Answer): void {
+	if (!answer.isTaken) throw new Error(sentence(answer.message));
 }
 
 function later(action: () => void, delayMs: number): () => void {

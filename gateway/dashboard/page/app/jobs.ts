@@ -1,6 +1,6 @@
 /** What the gateway does to many devices, and each device's answer. It outlives this page: commands, or announcements. */
 
-import { ask } from "../../../api/client/request.js";
+import { ask, Refusal } from "../../../api/client/request.js";
 import type { Ask, CommandPart } from "../../../api/command.js";
 import { Job, type JobKind, type Part } from "../model/job.js";
 import { presetWords } from "../model/presets.js";
@@ -81,12 +81,24 @@ export class Jobs<P extends Part = CommandPart> {
 
 	/** There is a connection: what has ended meanwhile is not sent again. */
 	onLive(): void {
-		for (const [id, title] of this.#own) void this.#read(id, title).catch(() => this.close(id));
+		for (const [id, title] of this.#own)
+			void this.#read(id, title).catch((error) => {
+				if (error instanceof Refusal && error.status === 404) this.#onGone(id);
+			});
 	}
 
 	/** Those of others that still run come again with the connection. */
 	onLost(): void {
 		for (const [id, { isOfPage }] of this.#jobs) if (!isOfPage && !this.#own.has(id)) this.#jobs.delete(id);
+		this.#options.onChanged();
+	}
+
+	/** The gateway does not know it: it was restarted, or has forgotten what ended long ago. */
+	#onGone(id: string): void {
+		const job = this.#jobs.get(id);
+		if (!job) return this.close(id);
+		if (job.isRunning)
+			job.problem = "The gateway was restarted meanwhile: what the other devices did is not known.";
 		this.#options.onChanged();
 	}
 

@@ -36,7 +36,8 @@ export function carryOut(plan: Plan, onChanged: () => void): Job {
 			put([key], "asked");
 			const reason = await plan.change(key).catch(messageOf);
 			put([key], reason === null ? "done" : "failed", reason);
-			if (reason !== null && plan.stopsAtFailure) put(waiting, "cancelled", `${key} did not keep them.`);
+			if (reason !== null && plan.stopsAtFailure)
+				put(waiting, "cancelled", "Another device did not take it.");
 		}
 	};
 	for (let place = 0; place < atATime; place++) void work();

@@ -2,7 +2,7 @@
 
 import type { StateReport, Uplink } from "../../../../device/protocol/messages.js";
 import { newLines } from "../../../api/client/trace-lines.js";
-import { changedPaths, uplinkText } from "../model/report-changes.js";
+import { uplinkText } from "../model/report-changes.js";
 import { Series } from "../model/series.js";
 import { UplinkLog } from "../model/uplink-log.js";
 
@@ -46,12 +46,11 @@ export class Recorder {
 		if (uplink.type === "log") {
 			for (const line of newLines(record.trace, uplink)) {
 				record.trace.last = { text: line };
-				record.log.add({ type: "log", text: line, at: now, words: "", changed: [] });
+				record.log.add({ type: "log", text: line, at: now, words: "" });
 			}
 			return true;
 		}
-		const changed = uplink.type === "state_report" && before ? changedPaths(before, uplink) : [];
-		record.log.add({ type: uplink.type, text, at: now, words: uplinkText(uplink, before, changed), changed });
+		record.log.add({ type: uplink.type, text, at: now, words: uplinkText(uplink, before) });
 		if (uplink.type === "state_report") record.series.add(uplink, now);
 		return true;
 	}

@@ -1,6 +1,6 @@
 /** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
-import { ask, messageOf, Refusal } from "../../../api/client/request.js";
+import { ask, Refusal } from "../../../api/client/request.js";
 import {
 	type Preview,
 	problems,
@@ -79,13 +79,13 @@ export class Rollouts {
 		return ask(`${listPath}/preview`, { method: "POST", body: plan });
 	}
 
-	/** Repeated with the same id and plan, it changes nothing. @returns why it was refused */
-	start(id: string, plan: AskedPlan): Promise<string | undefined> {
+	/** Repeated with the same id and plan, it changes nothing. @throws Error that says why it was refused */
+	start(id: string, plan: AskedPlan): Promise<void> {
 		return this.#change(() => ask(pathOf(id), { method: "PUT", body: plan }));
 	}
 
-	/** @returns why it was refused */
-	act({ id, revision }: RolloutHead, action: RolloutAction): Promise<string | undefined> {
+	/** @throws Error that says why it was refused */
+	act({ id, revision }: RolloutHead, action: RolloutAction): Promise<void> {
 		return this.#change(async () => {
 			const path = (name: RolloutAction) => `${pathOf(id)}/${name}`;
 			const next = await ask<Rollout>(path(action), { method: "POST", revision });
@@ -95,8 +95,8 @@ export class Rollouts {
 		});
 	}
 
-	/** @returns why it was refused */
-	remove({ id }: RolloutHead): Promise<string | undefined> {
+	/** @throws Error that says why it was refused */
+	remove({ id }: RolloutHead): Promise<void> {
 		return this.#change(() => ask(pathOf(id), { method: "DELETE" }));
 	}
 
@@ -106,14 +106,13 @@ export class Rollouts {
 		return (await ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
 	}
 
-	async #change(request: () => Promise<unknown>): Promise<string | undefined> {
+	async #change(request: () => Promise<unknown>): Promise<void> {
 		try {
 			await request();
-			return undefined;
 		} catch (error) {
 			if (error instanceof Refusal && error.status === 412)
-				return "It has changed at the same moment, perhaps by another person. Look again.";
-			return messageOf(error);
+				throw new Error("It has changed at the same moment, perhaps by another person. Look again.");
+			throw error;
 		} finally {
 			await this.refresh();
 		}

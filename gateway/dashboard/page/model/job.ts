@@ -52,6 +52,8 @@ export class Job<P extends Part = CommandPart> {
 	readonly kind: JobKind<P["state"]>;
 	readonly cancel: () => unknown;
 	readonly isOfPage: boolean;
+	/** Why no more is heard of it, though not all devices have ended; empty: that is not so. */
+	problem = "";
 	readonly #states: readonly P["state"][];
 	readonly #parts = new Map<string, P>();
 	#counts: Counts<P> | undefined;
@@ -65,7 +67,7 @@ export class Job<P extends Part = CommandPart> {
 	}
 
 	get isRunning(): boolean {
-		return this.count(...this.kind.running) > 0;
+		return this.problem === "" && this.count(...this.kind.running) > 0;
 	}
 
 	/** "1 failed, 2 done" */

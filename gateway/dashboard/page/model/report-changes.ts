@@ -1,4 +1,4 @@
-/** What an uplink says, in a few words, and in what a report differs from the one before. */
+/** What an uplink says, in a few words: of a report in what it differs from the one before. */
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 import { isRecord } from "../../../../device/protocol/schema.js";
@@ -54,7 +54,7 @@ const fields: Readonly<Record<string, Field>> = {
 };
 
 /** The paths of what is new or different, such as `network.wifi_rssi`. */
-export function changedPaths(before: unknown, after: unknown, path = ""): readonly string[] {
+function changedPaths(before: unknown, after: unknown, path = ""): readonly string[] {
 	if (!isRecord(after)) return before === after ? [] : [path];
 	const names = Object.keys(after);
 	return names.flatMap((name) =>
@@ -62,11 +62,11 @@ export function changedPaths(before: unknown, after: unknown, path = ""): readon
 	);
 }
 
-/** @param before the report before it; null: there was none. @param changed what is new or different in it */
-export function uplinkText(uplink: Uplink, before: StateReport | null, changed: readonly string[]): string {
+/** @param before the report before it; null: there was none */
+export function uplinkText(uplink: Uplink, before: StateReport | null): string {
 	switch (uplink.type) {
 		case "state_report":
-			return before ? changesText(before, uplink, changed) : "the first one";
+			return before ? changesText(before, uplink) : "the first one";
 		case "ota_progress":
 			return `${uplink.percent} %`;
 		case "ota_complete":
@@ -86,8 +86,8 @@ export function uplinkText(uplink: Uplink, before: StateReport | null, changed: 
 	}
 }
 
-function changesText(before: StateReport, after: StateReport, changed: readonly string[]): string {
-	const news = changed
+function changesText(before: StateReport, after: StateReport): string {
+	const news = changedPaths(before, after)
 		.filter((path) => !alwaysNew.includes(path))
 		.map((path) => {
 			const { name = lastName(path), text = String } = fields[path] ?? {};
@@ -109,30 +109,4 @@ function valueText(report: unknown, path: string, text: (value: unknown) => stri
 
 function lastName(path: string): string {
 	return path.slice(path.lastIndexOf(".") + 1).replaceAll("_", " ");
-}
-
-export interface JsonLine {
-	readonly text: string;
-	/** Of the value on it; undefined: a bracket alone. */
-	readonly path: string | undefined;
-}
-
-/** JSON as lines, each with the path of its value. @param key its name with a colon, or empty */
-export function jsonLines(value: unknown, path = "", key = "", indent = "", end = ""): readonly JsonLine[] {
-	if (!isRecord(value) || Object.keys(value).length === 0)
-		return [{ text: `${indent}${key}${JSON.stringify(value)}${end}`, path }];
-	const names = Object.keys(value);
-	return [
-		{ text: `${indent}${key}{`, path: undefined },
-		...names.flatMap((name, index) =>
-			jsonLines(
-				value[name],
-				path ? `${path}.${name}` : name,
-				`${JSON.stringify(name)}: `,
-				`${indent}  `,
-				index < names.length - 1 ? "," : "",
-			),
-		),
-		{ text: `${indent}}${end}`, path: undefined },
-	];
 }

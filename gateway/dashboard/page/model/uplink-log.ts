@@ -11,8 +11,6 @@ export interface Line {
 	readonly text: string;
 	/** What it says, in a few words. */
 	readonly words: string;
-	/** Paths of what a report has new or different. */
-	readonly changed: readonly string[];
 }
 
 const linesKept = 500;

@@ -18,7 +18,7 @@ interface ButtonProps {
 	readonly isOpen?: boolean;
 	/** Asked before it acts; false: it acts at once. */
 	readonly question?: Question | false;
-	/** May fail with an error, or return why it was not done. While it goes on, nothing is begun by another click. */
+	/** May fail with an error, which is shown. While it goes on, nothing is begun by another click. */
 	readonly onClick: () => unknown;
 	readonly children: ComponentChildren;
 }

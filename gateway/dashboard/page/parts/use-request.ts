@@ -4,15 +4,11 @@ import { useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
 
 export interface Request {
-	/**
-	 * @param action fails with an error, or returns why it was not done
-	 * @returns whether it was done
-	 */
+	/** @param action fails with an error that says what to change. @returns whether it was done */
 	readonly run: (action: () => Promise<unknown>) => Promise<boolean>;
 	readonly isBusy: boolean;
 	/** Empty: none. */
 	readonly problem: string;
-	readonly setProblem: (problem: string) => void;
 }
 
 export function useRequest(): Request {
@@ -21,10 +17,15 @@ export function useRequest(): Request {
 	const run = async (action: () => Promise<unknown>) => {
 		setIsBusy(true);
 		setProblem("");
-		const reason = await action().catch(messageOf);
-		setIsBusy(false);
-		if (typeof reason === "string") setProblem(reason);
-		return typeof reason !== "string";
+		try {
+			await action();
+			return true;
+		} catch (error) {
+			setProblem(messageOf(error));
+			return false;
+		} finally {
+			setIsBusy(false);
+		}
 	};
-	return { run, isBusy, problem, setProblem };
+	return { run, isBusy, problem };
 }

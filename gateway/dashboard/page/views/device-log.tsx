@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { useApp, useTopic } from "../app/hooks.js";
-import { jsonLines, uplinkWords } from "../model/report-changes.js";
+import { uplinkWords } from "../model/report-changes.js";
 import type { Line } from "../model/uplink-log.js";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
@@ -77,8 +77,8 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 		return () => clearTimeout(timer);
 	}, [isOn]);
 	const toggle = async () => {
-		const answer = await app.setLog(key, isOn ? "off" : "info", logSeconds);
-		return answer.isTaken ? setAskedOf(isOn ? undefined : session.sessionId) : answer.message;
+		await app.setLog(key, isOn ? "off" : "info", logSeconds);
+		setAskedOf(isOn ? undefined : session.sessionId);
 	};
 	return (
 		<Button look="small" isChange disabled={!session.connected} onClick={toggle}>
@@ -107,14 +107,7 @@ function Said({ line }: { line: Line }) {
 			</summary>
 			{isOpen && (
 				<>
-					<pre>
-						{jsonLines(JSON.parse(line.text)).map(({ text, path }, index) => (
-							<span key={index}>
-								{path !== undefined && line.changed.includes(path) ? <mark>{text}</mark> : text}
-								{"\n"}
-							</span>
-						))}
-					</pre>
+					<pre>{JSON.stringify(JSON.parse(line.text), null, 2)}</pre>
 					<CopyButton text={() => line.text} />
 				</>
 			)}

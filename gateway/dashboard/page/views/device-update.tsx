@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { isUpdating, sentence } from "../../../api/client/words.js";
+import { isUpdating } from "../../../api/client/words.js";
 import { useApp, useFirmware, usePast } from "../app/hooks.js";
 import { effectOn, type Firmware, fits } from "../model/outdated.js";
 import { Button } from "../parts/button.js";
@@ -22,8 +22,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
 	const choice = choices.find(({ selector }) => selector === chosen) ?? best;
 	const update = async () => {
-		const answer = choice && (await app.update(key, choice.selector));
-		return answer?.isTaken === false ? sentence(answer.message) : undefined;
+		if (choice) await app.update(key, choice.selector);
 	};
 	const effect = choice && effectOn(entry, choice);
 	// An upload may be another one of the same version.

@@ -5,6 +5,7 @@ import { useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
 
@@ -28,10 +29,11 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 				<h2 id={id}>{title}</h2>
 				<p role="status">{text}</p>
 				{isRunning && isOfPage && <p class="hint">Keep this page open.</p>}
+				<Problem>{job.problem}</Problem>
 				<Button look="quiet small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					Answers
 				</Button>
-				{job.count("waiting") > 0 && (
+				{isRunning && job.count("waiting") > 0 && (
 					<Button look="small" onClick={job.cancel}>
 						Cancel
 					</Button>

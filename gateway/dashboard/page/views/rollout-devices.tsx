@@ -57,7 +57,7 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 	const { devices, at } = read;
 	if (devices.length === 0) return <p class="hint">None any more.</p>;
 	return (
-		<div class="picker-list">
+		<div class="device-list">
 			<Rows
 				label={`${capital(deviceWords[status])} devices`}
 				items={devices}

@@ -8,19 +8,17 @@ import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../.
 import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
-import { noQuery, select } from "../model/filter.js";
 import { type Firmware, fits } from "../model/outdated.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
-import { DevicePicker, obstacle } from "./device-picker.js";
 import { firmwareText } from "./device-update.js";
 import { RolloutOptions } from "./rollout-options.js";
 
 const chosenDevices = "devices";
 
-/** @param devices initial selection; may be empty */
+/** @param devices that a person has chosen in the fleet; may be empty */
 export function RolloutForm({ devices }: { devices: ReadonlySet<string> }) {
 	const { firmware } = useTopic("firmware");
 	const [chosen, setChosen] = useState<string>();
@@ -50,28 +48,18 @@ interface FormProps {
 function Form({ firmware, onFirmware, devices: given }: FormProps) {
 	const app = useTopic("list");
 	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
-	const [selected, setSelected] = useState(given);
-	const [search, setSearch] = useState("");
 	const [options, setOptions] = useState(defaultOptions);
-
-	const entries = app.fleet.all().filter(({ session }) => session.deviceId !== null);
 	const fitting = models.filter((model) =>
 		fits(firmware, { session: { model, firmwareVersion: null }, chip: null }),
 	);
-	const sizeOf = (model: string) => entries.filter(({ session }) => session.model === model).length;
+	const sizeOf = (model: string) => app.fleet.all().filter(({ session }) => session.model === model).length;
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
 	const model = target === chosenDevices ? undefined : (fitting.find((one) => one === target) ?? largest);
-	const { allowDowngrade } = options;
-	const picked = entries.filter((one) => selected.has(one.key) && !obstacle(one, firmware, allowDowngrade));
-	const devices = picked.map(({ key }) => key);
-	const plan = makePlan(firmware.selector, model ? { model } : { devices }, options);
-	const hasTarget = model !== undefined || devices.length > 0;
-	// Without a chosen device the options show what the gateway would do with all of a model.
-	const shownPlan = hasTarget || !largest ? plan : makePlan(firmware.selector, { model: largest }, options);
-	const shown = usePreview(shownPlan, hasTarget || largest !== undefined);
+	const plan = makePlan(firmware.selector, model ? { model } : { devices: [...given] }, options);
+	const shown = usePreview(plan, model !== undefined || given.size > 0);
 	const reset = () => {
-		setSelected(new Set());
 		setOptions(defaultOptions);
+		location.assign("#/firmware");
 	};
 	return (
 		<>
@@ -90,21 +78,15 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 					value={model ?? chosenDevices}
 					onChange={setTarget}
 					options={[
+						...(given.size > 0 ? [[chosenDevices, plural(given.size, "chosen device")] as const] : []),
 						...fitting.map((one) => [one, `All ${one} (${sizeOf(one).toLocaleString("en")})`] as const),
-						[chosenDevices, "Chosen devices"],
 					]}
 				/>
 			</div>
-			{model === undefined && (
-				<DevicePicker
-					entries={select(entries, { ...noQuery, search })}
-					firmware={firmware}
-					allowDowngrade={allowDowngrade}
-					selected={selected}
-					onSelected={setSelected}
-					search={search}
-					onSearch={setSearch}
-				/>
+			{given.size === 0 && (
+				<p class="hint">
+					For some devices alone: select them in the <a href="#/">fleet</a>, and choose Update there.
+				</p>
 			)}
 			<details class="more">
 				<summary>Options</summary>
@@ -115,11 +97,7 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 					plan={shown.preview?.plan}
 				/>
 			</details>
-			{hasTarget ? (
-				<Start firmware={firmware} plan={plan} shown={shown} onStarted={reset} />
-			) : (
-				<p class="hint">No device is chosen.</p>
-			)}
+			<Start firmware={firmware} plan={plan} shown={shown} onStarted={reset} />
 		</>
 	);
 }
@@ -139,10 +117,9 @@ function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStart
 	const text = JSON.stringify(plan);
 	const start = async () => {
 		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
-		const refusal = await rollouts.start(sent.current.id, plan);
-		if (refusal !== undefined) return refusal;
+		await rollouts.start(sent.current.id, plan);
 		sent.current = { text: "", id: "" };
-		return onStarted();
+		onStarted();
 	};
 	const count = preview ? beginsOf(preview) : 0;
 	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;

@@ -39,8 +39,8 @@ function WebhookRow({ webhook: { number, origin, events, after, waiting, latest 
 		setTaken("");
 		const attempt = await ask<WebhookAttempt>(`api/webhooks/${number}/test`, { method: "POST" });
 		const text = `The test was ${attemptText(attempt)}.`;
-		if (!isDelivered(attempt)) return text;
-		return setTaken(text);
+		if (!isDelivered(attempt)) throw new Error(text);
+		setTaken(text);
 	};
 	const facts = [
 		events
