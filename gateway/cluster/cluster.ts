@@ -5,9 +5,9 @@
 
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
+import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
 import { subjectOf, type Unsubscribe } from "../bus.js";
-import type { Catalog } from "../firmware/catalog.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";

@@ -4,79 +4,21 @@
  */
 
 import { join, sep } from "node:path";
-import { chips, signature } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
-	type Infer,
-	integer,
 	isRecord,
 	list,
 	matches,
-	models,
 	object,
-	oneOf,
-	optional,
-	pattern,
-	string,
 } from "../../device/protocol/schema.js";
+import { type Catalog, type ReleaseFile, release } from "../api/firmware.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
 
-const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
-const releaseFile = object({
-	path: pattern(
-		255,
-		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*flash-v[0-9A-Za-z.+-]+/[a-z][a-z_-]*\\.(bin|json)$",
-		"/releases/<folder>/flash-v<version>/<name>.bin",
-	),
-	/** In bytes. */
-	size: integer(1, Number.MAX_SAFE_INTEGER),
-	sha256,
-});
-/** A file for installing a release on a new board; `path` is that of its URL. */
-export type ReleaseFile = Infer<typeof releaseFile>;
-
-const releaseImage = object({
-	model: oneOf(...models),
-	path: pattern(
-		255,
-		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*firmware-v[0-9A-Za-z.+-]+\\.bin$",
-		"/releases/<folder>/firmware-v<version>.bin",
-	),
-	/** In bytes. */
-	size: integer(1, Number.MAX_SAFE_INTEGER),
-	sha256,
-	chip: oneOf(...chips),
-	idf_version: string(64),
-	/** Absent: 0. A device that runs a higher one does not take the image. */
-	security_version: optional(integer(0, 65_535)),
-	/** Absent: devices with release keys do not take the image. */
-	signature: optional(signature),
-	/** What a new board needs beside it, and flash.json, which says where. */
-	flash: optional(list(releaseFile, 100)),
-});
-/** An image of a release; `path` is that of its URL. */
-export type ReleaseImage = Infer<typeof releaseImage>;
-
-const release = object({
-	version: string(64),
-	date: string(64),
-	notes: string(65_536),
-	images: list(releaseImage, 100),
-});
-export type Release = Infer<typeof release>;
-
 /** Without `latest`: the schemas have no kind for null. */
 const catalog = object({ releases: list(release, 10_000) });
-
-export interface Catalog {
-	readonly schema: 1;
-	/** The highest version that is not a pre-release; null if there is none. */
-	readonly latest: string | null;
-	readonly releases: readonly Release[];
-}
 
 const noReleases: Catalog = Object.freeze({ schema: 1, latest: null, releases: Object.freeze([]) });
 

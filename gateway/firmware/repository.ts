@@ -6,10 +6,11 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { basename } from "node:path/posix";
+import type { Release, ReleaseFile, ReleaseImage } from "../api/firmware.js";
 import { forever, type ServedFile } from "../http/file.js";
 import { errorCode, HttpProblem } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
-import type { Release, ReleaseFile, ReleaseImage, Releases } from "./catalog.js";
+import type { Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import type { UploadStore } from "./upload-store.js";

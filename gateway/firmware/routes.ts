@@ -3,6 +3,7 @@
 import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
+import type { PastUpdate, UploadStatus } from "../api/firmware.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { AddressLimit } from "../rates.js";
 import type { Releases } from "./catalog.js";
@@ -13,7 +14,7 @@ export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
 	readonly catalog: Releases;
 	/** Newest first. */
-	readonly latestUpdates: (count: number) => readonly object[];
+	readonly latestUpdates: (count: number) => readonly PastUpdate[];
 	readonly access: Pick<Access, "require">;
 	readonly uploadsByAddress: AddressLimit;
 	readonly onUploaded: (upload: Upload) => void;
@@ -77,7 +78,6 @@ const noUpload = {
 	signature: null,
 };
 
-/** `GET /ota/status`: every field, null if unknown. */
-function describeUpload({ store, releaseKeys }: UploadOptions, upload = store.current) {
+function describeUpload({ store, releaseKeys }: UploadOptions, upload = store.current): UploadStatus {
 	return { ...noUpload, ...upload, signature_required: releaseKeys.length > 0 };
 }

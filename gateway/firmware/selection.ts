@@ -2,8 +2,9 @@
 
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
+import type { Catalog, Release } from "../api/firmware.js";
 import { HttpProblem } from "../problem.js";
-import type { Catalog, Release, Releases } from "./catalog.js";
+import type { Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
 import type { UpdateRefusal } from "./refusals.js";
 import { type FirmwareRepository, releaseAddress, uploadPath } from "./repository.js";

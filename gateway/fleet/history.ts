@@ -4,6 +4,7 @@
  */
 
 import type { StateReport } from "../../device/protocol/messages.js";
+import type { Past } from "../api/device.js";
 import { subjectOf } from "../bus.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
@@ -114,7 +115,7 @@ export class History {
 	}
 
 	/** The columns of `GET /api/devices/{deviceId}/history`. @param monotonic as in `add` */
-	read(monotonic: number) {
+	read(monotonic: number): Omit<Past, "from" | "marks"> & { readonly ageMs: number } {
 		const latest = Math.floor(monotonic / stepMs);
 		this.#advance(latest);
 		const bytes = this.#bytes;

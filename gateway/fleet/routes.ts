@@ -3,6 +3,7 @@
 import { type Response, Router } from "express";
 import { integer, matches } from "../../device/protocol/schema.js";
 import { askedSeen } from "../api/attention.js";
+import type { DeviceDetails, ListedRefusal, OwnUpdate, PastCrash, PastMark } from "../api/device.js";
 import { label } from "../api/label.js";
 import type { Core } from "../extension.js";
 import type { UpdateJob } from "../firmware/update-job.js";
@@ -83,7 +84,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 				resets: device.resets.map(withTime),
 				updates: updates.historyOf(deviceId).map(describeUpdate),
 				crashes: stored.map(describeCrash),
-			};
+			} satisfies Omit<DeviceDetails, "firstSeenAt">;
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 		})
 		.patch(requireMonitor, async (request, response) => {
@@ -134,7 +135,12 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 		.route("/api/refusals")
 		.get(requireMonitor, (_request, response) => {
 			const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
-				return { deviceId, ...rest, firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
+				return {
+					deviceId,
+					...rest,
+					firstAt: isoTime(firstAt),
+					lastAt: isoTime(lastAt),
+				} satisfies ListedRefusal;
 			});
 			response.set("Cache-Control", "no-store").json({ refusals: listed });
 		})
@@ -158,25 +164,37 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 	return router;
 }
 
-function marksOf({ resets, crashes }: Device, jobs: readonly UpdateJob[]) {
+/** @returns marks whose `at` is in milliseconds since 1970 */
+function marksOf(
+	{ resets, crashes }: Device,
+	jobs: readonly UpdateJob[],
+): readonly (Omit<PastMark, "at"> & { readonly at: number })[] {
 	return [
-		...resets.map(({ at, reason }) => ({ at, kind: "restart", reason, version: null })),
+		...resets.map(({ at, reason }) => ({ at, kind: "restart" as const, reason, version: null })),
 		...crashes.map(({ at, kind, version }) => ({
 			at,
-			kind: "crash",
+			kind: "crash" as const,
 			reason: kind,
 			version: version || null,
 		})),
 		...jobs.map(({ startedAt, endedAt = startedAt, status, version = null }) => ({
 			at: endedAt,
-			kind: "update",
+			kind: "update" as const,
 			reason: status,
 			version,
 		})),
 	];
 }
 
-function describeUpdate({ status, percent, version, from, reason, startedAt, endedAt }: UpdateJob) {
+function describeUpdate({
+	status,
+	percent,
+	version,
+	from,
+	reason,
+	startedAt,
+	endedAt,
+}: UpdateJob): OwnUpdate {
 	return {
 		status,
 		percent: percent ?? null,
@@ -188,7 +206,7 @@ function describeUpdate({ status, percent, version, from, reason, startedAt, end
 	};
 }
 
-function describeCrash(crash: StoredCrash) {
+function describeCrash(crash: StoredCrash): PastCrash {
 	const { id, kind, message, file, line, stack, firmware_version, uptime_seconds, trace, at } = crash;
 	return {
 		id,

@@ -11,8 +11,8 @@ import {
 	type StateReport,
 } from "../../device/protocol/messages.js";
 import { type BoardPart, hasPart } from "../../device/protocol/models.js";
+import type { Release } from "../api/firmware.js";
 import { isActiveUpdate } from "../api/statuses.js";
-import type { Release } from "../firmware/catalog.js";
 import type { Device } from "../sessions/device.js";
 
 /** What entities are made of. */

@@ -7,13 +7,8 @@ import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compare, parse, prerelease } from "semver";
-import {
-	type Catalog,
-	parseCatalog,
-	type Release,
-	type ReleaseFile,
-	type ReleaseImage,
-} from "../../gateway/firmware/catalog.js";
+import type { Catalog, Release, ReleaseFile, ReleaseImage } from "../../gateway/api/firmware.js";
+import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/problem.js";
 import { writeFileAtomic } from "../../gateway/storage/atomic-file.js";

@@ -173,6 +173,7 @@ describe("a list of devices", () => {
 describe("what a device can be updated to", () => {
 	const image = { path: "", size: 1, sha256: "", idf_version: "" };
 	const catalog = {
+		schema: 1,
 		latest: "1.10.0",
 		releases: [
 			{
@@ -194,6 +195,7 @@ describe("what a device can be updated to", () => {
 		version: null,
 		model: null,
 		chip: null,
+		signature: null,
 		signature_required: false,
 	};
 

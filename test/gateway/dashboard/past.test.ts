@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import type { Past } from "../../../gateway/api/device.js";
 import { shapeOf, timeTicks } from "../../../gateway/dashboard/page/model/plot-shape.js";
-import type { Past } from "../../../gateway/dashboard/page/model/responses.js";
 import { type Row, Series, startOf } from "../../../gateway/dashboard/page/model/series.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 

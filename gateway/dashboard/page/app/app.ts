@@ -10,12 +10,12 @@ import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { sentence } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
+import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
 import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
-import type { Refusal } from "../model/concerns.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
 import { playKind } from "../model/plays.js";
@@ -60,7 +60,7 @@ export class App {
 		onChanged: () => this.painter.mark("announcements"),
 	});
 	readonly refusals = new Resource(
-		() => ask<{ readonly refusals: readonly Refusal[] }>("api/refusals"),
+		() => ask<{ readonly refusals: readonly ListedRefusal[] }>("api/refusals"),
 		() => this.painter.mark("refusals"),
 	);
 	readonly asks = new Asks({

@@ -1,7 +1,7 @@
 /** The gateway's records of a device: its last 24 hours, restarts, versions, updates and crashes. */
 
 import { ask } from "../../../api/client/request.js";
-import type { DeviceDetails, Past } from "../model/responses.js";
+import type { DeviceDetails, Past } from "../../../api/device.js";
 
 export interface KnownPast {
 	readonly details: DeviceDetails;

@@ -1,8 +1,8 @@
 /** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
 
 import { ask, messageOf, problemDetail } from "../../../api/client/request.js";
+import type { Catalog, PastUpdate, UploadStatus } from "../../../api/firmware.js";
 import { type Firmware, firmwareOf } from "../model/outdated.js";
-import type { Catalog, PastUpdate, UploadStatus } from "../model/responses.js";
 
 export type Upload =
 	| { readonly name: "none" }

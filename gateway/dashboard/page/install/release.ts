@@ -1,7 +1,7 @@
 /** The releases that can be installed on a new board, and their files from the gateway. */
 
 import type { Model } from "../../../../device/protocol/schema.js";
-import type { Catalog, Release } from "../model/responses.js";
+import type { Catalog, Release } from "../../../api/firmware.js";
 import type { FlashFile } from "./board.js";
 import { InstallError } from "./problems.js";
 

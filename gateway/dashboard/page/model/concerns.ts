@@ -2,19 +2,7 @@
 
 import type { Attention } from "../../../api/attention.js";
 import type { Entry } from "../../../api/client/fleet.js";
-
-/** A refused device, or dropped reports: of `GET /api/refusals`, the newest first. */
-export interface Refusal {
-	readonly id: string;
-	readonly what: "connection" | "report";
-	readonly deviceId: string | null;
-	readonly remoteAddress: string;
-	readonly reason: string;
-	readonly count: number;
-	/** ISO 8601. */
-	readonly lastAt: string;
-	readonly seen: boolean;
-}
+import type { ListedRefusal } from "../../../api/device.js";
 
 export type ConcernKind = Attention["kind"] | "refused";
 
@@ -40,7 +28,7 @@ export interface Concern {
 	readonly count: number;
 	/** As the gateway says it; empty: it needs none. */
 	readonly reason: string;
-	readonly refusal?: Refusal;
+	readonly refusal?: ListedRefusal;
 }
 
 const hourMs = 60 * 60_000;
@@ -50,7 +38,7 @@ export type AwayLimit = keyof typeof awayHours;
 /** @param now as the gateway's clock says. @returns the latest first within each kind */
 export function concernsOf(
 	entries: readonly Entry[],
-	refusals: readonly Refusal[],
+	refusals: readonly ListedRefusal[],
 	limit: AwayLimit,
 	now: number,
 ): readonly Concern[] {
@@ -86,7 +74,7 @@ export function concernsOf(
 }
 
 /** A device that was refused and is connected now needs no one; a day later what was refused is over. */
-function isStale({ what, lastAt }: Refusal, entry: Entry | undefined, now: number): boolean {
+function isStale({ what, lastAt }: ListedRefusal, entry: Entry | undefined, now: number): boolean {
 	if (isLongAgo(lastAt, 24 * hourMs, now)) return true;
 	return what === "connection" && entry?.session.connected === true;
 }

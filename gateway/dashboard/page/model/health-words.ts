@@ -2,8 +2,8 @@
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
 import { signalBars } from "../../../api/client/words.js";
+import type { PastMark } from "../../../api/device.js";
 import { resetText, updateWords } from "../../../api/statuses.js";
-import type { PastMark } from "./responses.js";
 
 export const crashWords: Readonly<Record<CrashKind, string>> = {
 	exception: "Uncaught exception",

@@ -2,8 +2,8 @@
 
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
+import type { Catalog, UploadStatus } from "../../../api/firmware.js";
 import type { SessionRecord } from "../../../api/session.js";
-import type { Catalog, UploadStatus } from "./responses.js";
 
 /** What `trigger_ota` can be asked for. */
 export interface Firmware {

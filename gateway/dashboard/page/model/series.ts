@@ -4,7 +4,7 @@
  */
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
-import type { Past } from "./responses.js";
+import type { Past } from "../../../api/device.js";
 
 /** A gap this long is drawn as one. */
 const gapMs = 20_000;

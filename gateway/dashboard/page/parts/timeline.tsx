@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { clock } from "../../../api/client/words.js";
+import type { PastMark } from "../../../api/device.js";
 import type { KnownPast } from "../app/details.js";
-import type { PastMark } from "../model/responses.js";
 import { startOf } from "../model/series.js";
 
 /** A mark by this page's clock. */

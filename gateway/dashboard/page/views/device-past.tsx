@@ -1,10 +1,10 @@
 /** What has happened to one device, as the gateway has recorded it: crashes, restarts and versions, the latest first. */
 
 import { duration } from "../../../api/client/words.js";
+import type { PastCrash } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
 import { crashWords } from "../model/health-words.js";
-import type { PastCrash } from "../model/responses.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";

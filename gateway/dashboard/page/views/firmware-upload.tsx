@@ -1,9 +1,9 @@
 /** Accepts a firmware file, dropped or chosen, and shows the upload's progress or refusal. */
 
 import { age, bytes } from "../../../api/client/words.js";
+import type { UploadStatus } from "../../../api/firmware.js";
 import type { Upload } from "../app/firmware.js";
 import { useNow, useTopic } from "../app/hooks.js";
-import type { UploadStatus } from "../model/responses.js";
 import { FactList } from "../parts/fact-list.js";
 import { FileDrop } from "../parts/file-drop.js";
 import { Panel } from "../parts/panel.js";

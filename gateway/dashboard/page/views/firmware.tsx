@@ -1,8 +1,8 @@
 /** Firmware: uploads, the catalog, and the updates of devices. */
 
 import { bytes } from "../../../api/client/words.js";
+import type { Release } from "../../../api/firmware.js";
 import { listedDevices, useApp, useFirmware } from "../app/hooks.js";
-import type { Release } from "../model/responses.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { UploadPanel } from "./firmware-upload.js";

@@ -1,7 +1,7 @@
 /** How updates ended, the latest first, with the reasons of rollbacks. */
 
+import type { OwnUpdate } from "../../../api/device.js";
 import { updateWords } from "../../../api/statuses.js";
-import type { OwnUpdate } from "../model/responses.js";
 import { type Happening, History } from "../parts/history.js";
 import { DeviceLink } from "./device-link.js";
 

@@ -1,47 +1,7 @@
-/** What the gateway answers to requests over HTTP, as types. */
+/** What the gateway knows of a device beside its session: crashes, updates, restarts and its last 24 hours; and whom it has refused. */
 
-import type { CrashKind } from "../../../../device/protocol/messages.js";
-import type { Model } from "../../../../device/protocol/schema.js";
-import type { OtaStatus } from "../../../api/statuses.js";
-
-/** `GET /ota/status`. */
-export interface UploadStatus {
-	readonly filename: string | null;
-	/** In bytes; 0 before the first upload. */
-	readonly size: number;
-	readonly upload_time: string | null;
-	readonly sha256: string | null;
-	readonly version: string | null;
-	readonly model: Model | null;
-	readonly chip: string | null;
-	/** Whether firmware must be signed. */
-	readonly signature_required: boolean;
-}
-
-export interface ReleaseImage {
-	readonly model: Model;
-	readonly path: string;
-	/** In bytes. */
-	readonly size: number;
-	readonly sha256: string;
-	readonly chip: string;
-	readonly idf_version: string;
-	/** What a new board needs beside it, and flash.json, which says where. */
-	readonly flash?: readonly { readonly path: string }[];
-}
-
-export interface Release {
-	readonly version: string;
-	readonly date: string;
-	readonly notes: string;
-	readonly images: readonly ReleaseImage[];
-}
-
-/** `GET /ota/catalog`. */
-export interface Catalog {
-	readonly latest: string | null;
-	readonly releases: readonly Release[];
-}
+import type { CrashKind } from "../../device/protocol/messages.js";
+import type { OtaStatus } from "./statuses.js";
 
 /** `GET /api/devices/<id>`: one crash of that device. */
 export interface PastCrash {
@@ -62,18 +22,6 @@ export interface PastCrash {
 	readonly at: string;
 }
 
-/** `GET /ota/history`: one update of one device. */
-export interface PastUpdate {
-	readonly deviceId: string;
-	readonly status: OtaStatus;
-	readonly version?: string;
-	readonly from?: string;
-	readonly reason?: string;
-	/** Milliseconds since 1970, by the gateway's clock; so is endedAt. */
-	readonly startedAt: number;
-	readonly endedAt?: number;
-}
-
 /** `GET /api/devices/<id>`, beside what a summary has. */
 export interface DeviceDetails {
 	/** ISO 8601, by the gateway's clock; so are all times here. */
@@ -88,10 +36,13 @@ export interface DeviceDetails {
 
 export interface OwnUpdate {
 	readonly status: OtaStatus;
+	/** 0 to 100; null before the download. */
+	readonly percent: number | null;
 	readonly version: string | null;
 	readonly from: string | null;
 	readonly reason: string | null;
 	readonly startedAt: string;
+	readonly endedAt: string | null;
 }
 
 /** The least and the most of each step; null where nothing was reported. */
@@ -123,4 +74,18 @@ export interface PastMark {
 	/** The reset reason, the kind of the crash, or the status of the update. */
 	readonly reason: string;
 	readonly version: string | null;
+}
+
+/** A refused device, or dropped reports: of `GET /api/refusals`, the newest first. */
+export interface ListedRefusal {
+	readonly id: string;
+	readonly what: "connection" | "report";
+	readonly deviceId: string | null;
+	readonly remoteAddress: string;
+	readonly reason: string;
+	readonly count: number;
+	/** ISO 8601, as lastAt. */
+	readonly firstAt: string;
+	readonly lastAt: string;
+	readonly seen: boolean;
 }
