@@ -127,7 +127,7 @@ describe("the board of a demo's device", { skip }, () => {
 
 	test("loses its power for a moment", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
-		const restarts = page.getByRole("region", { name: "Restarts" }).getByText("Switched on", { exact: true });
+		const restarts = page.getByRole("region", { name: "What happened" }).getByText("Restart: switched on");
 		await board.getByRole("button", { name: /^Cut its power/ }).click();
 		await page.getByText(/^Away/).waitFor();
 		await page.getByRole("link", { name: "History" }).click();

@@ -213,7 +213,7 @@ test("the page of a device", { skip }, async (t) => {
 		const box = await notice(page).boundingBox();
 		assert.ok(box && box.y < 300, `at ${box?.y} pixels`);
 		await notice(page).getByRole("link", { name: "What happened" }).click();
-		await page.getByRole("region", { name: "Crashes" }).getByText("Stack and last lines").waitFor();
+		await page.getByRole("region", { name: "What happened" }).getByText("Stack and last lines").waitFor();
 		await notice(page).getByRole("button", { name: "Seen" }).click();
 		await notice(page)
 			.getByText(/^Running for/)

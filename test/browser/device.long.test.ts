@@ -152,24 +152,27 @@ describe("the past of a device on its page", { skip }, () => {
 		device.close();
 		device.set({ "health.uptime_seconds": 1, "health.reset_reason": "TASK_WDT_RESET" });
 		await device.connect();
-		await region(page, "The last 24 hours").getByText("Restart: hung (watchdog)").first().waitFor();
+		await region(page, "What happened").getByText("Restart: hung (watchdog)").waitFor();
+		await plot.locator(".plot-mark.restart").nth(1).waitFor({ state: "attached" });
 	});
 
-	test("lists no more than five restarts at once", async (t) => {
+	test("lists what happened in one order, no more than eight at once", async (t) => {
 		const { device, page } = await setUp(t, { page: { view: `${view}/history` } });
+		const past = page.getByRole("list", { name: "What happened, the latest first" });
 		for (let start = 1; start < 8; start++) {
 			device.close();
 			device.set({ "health.uptime_seconds": 0, "health.reset_reason": `KIND_${start}_RESET` });
 			await device.connect();
-			const restarts = page.getByRole("list", { name: "Restarts, the latest first" }).first();
-			await restarts.getByText(`Kind ${start} reset`).waitFor();
+			await past.first().getByText(`Restart: kind ${start} reset`).waitFor();
 			device.report({ "health.uptime_seconds": 60 });
 		}
-		const restarts = page.getByRole("list", { name: "Restarts, the latest first", exact: true });
-		assert.equal(await restarts.locator("li").count(), 5);
-		const rest = region(page, "Restarts").getByText("3 more");
-		await rest.click();
-		await page.getByText("Switched on", { exact: true }).waitFor();
+		assert.equal(await past.first().locator("li").count(), 8);
+		await region(page, "What happened").getByText("1 more").click();
+		assert.deepEqual((await past.locator("li > span").allTextContents()).slice(6), [
+			"Restart: kind 1 reset",
+			"Restart: switched on",
+			"First start of 1.2.3",
+		]);
 	});
 });
 
@@ -179,13 +182,13 @@ test("a device's page says when it was first seen, and which versions it ran, an
 	const { device, page } = await setUp(t);
 	await region(page, "About it").getByText("First seen").waitFor();
 	await page.getByRole("link", { name: "History" }).click();
-	const versions = page.getByRole("list", { name: "Versions, the latest first" });
-	await versions.getByText("1.2.3", { exact: true }).waitFor();
+	const versions = region(page, "What happened").getByText("First start of");
+	await versions.waitFor();
 	device.close();
 	device.set({ "system.firmware_version": "1.3.0", "health.uptime_seconds": 1 });
 	await device.connect();
-	await versions.getByText("1.3.0", { exact: true }).waitFor();
-	assert.deepEqual(await versions.locator("span").allTextContents(), ["1.3.0", "1.2.3"]);
+	await versions.nth(1).waitFor();
+	assert.deepEqual(await versions.allTextContents(), ["First start of 1.3.0", "First start of 1.2.3"]);
 	await page.getByRole("button", { name: "Identify" }).click();
 	await region(page, "Overview").locator(".sending").waitFor();
 	device.report({

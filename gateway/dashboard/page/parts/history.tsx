@@ -3,13 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { when } from "../../../api/client/words.js";
 
-const shownAtMost = 5;
-
 export interface Happening {
 	/** ISO 8601, or milliseconds since 1970. */
 	readonly at: string | number;
-	/** As people read it, where a date and a time are too much. */
-	readonly time?: string;
 	/** Classes. */
 	readonly look?: string;
 	/** One line. */
@@ -21,9 +17,10 @@ interface HistoryProps {
 	/** Of a screen reader. */
 	readonly label: string;
 	readonly items: readonly Happening[];
+	readonly shownAtMost?: number;
 }
 
-export function History({ label, items }: HistoryProps) {
+export function History({ label, items, shownAtMost = 5 }: HistoryProps) {
 	const rest = items.slice(shownAtMost);
 	if (items.length === 0) return null;
 	return (
@@ -42,9 +39,9 @@ export function History({ label, items }: HistoryProps) {
 function Happenings({ label, items }: HistoryProps) {
 	return (
 		<ol class="history" aria-label={label}>
-			{items.map(({ at, time = when(at), look = "", text, more }) => (
-				<li key={typeof text === "string" ? `${at} ${text}` : at} class={look}>
-					<time dateTime={new Date(at).toISOString()}>{time}</time>
+			{items.map(({ at, look = "", text, more }) => (
+				<li key={typeof text === "string" ? `${at} ${text}` : `${at} ${look}`} class={look}>
+					<time dateTime={new Date(at).toISOString()}>{when(at)}</time>
 					<span>{text}</span>
 					{more}
 				</li>

@@ -1,35 +1,52 @@
-/** What has happened to one device, as the gateway has recorded it: crashes, restarts and versions, the latest first. */
+/** What has happened to one device, as the gateway has recorded it: crashes, restarts, versions and updates, the latest first. */
 
 import { duration } from "../../../api/client/words.js";
-import type { PastCrash } from "../../../api/device.js";
+import type { DeviceDetails, PastCrash } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
 import { crashWords } from "../model/health-words.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
-import { capital } from "../parts/presence.js";
+import { ofUpdate } from "./update-history.js";
 
-/** Kind, place in the firmware, and the trace before it. */
-export function DeviceCrashes({ deviceKey }: { deviceKey: string }) {
+const shownAtMost = 8;
+
+export function DevicePast({ deviceKey }: { deviceKey: string }) {
 	const past = usePast(deviceKey);
-	const crashes = past?.details.crashes.map(happeningOf).reverse() ?? [];
+	const items = past ? happenings(past.details) : [];
 	return (
-		<Panel title="Crashes" look="crashes">
-			{crashes.length === 0 && <p class="hint">{past ? "It has reported none." : "Looking for them…"}</p>}
-			<History label="Crashes, the latest first" items={crashes} />
+		<Panel title="What happened" look="past-panel">
+			{items.length === 0 && <p class="hint">{past ? "Nothing is recorded yet." : "Looking for it…"}</p>}
+			<History label="What happened, the latest first" items={items} shownAtMost={shownAtMost} />
 		</Panel>
 	);
 }
 
-function happeningOf(crash: PastCrash): Happening {
+function happenings({ crashes, resets, versions, updates }: DeviceDetails): readonly Happening[] {
+	return [
+		...crashes.map(ofCrash),
+		...resets.map(ofRestart),
+		...versions.map(({ at, version }) => ({ at, text: `First start of ${version}` })),
+		...updates.map(ofUpdate),
+	].sort((a, b) => new Date(b.at).getTime() - new Date(a.at).getTime());
+}
+
+function ofRestart({ at, reason }: DeviceDetails["resets"][number]): Happening {
+	const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
+	return { at, text: `Restart: ${resetText(reason)}`, look: isFailure ? "failed" : "" };
+}
+
+/** Kind, place in the firmware, and the trace before it. */
+function ofCrash(crash: PastCrash): Happening {
 	const { kind, message, file, line, stack, version, uptimeSeconds, trace, at } = crash;
 	return {
 		at,
 		look: "failed",
 		text: (
 			<>
-				<b>{crashWords[kind]}</b> on {version ?? "an unknown version"}, after {duration(uptimeSeconds)}
+				<b>Crash: {crashWords[kind].toLowerCase()}</b> on {version ?? "an unknown version"}, after{" "}
+				{duration(uptimeSeconds)}
 			</>
 		),
 		more: (
@@ -52,25 +69,4 @@ function happeningOf(crash: PastCrash): Happening {
 			</>
 		),
 	};
-}
-
-export function Past({ deviceKey }: { deviceKey: string }) {
-	const past = usePast(deviceKey);
-	if (!past) return null;
-	const { resets, versions } = past.details;
-	const restarts = resets.map(({ at, reason }) => {
-		const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
-		return { at, text: capital(resetText(reason)), look: isFailure ? "failed" : "" };
-	});
-	const installed = versions.map(({ at, version }) => ({ at, text: version }));
-	return (
-		<>
-			<Panel title="Restarts">
-				<History label="Restarts, the latest first" items={restarts.reverse()} />
-			</Panel>
-			<Panel title="Versions">
-				<History label="Versions, the latest first" items={installed.reverse()} />
-			</Panel>
-		</>
-	);
 }

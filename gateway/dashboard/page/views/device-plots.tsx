@@ -7,7 +7,6 @@ import type { KnownPast } from "../app/details.js";
 import { useIsLive, usePast, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-words.js";
 import { quantitiesOf, type Range, startOf } from "../model/series.js";
-import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { Plot, type PlotKind } from "../parts/plot.js";
 import { type Mark, Timeline } from "../parts/timeline.js";
@@ -61,7 +60,6 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 					</figure>
 				))}
 			</div>
-			<History label="What happened, the latest first" items={marks.map(happeningOf).reverse()} />
 		</Panel>
 	);
 }
@@ -86,10 +84,6 @@ function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {
 		time: Math.min(now, Date.parse(mark.at) / 1000 + shift),
 		text: markText(mark),
 	}));
-}
-
-function happeningOf({ time, kind, text }: Mark): Happening {
-	return { at: time * 1000, time: clock(time), look: `mark ${kind}`, text };
 }
 
 function latestText(isNow: boolean, heardAt: number): string {

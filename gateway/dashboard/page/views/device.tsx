@@ -16,7 +16,7 @@ import { Inputs, RingControls, SoundControls } from "./device-controls.js";
 import { Facts } from "./device-facts.js";
 import { DeviceHead } from "./device-head.js";
 import { DeviceLog } from "./device-log.js";
-import { DeviceCrashes, Past } from "./device-past.js";
+import { DevicePast } from "./device-past.js";
 import { DevicePlots } from "./device-plots.js";
 import { DeviceSettings } from "./device-settings.js";
 import { DeviceUpdate } from "./device-update.js";
@@ -64,9 +64,8 @@ function Part({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 		case "history":
 			return (
 				<>
+					<DevicePast deviceKey={entry.key} />
 					<DevicePlots entry={entry} />
-					<DeviceCrashes deviceKey={entry.key} />
-					<Past deviceKey={entry.key} />
 				</>
 			);
 		case "firmware":

@@ -16,10 +16,10 @@ interface Shown extends Pick<OwnUpdate, "status"> {
 }
 
 export function UpdateHistory({ updates }: { updates: readonly Shown[] }) {
-	return <History label="Previous updates" items={updates.map(happeningOf)} />;
+	return <History label="Previous updates" items={updates.map(ofUpdate)} />;
 }
 
-function happeningOf({ deviceId, status, version, from, reason, startedAt }: Shown): Happening {
+export function ofUpdate({ deviceId, status, version, from, reason, startedAt }: Shown): Happening {
 	return {
 		at: startedAt,
 		look: status,
