@@ -73,20 +73,29 @@ export class Child<H extends Handlers> {
 			if (failure === undefined) waiter?.resolve(result ?? "null");
 			else waiter?.reject(new Error(`${file}: ${failure}`));
 		});
-		this.#process.once("exit", (code, signal) => {
-			for (const { reject } of this.#waiting.values())
-				reject(new Error(`${file} ended with ${signal ?? code}; BENCH_VERBOSE=1 shows what it said`));
+		const rejectAll = (why: string) => {
+			for (const { reject } of this.#waiting.values()) reject(new Error(`${file} ${why}`));
 			this.#waiting.clear();
+		};
+		this.#process.once("exit", (code, signal) => {
+			rejectAll(`ended with ${signal ?? code}; BENCH_VERBOSE=1 shows what it said`);
 			if (this.#isClosed) return;
 			if (code !== 0) process.exitCode = 1;
 			onEnd?.(String(signal ?? code));
 		});
-		// E.g. a question to a process that has just been killed.
-		this.#process.on("error", () => {});
+		this.#process.on("error", ({ message }) => {
+			// Otherwise it is e.g. a question to a process that has just been killed.
+			if (this.#process.pid === undefined) rejectAll(`cannot be started: ${message}`);
+		});
 	}
 
 	get pid(): number {
 		return this.#process.pid ?? 0;
+	}
+
+	get #hasEnded(): boolean {
+		const { pid, exitCode, signalCode } = this.#process;
+		return pid === undefined || exitCode !== null || signalCode !== null;
 	}
 
 	/** @throws Error that says what the child threw, or that it has ended */
@@ -114,7 +123,7 @@ export class Child<H extends Handlers> {
 	/** Kills it with SIGKILL, as a power cut would. */
 	async kill(): Promise<void> {
 		this.#isClosed = true;
-		if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+		if (this.#hasEnded) return;
 		const ended = once(this.#process, "exit");
 		this.#process.kill("SIGKILL");
 		await ended;
@@ -127,7 +136,7 @@ export class Child<H extends Handlers> {
 
 	async close(): Promise<void> {
 		this.#isClosed = true;
-		if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+		if (this.#hasEnded) return;
 		const ended = once(this.#process, "exit");
 		if (this.#process.connected) this.#process.disconnect();
 		const kill = setTimeout(() => this.#process.kill("SIGKILL"), closeMs);
