@@ -65,7 +65,6 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 					{weakest && <Signal entry={weakest} />}
 				</p>
 			</div>
-			<Volume room={room} isOff={isOff} send={send} />
 			<div class="actions">
 				<Button
 					look="quiet small"
@@ -83,6 +82,7 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 					Announce…
 				</a>
 			</div>
+			<Volume room={room} isOff={isOff} send={send} />
 			<Problem>{problem}</Problem>
 		</section>
 	);
