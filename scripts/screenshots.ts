@@ -30,7 +30,7 @@ const views = [
 	{ name: "fleet", view: "", ready: ".card" },
 	{ name: "device", view: `#/devices/${seen}`, ready: ".facts-panel" },
 	{ name: "attention", view: "#/attention", ready: ".concern" },
-	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".crashes li" },
+	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
 	{ name: "add", view: "#/add", ready: "form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
