@@ -8,7 +8,7 @@ import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../.
 import { plural } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
-import { type Firmware, fits } from "../model/outdated.js";
+import type { Firmware } from "../model/outdated.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
@@ -49,9 +49,8 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 	const app = useTopic("list");
 	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
 	const [options, setOptions] = useState(defaultOptions);
-	const fitting = models.filter((model) =>
-		fits(firmware, { session: { model, firmwareVersion: null }, chip: null }),
-	);
+	const { images } = firmware;
+	const fitting = models.filter((one) => images.length === 0 || images.some(({ model }) => model === one));
 	const sizeOf = (model: string) => app.fleet.all().filter(({ session }) => session.model === model).length;
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
 	const model = target === chosenDevices ? undefined : (fitting.find((one) => one === target) ?? largest);
