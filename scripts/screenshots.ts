@@ -281,7 +281,6 @@ async function shoot(
 /** The crash with its last lines. */
 async function showDiagnostics(page: Page): Promise<void> {
 	await page.getByText("Stack and last lines").click();
-	await page.evaluate("document.querySelector('.crashes').scrollIntoView()");
 }
 
 /** One device's reports of a day, so that it has a past. */

@@ -76,7 +76,7 @@ export type CommandState = (typeof commandStates)[number];
 const resets: Readonly<Record<string, string>> = {
 	POWERON_RESET: "switched on",
 	EXT_RESET: "reset button",
-	SW_RESET: "restarted by its firmware",
+	SW_RESET: "by its firmware",
 	PANIC_RESET: "crashed",
 	INT_WDT_RESET: "hung (watchdog)",
 	TASK_WDT_RESET: "hung (watchdog)",

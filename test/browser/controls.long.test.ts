@@ -142,7 +142,7 @@ for (const model of models)
 			assert.equal(await overview.locator(".problem:not(:empty)").count(), 0);
 			assert.equal(device.started.resetReason, "SW_RESET");
 			assert.equal(back.crashCount, undefined);
-			await page.getByText("last start: restarted by its firmware").first().waitFor();
+			await page.getByText("last start: by its firmware").first().waitFor();
 		});
 	});
 
