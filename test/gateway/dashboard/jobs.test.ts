@@ -19,7 +19,7 @@ test("a command counts all its devices, also those that no frame has named yet",
 	job.take([part("a", "asked")], { ...none, asked: 1, waiting: 2 });
 	assert.equal(job.text, "1 asked, 2 to come");
 	assert.deepEqual([job.count(), job.count("asked", "waiting"), job.isRunning], [3, 3, true]);
-	job.take([part("a", "done"), part("b", "failed", "No."), part("c", "done")], {
+	job.take([part("c", "done"), part("b", "failed", "No."), part("a", "done")], {
 		...none,
 		failed: 1,
 		done: 2,

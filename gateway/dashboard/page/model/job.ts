@@ -79,10 +79,10 @@ export class Job<P extends Part = CommandPart> {
 			.join(", ");
 	}
 
-	/** What needs attention first; devices in the same state stay in the order in which they came. */
+	/** What needs attention first; devices in the same state by their ids. */
 	get parts(): readonly P[] {
 		const rank = (part: P) => this.#states.indexOf(part.state);
-		return [...this.#parts.values()].sort((a, b) => rank(a) - rank(b));
+		return [...this.#parts.values()].sort((a, b) => rank(a) - rank(b) || (a.deviceId < b.deviceId ? -1 : 1));
 	}
 
 	/** How many devices are in one of these states; without one: in any. */
