@@ -63,7 +63,7 @@ const views = [
 	["the firmware of a device", "#/devices/dev-1-backed/firmware", ".history li"],
 	["the settings of a device", "#/devices/proto-1-5c02fe/settings", ".settings form"],
 	["the log of a device", "#/devices/proto-1-5c02fe/log", ".log .toolbar"],
-	["a device that crashed", "#/devices/dev-1-crashd/history", ".crashes li"],
+	["a device that crashed", "#/devices/dev-1-crashd/history", ".past-panel li"],
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
@@ -178,7 +178,7 @@ describe("axe finds nothing at", { skip }, () => {
 				reducedMotion: "reduce",
 			});
 			await page.getByText("Stack and last lines").click();
-			await page.locator(".crashes pre").waitFor();
+			await page.locator(".past-panel pre").waitFor();
 			assert.deepEqual(await violations(page), []);
 			await page.getByRole("link", { name: "Log", exact: true }).click();
 			await page.getByRole("button", { name: "Start the live log" }).click();
@@ -209,7 +209,7 @@ describe("axe finds nothing at", { skip }, () => {
 			await page.getByRole("link", { name: "Log", exact: true }).click();
 			device.report({ "network.wifi_rssi": -63 });
 			await page.locator(".log summary").first().click();
-			await page.locator(".log mark").first().waitFor();
+			await page.locator(".log pre").waitFor();
 			assert.deepEqual(await violations(page), []);
 			await gateway.close();
 			await page.locator(".as-of").waitFor();
