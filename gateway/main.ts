@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { loadExtensions } from "./extensions.js";
 import { createGateway } from "./gateway.js";
-import { disablePretenuring } from "./heap.js";
+import { makeFragmentListsLate } from "./heap.js";
 import { deviceAddresses } from "./http/server.js";
 import { refuseArguments, StartError } from "./problem.js";
 import { readSettings, type Settings } from "./settings.js";
@@ -53,7 +53,7 @@ try {
 async function start(): Promise<void> {
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
-	disablePretenuring();
+	makeFragmentListsLate();
 	refuseArguments(words);
 	const settings = readSettings(process.env);
 	const registry = new Registry();

@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import type { Joined } from "../../../gateway/extension.js";
 import { extensions, loadExtensions } from "../../../gateway/extensions.js";
 import { createGateway } from "../../../gateway/gateway.js";
-import { disablePretenuring } from "../../../gateway/heap.js";
+import { makeFragmentListsLate } from "../../../gateway/heap.js";
 import { defaultSettings } from "../../../gateway/settings.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
@@ -15,7 +15,7 @@ import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../support/gatew
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
-disablePretenuring();
+makeFragmentListsLate();
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-bench-"));
 process.on("exit", () => rmSync(dataDir, { recursive: true, force: true }));
 

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import * as ws from "ws";
+import { makeFragmentListsLate } from "../../gateway/heap.js";
+import { onEnd } from "../support/cleanup.js";
+
+const { WebSocket, WebSocketServer } = ws;
+
+test("ws makes no list of fragments before a message, and joins fragments as before", async (t) => {
+	makeFragmentListsLate();
+	const receiver: unknown = Reflect.construct(Reflect.get(ws, "Receiver"), []);
+	assert.ok(typeof receiver === "object" && receiver !== null);
+	assert.ok(!Object.hasOwn(receiver, "_fragments"));
+	// Present, so ws still has this field.
+	assert.deepEqual(
+		Object.getOwnPropertySymbols(receiver)
+			.filter(({ description }) => description === "fragments")
+			.map((symbol) => Reflect.get(receiver, symbol)),
+		[undefined],
+	);
+
+	const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+	onEnd(t, () => server.close());
+	await once(server, "listening");
+	const address = server.address();
+	const client = new WebSocket(`ws://127.0.0.1:${typeof address === "object" && address?.port}`);
+	onEnd(t, () => client.terminate());
+	const [socket] = await once(server, "connection");
+	const received: string[] = [];
+	const all = new Promise<void>((resolve) => {
+		socket.on("message", (data: Buffer) => received.push(data.toString()) === 4 && resolve());
+	});
+	await once(client, "open");
+	client.send("whole");
+	for (const [index, part] of ["in ", "three ", "parts"].entries()) client.send(part, { fin: index === 2 });
+	client.send("");
+	client.send("whole again");
+	await all;
+	assert.deepEqual(received, ["whole", "in three parts", "", "whole again"]);
+});
