@@ -28,6 +28,14 @@ const seenSaveMs = 5 * 60_000;
 /** Time to write, at a stop, the times that changed. */
 const lastTimesMs = 500;
 const settledAtOnce = 64;
+const notDue = Number.POSITIVE_INFINITY;
+
+interface Known {
+	/** As last seen; a changed list is a new object. */
+	facts: ReturnType<typeof factsOf>;
+	/** Monotonic time to write it, as it has changed. */
+	dueAt: number;
+}
 
 export interface DeviceStoreOptions {
 	readonly records: CreateRecords;
@@ -44,10 +52,7 @@ export class DeviceStore {
 	readonly #early = new Map<string, Label>();
 	readonly #replaceLabel: Sessions["replaceLabel"];
 	readonly #monotonic: () => number;
-	/** Monotonic time to write a changed device. */
-	readonly #dueAt = new Map<Device, number>();
-	/** As last seen; a changed list is a new object. */
-	readonly #facts = new WeakMap<Device, ReturnType<typeof factsOf>>();
+	readonly #known = new Map<Device, Known>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor({ records, sessions, monotonic, onProblem }: DeviceStoreOptions) {
@@ -88,7 +93,8 @@ export class DeviceStore {
 			if (device && type === "state_report") this.onSeen(device);
 		},
 		onForgotten: (device, why) => {
-			if (why !== "removed") void this.forget(device);
+			if (why === "removed") this.#known.delete(device);
+			else void this.forget(device);
 		},
 	};
 
@@ -101,7 +107,7 @@ export class DeviceStore {
 		const labels = await this.#labels.load();
 		const devices = [...(await this.#records.load()).values()];
 		for (const device of devices) {
-			this.#facts.set(device, factsOf(device));
+			this.#known.set(device, knownOf(device));
 			device.label = labels.get(device.deviceId) ?? device.label;
 		}
 		this.#timer = setInterval(() => this.#save(this.#monotonic()), changesSaveMs).unref();
@@ -110,18 +116,21 @@ export class DeviceStore {
 
 	/** Call it when a device connects, disconnects or reports. */
 	onSeen(device: Device): void {
-		const previous = this.#facts.get(device);
-		if (!previous || !hasFacts(device, previous)) {
-			this.#facts.set(device, factsOf(device));
-			if (previous) this.#dueAt.set(device, Number.NEGATIVE_INFINITY);
-			else void this.keep(device);
-		} else if (!this.#dueAt.has(device))
-			this.#dueAt.set(device, this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2));
+		const known = this.#known.get(device);
+		if (!known) {
+			this.#known.set(device, knownOf(device));
+			void this.keep(device);
+		} else if (!hasFacts(device, known.facts)) {
+			known.facts = factsOf(device);
+			known.dueAt = Number.NEGATIVE_INFINITY;
+		} else if (known.dueAt === notDue)
+			known.dueAt = this.#monotonic() + seenSaveMs * (0.5 + Math.random() / 2);
 	}
 
 	/** @returns whether it is written; if not, it is tried again every second */
 	keep(device: Device): Promise<boolean> {
-		this.#dueAt.delete(device);
+		const known = this.#known.get(device);
+		if (known) known.dueAt = notDue;
 		return this.#records.save(device.deviceId, device);
 	}
 
@@ -135,7 +144,7 @@ export class DeviceStore {
 
 	/** @returns whether its records are gone */
 	async forget(device: Device): Promise<boolean> {
-		this.#dueAt.delete(device);
+		this.#known.delete(device);
 		const { deviceId } = device;
 		return (await this.#records.remove(deviceId)) && (await this.#labels.remove(deviceId));
 	}
@@ -144,7 +153,8 @@ export class DeviceStore {
 	async settle(isOver: () => boolean): Promise<void> {
 		this.#save(Number.NEGATIVE_INFINITY);
 		const writing: Promise<boolean>[] = [];
-		for (const device of [...this.#dueAt.keys()]) {
+		for (const [device, { dueAt }] of this.#known) {
+			if (dueAt === notDue) continue;
 			if (isOver()) break;
 			if (!device.session.link.isRemote) writing.push(this.keep(device));
 			if (writing.length === settledAtOnce) await Promise.all(writing.splice(0));
@@ -160,12 +170,16 @@ export class DeviceStore {
 	}
 
 	#save(latest: number): void {
-		for (const [device, dueAt] of this.#dueAt) {
-			if (dueAt > latest) continue;
-			this.#dueAt.delete(device);
+		for (const [device, known] of this.#known) {
+			if (known.dueAt > latest) continue;
+			known.dueAt = notDue;
 			if (!device.session.link.isRemote) void this.#records.save(device.deviceId, device);
 		}
 	}
+}
+
+function knownOf(device: Device): Known {
+	return { facts: factsOf(device), dueAt: notDue };
 }
 
 function factsOf({ model, chip, versions, resets, session }: Device) {
@@ -235,7 +249,7 @@ export const deviceRecord = Object.freeze({
 		device.chip = value.chip;
 		device.firmwareVersion = value.firmwareVersion ?? null;
 		if (value.report !== undefined && matches(uplinks.state_report, report)) {
-			device.state.set(keptReport(report, value.report));
+			device.state.set(keptReport(report, Buffer.from(value.report)));
 			device.vitals = vitalsOf(report);
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
