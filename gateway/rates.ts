@@ -70,13 +70,13 @@ export function limitMessagesAfterClose(socket: Pick<WebSocket, "terminate">, at
 	};
 }
 
-/** A message costs 1, and 1 more per this many characters. */
-const charactersATurn = 2048;
+/** A message costs 1, and 1 more per this many bytes. */
+const bytesATurn = 2048;
 const turnsMs = 50;
 
 /** The listener of a throttle: an object, since closures take more memory. */
 export interface Throttled {
-	onMessage(text: string): void;
+	onMessage(message: Buffer): void;
 	/** The first message has to wait. */
 	onPaused(): void;
 }
@@ -89,7 +89,7 @@ export class Throttle {
 	readonly #socket: Readable;
 	readonly #bucket: TokenBucket;
 	readonly #throttled: Throttled;
-	#waiting: string[] = [];
+	#waiting: Buffer[] = [];
 	#timer: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
@@ -99,10 +99,10 @@ export class Throttle {
 		this.#throttled = throttled;
 	}
 
-	take(text: string): void {
+	take(message: Buffer): void {
 		if (this.#isClosed) return;
-		if (!this.#timer && this.#mayPass(text)) return this.#throttled.onMessage(text);
-		this.#waiting.push(text);
+		if (!this.#timer && this.#mayPass(message)) return this.#throttled.onMessage(message);
+		this.#waiting.push(message);
 		if (this.#timer) return;
 		this.#plan();
 		this.#socket.pause();
@@ -113,7 +113,7 @@ export class Throttle {
 	finish(): void {
 		const waiting = this.#waiting;
 		this.close();
-		for (const text of waiting) this.#throttled.onMessage(text);
+		for (const message of waiting) this.#throttled.onMessage(message);
 	}
 
 	/** Drops waiting and later messages, and reads the socket again, for the peer's close frame. */
@@ -130,16 +130,16 @@ export class Throttle {
 	}
 
 	#handOn(): void {
-		const stays = this.#waiting.findIndex((text) => !this.#mayPass(text));
+		const stays = this.#waiting.findIndex((message) => !this.#mayPass(message));
 		const passing = this.#waiting.splice(0, stays < 0 ? this.#waiting.length : stays);
-		for (const text of passing) this.#throttled.onMessage(text);
+		for (const message of passing) this.#throttled.onMessage(message);
 		if (this.#waiting.length > 0) return this.#plan();
 		this.#timer = undefined;
 		this.#socket.resume();
 	}
 
-	#mayPass(text: string): boolean {
-		return this.#bucket.take(1 + Math.floor(text.length / charactersATurn));
+	#mayPass(message: Buffer): boolean {
+		return this.#bucket.take(1 + Math.floor(message.length / bytesATurn));
 	}
 }
 

@@ -190,7 +190,7 @@ export class Announcements {
 		const { monitors } = this.#options.core;
 		for (const id of ids) this.#followed.add(id);
 		this.#unfollow ??= monitors.follow(this.#followed, ({ device }, text) => {
-			if (device) this.#receive(device.deviceId, text);
+			if (device) this.#receive(device.deviceId, text.toString());
 		});
 		monitors.changed();
 	}

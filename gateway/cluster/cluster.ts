@@ -138,7 +138,8 @@ export class Cluster {
 			const { device } = session;
 			const isStateReport = type === "state_report";
 			if (device && isStateReport) this.#directory.onReport(device, this.#members.isSummaryNeeded);
-			if (device && this.#members.need(device)) this.#directory.relay(session, text, isStateReport);
+			if (device && this.#members.need(device))
+				this.#directory.relay(session, text.toString(), isStateReport);
 		},
 	};
 

@@ -185,7 +185,10 @@ export class Mirrors {
 		if (!device || !isStateReport) return session;
 		device.lastReportAt = at;
 		if (!this.#isNeeded(device.deviceId)) return session;
-		this.#keep(device, text.length <= otherFieldsBytes ? text : keptReport(JSON.parse(text), text));
+		this.#keep(
+			device,
+			text.length <= otherFieldsBytes ? text : keptReport(JSON.parse(text.toString()), text),
+		);
 		return session;
 	}
 
@@ -233,7 +236,7 @@ export class Mirrors {
 		return this.#interest.all || this.#devices.has(deviceId);
 	}
 
-	#keep(device: Device, text: string): void {
+	#keep(device: Device, text: Buffer): void {
 		device.state.set(text);
 		this.#kept.add(device.deviceId);
 	}
@@ -276,7 +279,7 @@ export class Mirrors {
 		if (!device || !session.link.isRemote || facts.lastReportAt < device.lastReportAt) return;
 		session.lastSeenAt = Math.max(session.lastSeenAt, lastSeenAt);
 		apply(device, facts, monotonic());
-		this.#keep(device, text);
+		this.#keep(device, Buffer.from(text));
 		sessions.touch(device);
 	}
 }

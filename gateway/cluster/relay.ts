@@ -19,8 +19,8 @@ export interface RelayedUplink {
 	/** Milliseconds since 1970. */
 	readonly at: number;
 	readonly isStateReport: boolean;
-	/** As received. */
-	readonly text: string;
+	/** As received, in UTF-8. */
+	readonly text: Buffer;
 }
 
 export class Relay {
@@ -63,7 +63,7 @@ export function* readRelayed(message: string): Generator<RelayedUplink> {
 		if (!(start > 0 && from >= start && from <= message.length)) throw new RangeError("a length is wrong");
 		if (!matches(time, Number(at))) throw new RangeError("a time is wrong");
 		if (!Number.isSafeInteger(Number(revision))) throw new RangeError("a revision is wrong");
-		const text = message.slice(start, from);
+		const text = Buffer.from(message.slice(start, from));
 		yield { sessionId, revision: Number(revision), at: Number(at), isStateReport: kind === "state", text };
 	}
 }

@@ -109,7 +109,7 @@ export class Commands {
 		for (const id of ids) this.#followed.add(id);
 		this.#unfollow ??= monitors.follow(
 			this.#followed,
-			({ device }, text) => device && this.#hear(device.deviceId, text),
+			({ device }, text) => device && this.#hear(device.deviceId, text.toString()),
 			true,
 		);
 		monitors.changed();

@@ -111,9 +111,10 @@ export class Device {
 	}
 
 	/**
-	 * @param now milliseconds since 1970 @param monotonic in milliseconds @returns whether model or version changed
+	 * @param text as received, in UTF-8 @param now milliseconds since 1970 @param monotonic in milliseconds
+	 * @returns whether model or version changed
 	 */
-	report(report: StateReport, text: string, now: number, monotonic: number): boolean {
+	report(report: StateReport, text: Buffer, now: number, monotonic: number): boolean {
 		const { system, health } = report;
 		const { model, firmware_version: version } = system;
 		const isNewVersion = this.firmwareVersion !== version;
@@ -169,11 +170,10 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 }
 
 /** @returns the report, or only the schema's fields if the others take more than 4 KB */
-export function keptReport(report: StateReport, text: string): string {
-	const size = Buffer.byteLength(text);
-	if (size <= otherFieldsBytes) return text;
-	const checked = JSON.stringify(pick(uplinks.state_report, report));
-	return size - Buffer.byteLength(checked) <= otherFieldsBytes ? text : checked;
+export function keptReport(report: StateReport, text: Buffer): Buffer {
+	if (text.length <= otherFieldsBytes) return text;
+	const checked = Buffer.from(JSON.stringify(pick(uplinks.state_report, report)));
+	return text.length - checked.length <= otherFieldsBytes ? text : checked;
 }
 
 /** @returns the value without fields that the schema lacks */

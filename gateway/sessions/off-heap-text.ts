@@ -19,12 +19,12 @@ export class OffHeapText {
 		this.#memory = undefined;
 	}
 
-	/** @param text well-formed Unicode */
-	set(text: string): void {
-		const length = Buffer.byteLength(text);
+	/** @param text in UTF-8; copied */
+	set(text: Buffer): void {
+		const { length } = text;
 		const size = Math.ceil((length + 1) / stepBytes) * stepBytes;
 		if (this.#memory === undefined || this.#memory.length < length || this.#memory.length > 2 * size)
 			this.#memory = Buffer.allocUnsafeSlow(size);
-		this.#length = this.#memory.write(text);
+		this.#length = text.copy(this.#memory);
 	}
 }

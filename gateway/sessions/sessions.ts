@@ -42,8 +42,8 @@ export interface SessionListener {
 	onTouched?(device: Device): void;
 	/** @param isTemporary the answer says when to try again */
 	onRefused?(refusal: Refusal, isTemporary: boolean): void;
-	/** `text` is as received; `session` is up to date. */
-	onUplink?(session: Session, uplink: Uplink, text: string): void;
+	/** `text` is as received, in UTF-8; `session` is up to date. */
+	onUplink?(session: Session, uplink: Uplink, text: Buffer): void;
 	/** @param why `surplus`: too many devices; `removed`: another process removed its record */
 	onForgotten?(device: Device, why: ForgetReason): void;
 }
@@ -128,8 +128,8 @@ export class Sessions {
 		this.#sessions.set(session.sessionId, session);
 	}
 
-	/** @param uplink checked @param text as received @returns why it is not valid; undefined if it is */
-	receive(session: Session, uplink: Uplink, text: string): string | undefined {
+	/** @param uplink checked @param text as received, in UTF-8 @returns why it is not valid; undefined if it is */
+	receive(session: Session, uplink: Uplink, text: Buffer): string | undefined {
 		if ("deviceId" in uplink && session.device && uplink.deviceId !== session.device.deviceId)
 			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;
 		session.lastSeenAt = this.#options.now();
@@ -170,7 +170,7 @@ export class Sessions {
 		this.announce(device.session, "labelled");
 	}
 
-	#report(session: Session, report: StateReport, text: string): void {
+	#report(session: Session, report: StateReport, text: Buffer): void {
 		const isNamed = session.device !== undefined;
 		const device = session.device ?? this.#assign(session, report.deviceId);
 		const { now, monotonic } = this.#options;

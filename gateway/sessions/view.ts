@@ -70,9 +70,10 @@ export function textWith(head: object, name: string, text: string): string {
 	return `${JSON.stringify(head).slice(0, -1)},"${name}":${text}}`;
 }
 
-export function deviceMessageText(session: Session, uplinkText: string): string {
-	const deviceId = JSON.stringify(session.device?.deviceId ?? null);
-	return `{"type":"device_message","sessionId":"${session.sessionId}","deviceId":${deviceId},"message":${uplinkText}}`;
+/** @returns the texts before and after the uplink's */
+export function deviceMessageTexts({ sessionId, device }: Session): readonly [string, string] {
+	const deviceId = JSON.stringify(device?.deviceId ?? null);
+	return [`{"type":"device_message","sessionId":"${sessionId}","deviceId":${deviceId},"message":`, "}"];
 }
 
 /** The session record without its state. */

@@ -10,7 +10,7 @@ import { parseJson } from "../json.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
-import { deviceMessageText, snapshotTexts, statusUpdateText } from "../sessions/view.js";
+import { deviceMessageTexts, snapshotTexts, statusUpdateText } from "../sessions/view.js";
 import type { SocketsOptions } from "./limits.js";
 import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
@@ -40,7 +40,7 @@ export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
 interface Follower extends MonitorNeeds {
 	readonly devices: ReadonlySet<string>;
 	readonly hearsReports: boolean;
-	readonly onUplink: (session: Session, text: string) => void;
+	readonly onUplink: (session: Session, text: Buffer) => void;
 }
 
 export interface MonitorSocketsOptions extends SocketsOptions {
@@ -177,7 +177,7 @@ export class MonitorSockets {
 	}
 
 	/**
-	 * @param onUplink called with the uplinks of these devices, as text
+	 * @param onUplink called with the uplinks of these devices, as received
 	 * @param hearsReports whether with their state reports too
 	 * @returns a function that ends it
 	 */
@@ -223,18 +223,22 @@ export class MonitorSockets {
 	announce(session: Session, reason: ChangeReason): void {
 		this.#sendAbout(
 			session,
-			() => statusUpdateText(reason, session, this.#options.now()),
+			() => textFrame(statusUpdateText(reason, session, this.#options.now())),
 			(monitor, frame) => monitor.sendChange(session.sessionId, frame),
 		);
 	}
 
-	relay(session: Session, text: string, isStateReport: boolean): void {
+	/** @param text of an uplink, in UTF-8 */
+	relay(session: Session, text: Buffer, isStateReport: boolean): void {
 		const { deviceId = "" } = session.device ?? {};
 		for (const { devices, hearsReports, onUplink } of this.#followers)
 			if ((hearsReports || !isStateReport) && devices.has(deviceId)) onUplink(session, text);
 		this.#sendAbout(
 			session,
-			() => deviceMessageText(session, text),
+			() => {
+				const [before, after] = deviceMessageTexts(session);
+				return textFrame(before, text, after);
+			},
 			(monitor, frame) => monitor.relay(session.sessionId, frame, isStateReport),
 		);
 	}
@@ -245,12 +249,12 @@ export class MonitorSockets {
 		for (const monitor of this.#monitors.keys()) monitor.close(closeCodes.goingAway, "the gateway stops");
 	}
 
-	#sendAbout(session: Session, format: () => string, send: (monitor: Monitor, frame: Buffer) => void): void {
+	#sendAbout(session: Session, make: () => Buffer, send: (monitor: Monitor, frame: Buffer) => void): void {
 		let frame: Buffer | undefined;
 		for (const monitor of this.#monitors.keys()) {
 			if (!monitor.wants(session)) continue;
 			this.cork();
-			frame ??= textFrame(format());
+			frame ??= make();
 			send(monitor, frame);
 		}
 	}

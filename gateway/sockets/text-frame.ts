@@ -7,9 +7,10 @@ const eightByteLength = 127;
 /** By the length's size. */
 const headerBytes = Object.freeze({ small: 2, two: 4, eight: 10 });
 
-/** @returns the whole frame */
-export function textFrame(text: string): Buffer {
-	const length = Buffer.byteLength(text);
+/** @param parts of its text, bytes in UTF-8 @returns the whole frame */
+export function textFrame(...parts: readonly (string | Buffer)[]): Buffer {
+	let length = 0;
+	for (const part of parts) length += Buffer.byteLength(part);
 	const header =
 		length < twoByteLength ? headerBytes.small : length < 0x1_0000 ? headerBytes.two : headerBytes.eight;
 	const frame = Buffer.allocUnsafe(header + length);
@@ -22,7 +23,8 @@ export function textFrame(text: string): Buffer {
 		frame[1] = eightByteLength;
 		frame.writeBigUInt64BE(BigInt(length), 2);
 	}
-	frame.write(text, header);
+	let at = header;
+	for (const part of parts) at += typeof part === "string" ? frame.write(part, at) : part.copy(frame, at);
 	return frame;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Reads a state report faster than JSON.parse. Reports of one firmware differ in some values only: the shape of a report that was
- * parsed and checked is its text between the values. A text of the same shape is compared with it, and only values that differ from
- * the latest ones are parsed and checked. Any other text is left to JSON.parse.
+ * parsed and checked is its bytes between the values. A text of the same shape is compared with the latest one, and only values that
+ * differ are parsed and checked. Any other text is left to JSON.parse.
  */
 
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
@@ -13,17 +13,15 @@ type Json = Record<string, unknown>;
 type Check = (value: unknown) => boolean;
 
 interface Slot {
-	/** The text before the value, from the previous one on. */
-	readonly before: string;
-	/** The first character after the value. */
-	readonly next: number;
+	/** Where the value begins in the latest text. */
+	from: number;
+	/** The first byte after it. */
+	end: number;
 	/** What the value is in. */
 	readonly object: JsonObject;
 	readonly name: string;
 	/** Stricter than the schema at most. */
 	readonly check: Check;
-	/** The latest value as text, after `before`. */
-	text: string;
 }
 
 interface JsonObject {
@@ -37,6 +35,8 @@ interface JsonObject {
 }
 
 const quote = 0x22;
+const backslash = 0x5c;
+const space = 0x20;
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** In strings with these JSON.parse changes something, or refuses them. */
 const special = /[\\\p{Cc}]/u;
@@ -45,27 +45,35 @@ const tokens = /"[^"]*"|[^\s"{}[\]:,]+|[{}[\]:,]/g;
 /** What decides which fields a report has. */
 const fixedNames = ["type", "model"];
 /** A board's report has about 1000. */
-const mostCharacters = 4096;
+const mostBytes = 4096;
 
 export class ReportShape {
 	readonly #slots: readonly Slot[];
 	/** The report itself first. */
 	readonly #objects: readonly [JsonObject, ...JsonObject[]];
-	/** The text after the last value. */
-	readonly #end: string;
+	/** With the latest value of each slot. */
+	readonly #latest = new Uint8Array(mostBytes);
+	readonly #view = new DataView(this.#latest.buffer);
+	#length: number;
 
-	private constructor(slots: readonly Slot[], objects: readonly [JsonObject, ...JsonObject[]], end: string) {
+	private constructor(
+		slots: readonly Slot[],
+		objects: readonly [JsonObject, ...JsonObject[]],
+		text: Uint8Array,
+	) {
 		this.#slots = slots;
 		this.#objects = objects;
-		this.#end = end;
+		this.#latest.set(text);
+		this.#length = text.length;
 	}
 
 	/**
-	 * @param text a valid state report of this model
-	 * @returns undefined if it has a list, an escaped character, a name twice, or more than 4096 characters
+	 * @param bytes a valid state report of this model, in UTF-8
+	 * @returns undefined if it has a list, an escaped character, a name twice, or more than 4096 bytes
 	 */
-	static of(text: string, model: Model): ReportShape | undefined {
-		if (text.length > mostCharacters || special.test(text)) return undefined;
+	static of(bytes: Buffer, model: Model): ReportShape | undefined {
+		const text = bytes.toString();
+		if (bytes.length > mostBytes || special.test(text)) return undefined;
 		const report: JsonObject = {
 			outer: undefined,
 			schema: uplinks.state_report,
@@ -76,7 +84,8 @@ export class ReportShape {
 		const slots: Slot[] = [];
 		let object: JsonObject | undefined;
 		let name: string | undefined;
-		let from = 0;
+		let scanned = 0;
+		let end = 0;
 		for (const { 0: token, index } of text.matchAll(tokens)) {
 			if (token === "[" || token === "]") return undefined;
 			if (token === ":" || token === ",") continue;
@@ -99,18 +108,19 @@ export class ReportShape {
 					const check = fixedNames.includes(name)
 						? (other: unknown) => other === value
 						: checkOf(schema, model);
-					const before = text.slice(from, index);
-					from = index + token.length;
-					slots.push({ before, next: text.charCodeAt(from), object, name, check, text: before + token });
+					const from = end + Buffer.byteLength(text.slice(scanned, index));
+					end = from + Buffer.byteLength(token);
+					scanned = index + token.length;
+					slots.push({ from, end, object, name, check });
 				}
 				name = undefined;
 			}
 		}
-		return new ReportShape(slots, objects, text.slice(from));
+		return new ReportShape(slots, objects, bytes);
 	}
 
-	/** @returns the valid report; undefined if the text has another shape, or a value is not valid */
-	read(text: string): StateReport | undefined {
+	/** @param text in UTF-8 @returns the valid report; undefined if it has another shape, or a value is not valid */
+	read(text: Buffer): StateReport | undefined {
 		const isRead = this.#readValues(text);
 		const [report] = this.#objects;
 		if (!isReport(report.fields, isRead)) return undefined;
@@ -119,16 +129,57 @@ export class ReportShape {
 	}
 
 	/** @returns whether all of the text is as this shape, and valid */
-	#readValues(text: string): boolean {
-		let at = 0;
-		for (const slot of this.#slots) {
-			const end = at + slot.text.length;
-			// Faster than startsWith.
-			const isSame = text.substring(at, end) === slot.text && text.charCodeAt(end) === slot.next;
-			if (!isSame && !readValue(slot, text, at)) return false;
-			at += slot.text.length;
+	#readValues(text: Buffer): boolean {
+		const view = new DataView(text.buffer, text.byteOffset, text.length);
+		let index = 0;
+		for (let at = 0; ; ) {
+			at = this.#firstDifference(view, at);
+			if (at === text.length && at === this.#length) return true;
+			let slot = this.#slots[index];
+			// A value may differ in its length alone.
+			while (slot && slot.end < at) slot = this.#slots[++index];
+			if (!slot || at < slot.from) return false;
+			at = this.#readValue(slot, text);
+			if (at < 0) return false;
 		}
-		return text.substring(at) === this.#end;
+	}
+
+	#firstDifference(text: DataView, from: number): number {
+		const count = Math.min(text.byteLength, this.#length);
+		let at = from;
+		while (at + 4 <= count && text.getInt32(at) === this.#view.getInt32(at)) at += 4;
+		while (at < count && text.getUint8(at) === this.#view.getUint8(at)) at += 1;
+		return at;
+	}
+
+	/** Takes a valid value over. @returns the first byte after it; -1: it is not valid, or something else comes after it */
+	#readValue(slot: Slot, text: Buffer): number {
+		const { from } = slot;
+		const next = this.#latest[slot.end];
+		const isString = text[from] === quote;
+		const end = isString ? endOfString(text, from) : text.indexOf(next ?? 0, from);
+		const shift = end - slot.end;
+		if (end <= from || text[end] !== next || this.#length + shift > mostBytes) return -1;
+		const token = text.toString("utf8", from, end);
+		if (!isString && !number.test(token) && token !== "true" && token !== "false") return -1;
+		const value: unknown = isString
+			? token.slice(1, -1)
+			: token === "true" || (token !== "false" && Number(token));
+		if (!slot.check(value)) return -1;
+		ownFields(slot.object)[slot.name] = value;
+		if (shift !== 0) this.#shift(slot, shift);
+		for (let at = from; at < end; at += 1) this.#latest[at] = text[at] ?? 0;
+		return end;
+	}
+
+	/** Makes the place for a value longer, or shorter. */
+	#shift(changed: Slot, by: number): void {
+		this.#latest.copyWithin(changed.end + by, changed.end, this.#length);
+		this.#length += by;
+		for (const slot of this.#slots) {
+			if (slot.from > changed.from) slot.from += by;
+			if (slot.from >= changed.from) slot.end += by;
+		}
 	}
 }
 
@@ -143,24 +194,14 @@ function checkOf(schema: Schema | undefined, model: Model): Check {
 	return (value) => typeof value === "string" && value.length <= maxLength && pattern.test(value);
 }
 
-/** @returns whether there is a valid value at this place; then it is the slot's latest */
-function readValue(slot: Slot, text: string, at: number): boolean {
-	const { before, next, object, name } = slot;
-	const from = at + before.length;
-	if (text.substring(at, from) !== before) return false;
-	const isString = text.charCodeAt(from) === quote;
-	const end = isString ? text.indexOf('"', from + 1) + 1 : text.indexOf(String.fromCharCode(next), from);
-	if (end <= from) return false;
-	const token = text.slice(from, end);
-	if (isString ? special.test(token) : !number.test(token) && token !== "true" && token !== "false")
-		return false;
-	const value: unknown = isString
-		? token.slice(1, -1)
-		: token === "true" || (token !== "false" && Number(token));
-	if (!slot.check(value)) return false;
-	ownFields(object)[name] = value;
-	slot.text = text.slice(at, end);
-	return true;
+/** @returns the first byte after it; -1 if it does not end, or JSON.parse would change or refuse something in it */
+function endOfString(text: Uint8Array, from: number): number {
+	for (let at = from + 1; at < text.length; at += 1) {
+		const byte = text[at] ?? 0;
+		if (byte === quote) return at + 1;
+		if (byte < space || byte === backslash) return -1;
+	}
+	return -1;
 }
 
 /** @returns the object's fields, to be changed */

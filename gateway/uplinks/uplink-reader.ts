@@ -9,8 +9,8 @@ import { ReportShape } from "./report-shape.js";
 export type ReadUplink =
 	| {
 			readonly uplink: Uplink;
-			/** As received, without fields of other models. */
-			readonly text: string;
+			/** As received, in UTF-8, without fields of other models. */
+			readonly text: Buffer;
 			/** How many fields were left out. */
 			readonly leftOut: number;
 			readonly problem?: undefined;
@@ -30,15 +30,15 @@ export class UplinkReader {
 	readonly #shapes: ReportShape[] = [];
 	#withoutShape = 0;
 
-	/** @param text as received */
-	read(text: string): ReadUplink {
+	/** @param text as received, in UTF-8 */
+	read(text: Buffer): ReadUplink {
 		for (const [index, shape] of this.#shapes.entries()) {
 			const report = shape.read(text);
 			if (!report) continue;
 			if (index > 0) this.#use(shape, index);
 			return { uplink: report, text, leftOut: 0 };
 		}
-		const value = parseJson(text);
+		const value = parseJson(text.toString());
 		if (value === undefined) return { problem: "not JSON" };
 		const checked = checkUplink(value);
 		if (checked.problem !== undefined) return readOwnFields(value, checked.problem);
@@ -77,5 +77,5 @@ function readOwnFields(report: unknown, problem: string): ReadUplink {
 	if (leftOut === 0) return { problem };
 	const checked = checkUplink(rest);
 	if (checked.problem !== undefined) return checked;
-	return { uplink: checked.uplink, text: JSON.stringify(rest), leftOut };
+	return { uplink: checked.uplink, text: Buffer.from(JSON.stringify(rest)), leftOut };
 }

@@ -15,7 +15,7 @@ function throttle(t: TestContext) {
 	const { calls, socket } = stage(t);
 	const taken: string[] = [];
 	const rate = { perSecond: 10, burst: 10, monotonic: Date.now };
-	const onMessage = (text: string) => void taken.push(text);
+	const onMessage = (message: Buffer) => void taken.push(message.toString());
 	const onPaused = () => void calls.push("onPaused");
 	return { calls, taken, throttle: new Throttle(socket, rate, { onMessage, onPaused }) };
 }
@@ -23,20 +23,20 @@ function throttle(t: TestContext) {
 test("messages above the rate wait in order, and their socket is paused until then", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
 	const texts = Array.from({ length: 25 }, (_, index) => String(index));
-	for (const text of texts) paced.take(text);
+	for (const text of texts) paced.take(Buffer.from(text));
 	assert.deepEqual([taken, calls], [texts.slice(0, 10), ["pause", "onPaused"]]);
 	t.mock.timers.tick(1000);
 	assert.deepEqual([taken, calls], [texts.slice(0, 20), ["pause", "onPaused"]]);
 	t.mock.timers.tick(500);
 	assert.deepEqual([taken, calls], [texts, ["pause", "onPaused", "resume"]]);
 	t.mock.timers.tick(100);
-	paced.take("at once");
+	paced.take(Buffer.from("at once"));
 	assert.deepEqual([taken.at(-1), calls.length], ["at once", 3]);
 });
 
 test("a long message counts as several", (t) => {
 	const { calls, taken, throttle: paced } = throttle(t);
-	for (let count = 0; count < 4; count += 1) paced.take("x".repeat(10_000));
+	for (let count = 0; count < 4; count += 1) paced.take(Buffer.alloc(10_000, "x"));
 	assert.deepEqual([taken.length, calls], [2, ["pause", "onPaused"]]);
 	t.mock.timers.tick(100);
 	assert.equal(taken.length, 3);
@@ -48,7 +48,7 @@ test("a long message counts as several", (t) => {
 
 test("messages that wait when their socket closes are dropped", (t) => {
 	const { taken, throttle: paced } = throttle(t);
-	for (let count = 0; count < 25; count += 1) paced.take("x");
+	for (let count = 0; count < 25; count += 1) paced.take(Buffer.from("x"));
 	paced.close();
 	t.mock.timers.tick(60_000);
 	assert.equal(taken.length, 10);

@@ -85,7 +85,7 @@ const device = fc
 		const made = new Device(name, new Session(handshake, link, connectedAt));
 		made.chip = chip;
 		for (const [index, each] of reports.entries())
-			made.report(each, JSON.stringify(each), connectedAt + index, index * 1000);
+			made.report(each, Buffer.from(JSON.stringify(each)), connectedAt + index, index * 1000);
 		return made;
 	});
 

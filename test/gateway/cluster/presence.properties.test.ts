@@ -96,7 +96,7 @@ class Node {
 		const sample = sampleReport("DEV-1");
 		const report = { ...sample, deviceId, health: { ...sample.health, uptime_seconds: uptime } };
 		for (const { session, line } of this.open(deviceId))
-			if (line.isUp) this.sessions.receive(session, report, JSON.stringify(report));
+			if (line.isUp) this.sessions.receive(session, report, Buffer.from(JSON.stringify(report)));
 	}
 
 	/** The device has gone, and this gateway notices. */

@@ -26,7 +26,7 @@ function relaying(t: TestContext) {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const published: string[][] = [];
 	const relay = new Relay((message) =>
-		published.push([...readRelayed(message)].map(({ text }) => text.slice(0, 1))),
+		published.push([...readRelayed(message)].map(({ text }) => text.toString("utf8", 0, 1))),
 	);
 	return { relay, published, tick: (ms: number) => t.mock.timers.tick(ms) };
 }
@@ -96,7 +96,7 @@ test("uplinks arrive as they were, in order, whatever they contain", (t) => {
 				const session = sessions[index] ?? assert.fail();
 				session.lastSeenAt = at;
 				relay.add(session, revision, text, isStateReport);
-				return { sessionId: session.sessionId, revision, at, isStateReport, text };
+				return { sessionId: session.sessionId, revision, at, isStateReport, text: Buffer.from(text) };
 			});
 			t.mock.timers.tick(2);
 			assert.deepEqual(

@@ -40,7 +40,7 @@ async function fleet(t: TestContext) {
 		let text: { [name: string]: Json } = { ...sampleReport("DEV-1"), deviceId };
 		for (const [path, value] of Object.entries(fields)) text = altered(text, path, value);
 		const uplink = Object(text);
-		sessions.receive(device().session, uplink, JSON.stringify(text));
+		sessions.receive(device().session, uplink, Buffer.from(JSON.stringify(text)));
 	};
 	const shown = () => (attentions.of(device()).attention ?? []).map(({ kind, seen }) => [kind, seen]);
 	/** A person marks all that is shown. */

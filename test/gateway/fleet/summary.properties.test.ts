@@ -84,7 +84,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 				else if (each.do === "end" && device) sessions.end(device.session, "disconnected");
 				else if (each.do === "forget" && device) sessions.forget(device);
 				else if ("rssi" in each && device?.session.connected)
-					sessions.receive(device.session, reportOf(id, each.rssi, 60), "{}");
+					sessions.receive(device.session, reportOf(id, each.rssi, 60), Buffer.from("{}"));
 				else if ("name" in each && device) sessions.setLabel(device, { name: each.name });
 				else if (each.do === "subscribe") {
 					const picture = new Picture({ nextText: () => assert.fail() });

@@ -304,7 +304,7 @@ describe("the summary", () => {
 		for (const wifi_rssi of [-60, -64, -56, -60, -65, -61, -69, -70]) {
 			frames.length = 0;
 			const said = { ...report, deviceId: "d0", network: { ...network, wifi_rssi } };
-			sessions.receive(session, said, JSON.stringify(said));
+			sessions.receive(session, said, Buffer.from(JSON.stringify(said)));
 			t.mock.timers.tick(1000);
 			strengths.push(frames.map((frame) => JSON.parse(frame.toString()).devices[0].rssi)[0]);
 		}

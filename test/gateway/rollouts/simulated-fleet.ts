@@ -132,7 +132,7 @@ export class SimulatedDevice {
 		const checked = checkUplink(JSON.parse(JSON.stringify(message)));
 		assert.equal(checked.problem, undefined);
 		if (checked.uplink && this.#session && this.isConnected)
-			this.#gateway?.sessions.receive(this.#session, checked.uplink, JSON.stringify(message));
+			this.#gateway?.sessions.receive(this.#session, checked.uplink, Buffer.from(JSON.stringify(message)));
 	}
 
 	#execute(text: string): void {

@@ -34,7 +34,7 @@ function startsOf(reports: readonly Report[]): readonly number[] {
 	for (const { at, uptime, isConnected, setBy } of reports) {
 		if (!isConnected) device.session = connect();
 		const report = { ...sample, health: { ...sample.health, uptime_seconds: Math.floor(uptime) } };
-		device.report(report, JSON.stringify(report), startedAt + (setBy ?? 0) + at, at);
+		device.report(report, Buffer.from(JSON.stringify(report)), startedAt + (setBy ?? 0) + at, at);
 	}
 	return device.resets.map(({ at }) => at - startedAt);
 }

@@ -14,15 +14,15 @@ test("a stored text is the one last set, after texts of any length", () => {
 		"y".repeat(127),
 		"z".repeat(128),
 	]) {
-		kept.set(text);
+		kept.set(Buffer.from(text));
 		assert.equal(kept.text, text);
 	}
 });
 
 test("a stored text of one device does not change with another's", () => {
 	const [first, second] = [new OffHeapText(), new OffHeapText()];
-	first.set("first");
-	second.set("second");
-	first.set("again");
+	first.set(Buffer.from("first"));
+	second.set(Buffer.from("second"));
+	first.set(Buffer.from("again"));
 	assert.deepEqual([first.text, second.text], ["again", "second"]);
 });

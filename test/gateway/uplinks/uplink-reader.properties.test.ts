@@ -1,4 +1,4 @@
-/** Uplinks are read as JSON.parse and checkUplink read them, whatever texts were read before. */
+/** Uplinks are read as JSON.parse and checkUplink read them, whatever bytes were read before. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,6 +12,8 @@ import { altered, type Json, sampleReport } from "../../../scripts/api/sample-re
 import { jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 
+const asBytes = (text: string) => Buffer.from(text);
+const bytesOf = (value: unknown) => asBytes(JSON.stringify(value));
 const base = models.map((model) => JSON.parse(JSON.stringify(sampleReport(model))));
 const paths = [
 	...["type", "deviceId", "timestamp", "system.model", "system.mac_address", "system.security_version"],
@@ -36,15 +38,22 @@ const value: fc.Arbitrary<Json | undefined> = fc.oneof(
 const report = fc
 	.tuple(fc.constantFrom(...base), fc.array(fc.tuple(fc.constantFrom(...paths), value), { maxLength: 4 }))
 	.map(([start, changes]) => changes.reduce((all, [path, to]) => altered(all, path, to), start));
+/** With one byte changed, so that it may not be UTF-8. */
+const changedByte = fc.tuple(report, fc.nat(), fc.nat(255)).map(([each, place, byte]) => {
+	const bytes = bytesOf(each);
+	bytes[place % bytes.length] = byte;
+	return bytes;
+});
 const text = fc.oneof(
-	{ weight: 6, arbitrary: report.map((each) => JSON.stringify(each)) },
-	{ weight: 1, arbitrary: report.map((each) => JSON.stringify(each, undefined, " ")) },
-	{ weight: 4, arbitrary: nearText(report.map((each) => JSON.stringify(each))) },
+	{ weight: 6, arbitrary: report.map(bytesOf) },
+	{ weight: 3, arbitrary: changedByte },
+	{ weight: 1, arbitrary: report.map((each) => Buffer.from(JSON.stringify(each, undefined, " "))) },
+	{ weight: 4, arbitrary: nearText(report.map((each) => JSON.stringify(each))).map(asBytes) },
 	{
 		weight: 1,
 		arbitrary: jsonText(
 			fc.oneof(...Object.values(uplinks).flatMap((schema) => [valid(schema), near(schema)])),
-		),
+		).map(asBytes),
 	},
 );
 
@@ -52,16 +61,16 @@ test("each text is read as JSON.parse and the check read it", () => {
 	fc.assert(
 		fc.property(fc.array(text, { maxLength: 30 }), (texts) => {
 			const reader = new UplinkReader();
-			for (const each of base) reader.read(JSON.stringify(each));
+			for (const each of base) reader.read(bytesOf(each));
 			const handedOut: { readonly read: unknown; readonly expected: unknown }[] = [];
 			for (const said of texts) {
 				const read = reader.read(said);
-				const parsed = parseJson(said);
+				const parsed = parseJson(said.toString());
 				const checked = checkUplink(parsed);
 				if (read.problem !== undefined) {
 					assert.equal(read.problem, parsed === undefined ? "not JSON" : checked.problem);
 				} else if (read.leftOut === 0) {
-					assert.equal(checked.problem, undefined, said);
+					assert.equal(checked.problem, undefined, said.toString());
 					assert.deepEqual(read.uplink, parsed);
 					handedOut.push({ read: read.uplink, expected: parsed });
 				}
@@ -74,7 +83,7 @@ test("each text is read as JSON.parse and the check read it", () => {
 
 test("a shape reads every report that differs in values alone", () => {
 	for (const start of base) {
-		const shape = ReportShape.of(JSON.stringify(start), start.system.model);
+		const shape = ReportShape.of(bytesOf(start), start.system.model);
 		const changes: readonly (readonly [string, Json])[] = [
 			["deviceId", "other-1"],
 			["timestamp", "2026-11-20T12:00:05Z"],
@@ -85,16 +94,16 @@ test("a shape reads every report that differs in values alone", () => {
 			["peripherals.buttons.btn_play", true],
 		];
 		const changed = changes.reduce((all, [path, to]) => altered(all, path, to), start);
-		assert.deepEqual(shape?.read(JSON.stringify(changed)), changed);
+		assert.deepEqual(shape?.read(bytesOf(changed)), changed);
 		const longer = altered(changed, "health.uptime_seconds", 77);
-		assert.deepEqual(shape?.read(JSON.stringify(longer)), longer);
-		assert.deepEqual(shape?.read(JSON.stringify(start)), start);
+		assert.deepEqual(shape?.read(bytesOf(longer)), longer);
+		assert.deepEqual(shape?.read(bytesOf(start)), start);
 	}
 });
 
 test("a shape leaves to JSON.parse what it may not read", () => {
 	const [start] = base;
-	const shape = ReportShape.of(JSON.stringify(start), start.system.model);
+	const shape = ReportShape.of(bytesOf(start), start.system.model);
 	const changes: readonly (readonly [string, Json])[] = [
 		["type", "ota_complete"],
 		["system.model", "PROTO-1"],
@@ -108,7 +117,7 @@ test("a shape leaves to JSON.parse what it may not read", () => {
 		["other", 1],
 	];
 	for (const [path, to] of changes)
-		assert.equal(shape?.read(JSON.stringify(altered(start, path, to))), undefined, path);
+		assert.equal(shape?.read(bytesOf(altered(start, path, to))), undefined, path);
 	const text = JSON.stringify(start);
 	for (const each of [
 		`${text} `,
@@ -116,8 +125,19 @@ test("a shape leaves to JSON.parse what it may not read", () => {
 		text.replace("-50", "-050"),
 		text.replace('"home"', '"h\tome"'),
 	])
-		assert.equal(shape?.read(each), undefined, each);
-	assert.deepEqual(shape?.read(text), start);
+		assert.equal(shape?.read(Buffer.from(each)), undefined, each);
+	assert.deepEqual(shape?.read(Buffer.from(text)), start);
+});
+
+test("a shape keeps to its 4096 bytes when one value grows before another one shrinks", () => {
+	const [start] = base;
+	const [short, long] = ["s", "x".repeat(2800)];
+	const early = { early: long, ...start, late: short };
+	const late = { early: short, ...start, late: long };
+	const shape = ReportShape.of(bytesOf(late), start.system.model);
+	assert.equal(shape?.read(bytesOf(early)), undefined);
+	for (const each of [late, { ...late, late: short }, early, { ...early, early: short }, late])
+		assert.deepEqual(shape?.read(bytesOf(each)), each);
 });
 
 test("a text with a list, an escaped character or a name twice has no shape", () => {
@@ -131,6 +151,6 @@ test("a text with a list, an escaped character or a name twice has no shape", ()
 		plain.replace(/\}$/, ',"__proto__":1}'),
 		JSON.stringify({ ...start, other: "x".repeat(4096) }),
 	];
-	for (const each of texts) assert.equal(ReportShape.of(each, model), undefined, each);
-	assert.ok(ReportShape.of(plain, model));
+	for (const each of texts) assert.equal(ReportShape.of(Buffer.from(each), model), undefined, each);
+	assert.ok(ReportShape.of(Buffer.from(plain), model));
 });
