@@ -40,7 +40,7 @@ export class DeviceSockets {
 	}
 
 	/** Adds a socket after its upgrade was checked. */
-	accept(socket: WebSocket, handshake: Handshake): void {
+	accept(socket: WebSocket, handshake: Handshake): Session {
 		const device = new DeviceSocket(this.#shared, socket, handshake);
 		this.#devices.set(socket, device);
 		// Called most: to look the device up takes longer.
@@ -48,6 +48,7 @@ export class DeviceSockets {
 		const { onControlFrame, onError, onClose } = this.#listeners;
 		socket.on("ping", onControlFrame).on("pong", onControlFrame);
 		socket.on("error", onError).on("close", onClose);
+		return device.session;
 	}
 
 	get count(): number {
@@ -110,7 +111,7 @@ interface Shared {
 class DeviceSocket implements DeviceLink {
 	readonly #shared: Shared;
 	readonly #socket: WebSocket;
-	readonly #session: Session;
+	readonly session: Session;
 	readonly #uplinks: Throttle;
 	readonly #controlFrames: TokenBucket;
 	/** Undefined before the first invalid uplink. */
@@ -123,7 +124,7 @@ class DeviceSocket implements DeviceLink {
 		this.#socket = socket;
 		this.#uplinks = new Throttle(socket, shared.uplinks, this);
 		this.#controlFrames = new TokenBucket(shared.controlFrames);
-		this.#session = shared.options.sessions.open(handshake, this);
+		this.session = shared.options.sessions.open(handshake, this);
 	}
 
 	send(text: string): void {
@@ -144,11 +145,11 @@ class DeviceSocket implements DeviceLink {
 
 	/** Ends the session; call it when the socket is closed. */
 	end(): void {
-		this.#shared.options.sessions.end(this.#session, "disconnected");
+		this.#shared.options.sessions.end(this.session, "disconnected");
 	}
 
 	take(data: RawData, isBinary: boolean): void {
-		if (!this.#session.connected) return this.#takeAfterClose();
+		if (!this.session.connected) return this.#takeAfterClose();
 		if (isBinary || !(data instanceof Buffer))
 			return this.#refuse(closeCodes.unsupportedData, "text frames only");
 		this.#uplinks.take(data);
@@ -156,7 +157,7 @@ class DeviceSocket implements DeviceLink {
 
 	countControlFrame(): void {
 		if (this.#controlFrames.take()) return;
-		if (!this.#session.connected) return this.#takeAfterClose();
+		if (!this.session.connected) return this.#takeAfterClose();
 		this.#refuse(closeCodes.policyViolation, "too many ping or pong frames");
 	}
 
@@ -171,7 +172,7 @@ class DeviceSocket implements DeviceLink {
 
 	/** Called by the throttle. */
 	onMessage(message: Buffer): void {
-		const session = this.#session;
+		const session = this.session;
 		if (!session.connected) return;
 		const { limits, metrics, sessions, log, monotonic } = this.#shared.options;
 		const problem = this.#receive(message);
@@ -201,12 +202,12 @@ class DeviceSocket implements DeviceLink {
 		if (read.problem !== undefined) return read.problem;
 		const { uplink, leftOut } = read;
 		if (leftOut > 0) metrics.leftOutFields.inc(leftOut);
-		const { isBound, deviceId } = this.#session.handshake;
+		const { isBound, deviceId } = this.session.handshake;
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
 			this.#refuse(closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
-		const problem = sessions.receive(this.#session, uplink, read.text);
+		const problem = sessions.receive(this.session, uplink, read.text);
 		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
 	}
@@ -218,12 +219,12 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	#refuse(code: number, reason: string): void {
-		this.#shared.options.sessions.end(this.#session, "disconnected", { code, reason });
+		this.#shared.options.sessions.end(this.session, "disconnected", { code, reason });
 	}
 
 	/** For the log. */
 	get #names() {
-		const { sessionId, device } = this.#session;
+		const { sessionId, device } = this.session;
 		return { sessionId, deviceId: device?.deviceId };
 	}
 }

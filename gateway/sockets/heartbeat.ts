@@ -1,42 +1,60 @@
 /**
- * Pings every socket regularly. A device that loses power or Wi-Fi closes nothing; TCP would show it as connected for
- * hours.
+ * Finds peers that are gone: a device that loses power or Wi-Fi closes nothing, and TCP would show it as connected for
+ * hours. Each expects frames, too: it gets a ping regularly, or, if it has just reported, a pong, which it does not
+ * answer (RFC 6455, section 5.5.3).
  */
 
 import type { WebSocket } from "ws";
 
 export interface Peer extends Pick<WebSocket, "OPEN" | "readyState" | "isPaused"> {
 	ping(): void;
+	pong(): void;
 	terminate(): void;
 	on(event: "pong" | "close", listener: (this: Peer) => void): unknown;
 }
 
+/** The peer as other parts know it. */
+export interface Watched {
+	/** Changes with each report. */
+	readonly lastSeenAt?: number;
+	/** Unanswered pings do not count now: they wait behind what is being sent. */
+	readonly isLoading?: boolean;
+}
+
 /** Sockets are pinged in time slots: answers in one moment would delay reports. */
-const momentMs = 25;
+const slotMs = 25;
 
 export type Heartbeat = ReturnType<typeof startHeartbeat>;
 
-/** A time slot's sockets, with their unanswered pings. */
-interface Moment {
-	readonly peers: Map<Peer, number>;
-	askedAt: number;
+interface Pulse {
+	readonly socket: Peer;
+	readonly watched: Watched;
+	readonly slot: Slot;
+	/** At the latest beat. */
+	lastSeenAt: number | undefined;
+	/** Beats since it was heard. */
+	silent: number;
+}
+
+interface Slot {
+	readonly pulses: Set<Pulse>;
+	beatAt: number;
 }
 
 /**
- * @param intervalMs between pings of one socket; under load up to a third more
- * @param allowed unanswered pings before the socket is destroyed
+ * @param intervalMs between beats of one socket; under load up to a third more
+ * @param allowed beats without a sign of life before the socket is destroyed
  * @param monotonic milliseconds; timers are late under load
  */
 export function startHeartbeat(intervalMs: number, allowed: number, monotonic: () => number) {
-	const count = Math.max(1, Math.floor(intervalMs / momentMs));
+	const count = Math.max(1, Math.floor(intervalMs / slotMs));
 	const stepMs = intervalMs / count;
 	const startedAt = monotonic();
-	const moments = Array.from(
+	const slots = Array.from(
 		{ length: count },
-		(): Moment => ({ peers: new Map(), askedAt: Number.NEGATIVE_INFINITY }),
+		(): Slot => ({ pulses: new Set(), beatAt: Number.NEGATIVE_INFINITY }),
 	);
-	const momentOf = new Map<Peer, Map<Peer, number>>();
-	const busy = new WeakMap<Peer, () => boolean>();
+	const pulseOf = new Map<Peer, Pulse>();
 	let joined = 0;
 	let beats = 0;
 	const timer = setInterval(() => {
@@ -44,32 +62,31 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 		const due = Math.floor((now - startedAt) / stepMs);
 		// After a long pause each socket is pinged only once.
 		for (beats = Math.max(beats, due - count); beats < due; beats++) {
-			const moment = moments[beats % count];
+			const slot = slots[beats % count];
 			// After a late ping, a socket needs time to answer.
-			if (!moment || now - moment.askedAt < intervalMs / 3) continue;
-			moment.askedAt = now;
-			ask(moment.peers, allowed, busy);
+			if (!slot || now - slot.beatAt < intervalMs / 3) continue;
+			slot.beatAt = now;
+			for (const pulse of slot.pulses) beat(pulse, allowed);
 		}
 	}, stepMs).unref();
 	// Shared by all sockets, to save memory.
 	function onPong(this: Peer): void {
-		momentOf.get(this)?.set(this, 0);
+		const pulse = pulseOf.get(this);
+		if (pulse) pulse.silent = 0;
 	}
 	function onClose(this: Peer): void {
-		momentOf.get(this)?.delete(this);
-		momentOf.delete(this);
+		const pulse = pulseOf.get(this);
+		pulse?.slot.pulses.delete(pulse);
+		pulseOf.delete(this);
 	}
 	return {
-		/**
-		 * Pings a socket until it is closed.
-		 * @param isBusy whether unanswered pings do not count now: they wait behind what is being sent
-		 */
-		watch(socket: Peer, isBusy?: () => boolean): void {
-			const peers = moments[joined++ % count]?.peers;
-			if (!peers) return;
-			peers.set(socket, 0);
-			momentOf.set(socket, peers);
-			if (isBusy) busy.set(socket, isBusy);
+		/** Until the socket is closed. */
+		watch(socket: Peer, watched: Watched): void {
+			const slot = slots[joined++ % count];
+			if (!slot) return;
+			const pulse = { socket, watched, slot, lastSeenAt: watched.lastSeenAt, silent: 0 };
+			slot.pulses.add(pulse);
+			pulseOf.set(socket, pulse);
 			socket.on("pong", onPong);
 			socket.on("close", onClose);
 		},
@@ -78,14 +95,17 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 	};
 }
 
-function ask(peers: Map<Peer, number>, allowed: number, busy: WeakMap<Peer, () => boolean>): void {
-	for (const [socket, unanswered] of peers) {
-		// Its pongs are not read, but it expects pings.
-		if (socket.isPaused || (busy.get(socket)?.() && socket.readyState === socket.OPEN)) socket.ping();
-		else if (unanswered >= allowed) socket.terminate();
-		else if (socket.readyState === socket.OPEN) {
-			peers.set(socket, unanswered + 1);
-			socket.ping();
-		}
-	}
+function beat(pulse: Pulse, allowed: number): void {
+	const { socket, watched } = pulse;
+	const isOpen = socket.readyState === socket.OPEN;
+	// Its pongs are not read, but it expects pings.
+	if (socket.isPaused || (watched.isLoading && isOpen)) return socket.ping();
+	const hasReported = watched.lastSeenAt !== pulse.lastSeenAt;
+	if (hasReported) pulse.silent = 0;
+	pulse.lastSeenAt = watched.lastSeenAt;
+	if (pulse.silent >= allowed) return socket.terminate();
+	if (!isOpen) return;
+	pulse.silent += 1;
+	if (hasReported) socket.pong();
+	else socket.ping();
 }

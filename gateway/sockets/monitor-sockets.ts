@@ -81,14 +81,13 @@ export class MonitorSockets {
 	 * Adds a socket after its upgrade was checked, and sends the snapshot.
 	 * @param stream the connection under the socket
 	 * @param channels see MonitorHooks; unknown ones have no effect
-	 * @returns whether its snapshot is still on its way
 	 */
 	accept(
 		socket: WebSocket,
 		stream: Duplex,
 		client: Monitor["client"],
 		channels: ReadonlySet<string>,
-	): () => boolean {
+	): Monitor {
 		const { remoteAddress } = client;
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const { commandsASecond, commandBurst, refusalsASecond, refusalBurst } = limits;
@@ -130,7 +129,7 @@ export class MonitorSockets {
 		const needsReports = !this.#pictureOf(monitor) && this.#options.hooks.some(({ gather }) => gather);
 		if (needsReports) void this.#prepare(monitor);
 		else this.#begin(monitor);
-		return () => monitor.isLoading;
+		return monitor;
 	}
 
 	/** Undefined: all sessions. */

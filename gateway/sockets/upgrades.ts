@@ -22,7 +22,7 @@ import { type HttpRefusal, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
-import type { Heartbeat } from "./heartbeat.js";
+import type { Heartbeat, Watched } from "./heartbeat.js";
 import type { SocketsOptions } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 
@@ -45,8 +45,7 @@ export interface UpgradesOptions extends SocketsOptions {
 	readonly guard: Guard | undefined;
 }
 
-/** @returns whether unanswered pings do not count now; undefined: they always do */
-type Accept = (socket: WebSocket) => (() => boolean) | undefined;
+type Accept = (socket: WebSocket) => Watched;
 
 export type Upgrades = ReturnType<typeof createUpgrades>;
 
@@ -102,10 +101,7 @@ export function createUpgrades(options: UpgradesOptions) {
 	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
 		const handshake = readHandshake(request, publicUrl, owner);
 		if ("status" in handshake) return handshake;
-		return (socket) => {
-			devices.accept(socket, handshake);
-			return undefined;
-		};
+		return (socket) => devices.accept(socket, handshake);
 	}
 
 	/** A device cannot show why it is refused. */

@@ -167,6 +167,16 @@ describe("a device's connection", () => {
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
+	test("gets pongs that it did not ask for while it reports, and stays open", async (t) => {
+		const gateway = await runGateway(t, { limits: { pingIntervalMs: 50, unansweredPings: 2 } });
+		const device = await gateway.device(named, { autoPong: false });
+		for (let pongs = 0; pongs < 5; pongs += 1) {
+			device.send(reportWithVolume(pongs));
+			await once(device.socket, "pong");
+		}
+		assert.equal(device.socket.readyState, device.socket.OPEN);
+	});
+
 	test("is ended if the device reads nothing", async (t) => {
 		const gateway = await runGateway(t, { limits: { deviceBacklogBytes: 64 * 1024, commandBurst: 10_000 } });
 		const monitor = await gateway.monitor();

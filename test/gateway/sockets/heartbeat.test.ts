@@ -8,18 +8,23 @@ const intervalMs = 15_000;
 /** The monotonic clock. */
 let now = 0;
 
-/** A socket that records pings, and answers immediately or never. */
+/** A socket that records pings and pongs, and answers pings immediately or never. */
 class Device extends EventEmitter implements Peer {
 	readonly OPEN = WebSocket.OPEN;
 	readonly readyState = WebSocket.OPEN;
 	readonly isPaused = false;
 	readonly pings: number[] = [];
+	readonly pongs: number[] = [];
 	isAnswering = true;
 	terminatedAt: number | undefined;
 
 	ping(): void {
 		this.pings.push(now);
 		if (this.isAnswering) this.emit("pong");
+	}
+
+	pong(): void {
+		this.pongs.push(now);
 	}
 
 	terminate(): void {
@@ -38,7 +43,7 @@ describe("a fleet", () => {
 			const peers = Array.from({ length: count }, () => new Device());
 			for (const [index, peer] of peers.entries()) {
 				peer.isAnswering = index % 10 !== 0;
-				heartbeat.watch(peer);
+				heartbeat.watch(peer, {});
 			}
 			run();
 			heartbeat.close();
@@ -64,7 +69,11 @@ describe("a fleet", () => {
 		device.isAnswering = false;
 		watch(0, () => {
 			const heartbeat = startHeartbeat(intervalMs, 2, () => now);
-			heartbeat.watch(device, () => isLoading);
+			heartbeat.watch(device, {
+				get isLoading() {
+					return isLoading;
+				},
+			});
 			pass(10 * intervalMs);
 			lived = device.pings.length;
 			isLoading = false;
@@ -123,5 +132,25 @@ describe("a fleet", () => {
 			assert.equal(pings.length, isAnswering ? 4 : 2);
 			assert.equal(terminatedAt, isAnswering ? undefined : (pings[1] ?? 0) + intervalMs);
 		}
+	});
+
+	test("that reports gets pongs in place of pings, and is pinged and lost like others once it is silent", () => {
+		const device = new Device();
+		device.isAnswering = false;
+		const session = { lastSeenAt: 0 };
+		watch(0, () => {
+			const heartbeat = startHeartbeat(intervalMs, 2, () => now);
+			heartbeat.watch(device, session);
+			for (let reports = 1; reports <= 12; reports++) {
+				pass(intervalMs / 3);
+				session.lastSeenAt = now;
+			}
+			pass(4 * intervalMs);
+			heartbeat.close();
+		});
+		// Its slot is 25 ms after the begin of each interval.
+		const beats = [1, 2, 3, 4, 5].map((interval) => interval * intervalMs + 25);
+		assert.deepEqual([device.pongs, device.pings], [beats.slice(0, 4), [25, beats[4]]]);
+		assert.equal(device.terminatedAt, 6 * intervalMs + 25);
 	});
 });
