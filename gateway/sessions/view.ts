@@ -70,10 +70,10 @@ export function textWith(head: object, name: string, text: string): string {
 	return `${JSON.stringify(head).slice(0, -1)},"${name}":${text}}`;
 }
 
-/** @returns the texts before and after the uplink's */
-export function deviceMessageTexts({ sessionId, device }: Session): readonly [string, string] {
+/** @returns what is before the uplink's text; `}` comes after it */
+export function deviceMessageHead({ sessionId, device }: Session): string {
 	const deviceId = JSON.stringify(device?.deviceId ?? null);
-	return [`{"type":"device_message","sessionId":"${sessionId}","deviceId":${deviceId},"message":`, "}"];
+	return `{"type":"device_message","sessionId":"${sessionId}","deviceId":${deviceId},"message":`;
 }
 
 /** The session record without its state. */

@@ -79,17 +79,15 @@ export class DeviceSockets {
 	}
 }
 
-/** Shared by all sockets: separate closures would take 3 KB per device. */
+/** Shared by all sockets: a closure takes 0.1 KB for each device. */
 function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => Promise<void>) {
 	return {
 		onControlFrame(this: WebSocket): void {
 			devices.get(this)?.countControlFrame();
 		},
-
 		onError(this: WebSocket, { message }: Error): void {
 			devices.get(this)?.onError(message);
 		},
-
 		async onClose(this: WebSocket, code: number): Promise<void> {
 			const device = devices.get(this);
 			device?.onClosed(code);
@@ -128,8 +126,8 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	send(text: string): void {
+		if (!this.isOpen()) return;
 		const socket = this.#socket;
-		if (socket.readyState !== socket.OPEN) return;
 		socket.send(text);
 		if (socket.bufferedAmount > this.#shared.options.limits.deviceBacklogBytes) socket.terminate();
 	}

@@ -10,7 +10,7 @@ export interface Peer extends Pick<WebSocket, "OPEN" | "readyState" | "isPaused"
 	ping(): void;
 	pong(): void;
 	terminate(): void;
-	on(event: "pong" | "close", listener: (this: Peer) => void): unknown;
+	on(event: "pong" | "close", listener: () => void): unknown;
 }
 
 /** The peer as other parts know it. */
@@ -29,16 +29,10 @@ export type Heartbeat = ReturnType<typeof startHeartbeat>;
 interface Pulse {
 	readonly socket: Peer;
 	readonly watched: Watched;
-	readonly slot: Slot;
 	/** At the latest beat. */
 	lastSeenAt: number | undefined;
 	/** Beats since it was heard. */
 	silent: number;
-}
-
-interface Slot {
-	readonly pulses: Set<Pulse>;
-	beatAt: number;
 }
 
 /**
@@ -50,11 +44,10 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 	const count = Math.max(1, Math.floor(intervalMs / slotMs));
 	const stepMs = intervalMs / count;
 	const startedAt = monotonic();
-	const slots = Array.from(
-		{ length: count },
-		(): Slot => ({ pulses: new Set(), beatAt: Number.NEGATIVE_INFINITY }),
-	);
-	const pulseOf = new Map<Peer, Pulse>();
+	const slots = Array.from({ length: count }, () => ({
+		pulses: new Set<Pulse>(),
+		beatAt: Number.NEGATIVE_INFINITY,
+	}));
 	let joined = 0;
 	let beats = 0;
 	const timer = setInterval(() => {
@@ -69,26 +62,16 @@ export function startHeartbeat(intervalMs: number, allowed: number, monotonic: (
 			for (const pulse of slot.pulses) beat(pulse, allowed);
 		}
 	}, stepMs).unref();
-	// Shared by all sockets, to save memory.
-	function onPong(this: Peer): void {
-		const pulse = pulseOf.get(this);
-		if (pulse) pulse.silent = 0;
-	}
-	function onClose(this: Peer): void {
-		const pulse = pulseOf.get(this);
-		pulse?.slot.pulses.delete(pulse);
-		pulseOf.delete(this);
-	}
 	return {
 		/** Until the socket is closed. */
 		watch(socket: Peer, watched: Watched): void {
-			const slot = slots[joined++ % count];
-			if (!slot) return;
-			const pulse = { socket, watched, slot, lastSeenAt: watched.lastSeenAt, silent: 0 };
-			slot.pulses.add(pulse);
-			pulseOf.set(socket, pulse);
-			socket.on("pong", onPong);
-			socket.on("close", onClose);
+			const pulses = slots[joined++ % count]?.pulses;
+			const pulse = { socket, watched, lastSeenAt: watched.lastSeenAt, silent: 0 };
+			pulses?.add(pulse);
+			socket.on("pong", () => {
+				pulse.silent = 0;
+			});
+			socket.on("close", () => pulses?.delete(pulse));
 		},
 
 		close: (): void => clearInterval(timer),

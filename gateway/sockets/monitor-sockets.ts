@@ -10,9 +10,8 @@ import { parseJson } from "../json.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
-import { deviceMessageTexts, snapshotTexts, statusUpdateText } from "../sessions/view.js";
-import type { SocketsOptions } from "./limits.js";
-import { closeCodes } from "./limits.js";
+import { deviceMessageHead, snapshotTexts, statusUpdateText } from "../sessions/view.js";
+import { closeCodes, type SocketsOptions } from "./limits.js";
 import { Monitor } from "./monitor.js";
 import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
 import { textFrame } from "./text-frame.js";
@@ -234,10 +233,7 @@ export class MonitorSockets {
 			if ((hearsReports || !isStateReport) && devices.has(deviceId)) onUplink(session, text);
 		this.#sendAbout(
 			session,
-			() => {
-				const [before, after] = deviceMessageTexts(session);
-				return textFrame(before, text, after);
-			},
+			() => textFrame(deviceMessageHead(session), text, "}"),
 			(monitor, frame) => monitor.relay(session.sessionId, frame, isStateReport),
 		);
 	}
