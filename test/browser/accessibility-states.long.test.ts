@@ -182,6 +182,8 @@ describe("axe finds nothing at", { skip }, () => {
 			const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
 			const log = page.getByRole("region", { name: "Log" });
 			await log.getByText("Nothing yet").waitFor();
+			// Its report is there, so the page has subscribed to its messages.
+			await page.getByText(/^Running for/).waitFor();
 			fleet[0]?.report({ "network.wifi_rssi": -63 });
 			await log.getByText("1 line").waitFor();
 			await log.getByRole("button", { name: "Pause" }).click();

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import type { Locator, Page } from "playwright-core";
 import { models } from "../../device/protocol/schema.js";
 import { skip } from "../support/chromium.js";
@@ -249,6 +248,8 @@ describe("the log of a device", { skip }, () => {
 		const page = await open(t, url, { view: "#/devices/dev-1-a1b2c3/log" });
 		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
+		// Its report is there, so the page has subscribed to its messages.
+		await page.getByText(/^Running for/).waitFor();
 		device.refuse("set_led", "busy with 42");
 		device.report({ "network.wifi_ssid": "attic" });
 		await log.getByText("2 lines").waitFor();
@@ -280,11 +281,7 @@ describe("the log of a device", { skip }, () => {
 		});
 		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
-		// The page subscribes to a device's messages a moment after it shows the device.
-		while ((await log.getByText(/^\d+ lines?$/).count()) === 0) {
-			device.send({ type: "ota_error", reason: "early" });
-			await setTimeout(100);
-		}
+		await page.getByText(/^Running for/).waitFor();
 		device.send({ type: "ota_error", reason: 'a "message": in it', extra: [1, { deep: null }] });
 		await log.getByText('a "message": in it').first().waitFor();
 		await log.getByRole("button", { name: "Copy all" }).click();
