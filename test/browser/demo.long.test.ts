@@ -129,7 +129,6 @@ describe("the board of a demo's device", { skip }, () => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		const restarts = page.getByRole("region", { name: "What happened" }).getByText("Restart: switched on");
 		await board.getByRole("button", { name: /^Cut its power/ }).click();
-		await page.getByText(/^Away/).waitFor();
 		await page.getByRole("link", { name: "History" }).click();
 		await restarts.nth(1).waitFor();
 		await page.getByText(/^Connected/).waitFor();
