@@ -43,8 +43,11 @@ export interface Moment {
 
 /** An update is on record before its command is sent: without a record after this time it was not sent. */
 const unsentMs = 30_000;
-/** Of another gateway's device the update's end may become known before its version does. */
-const settleMs = 5_000;
+/**
+ * Of another gateway's device the update's end may become known before its version does: as long as gateways may need to
+ * hear of each other again, once a server of NATS has failed. A rollback that is on record counts at once.
+ */
+const settleMs = 30_000;
 
 export type Look = (deviceId: string) => Seen | undefined;
 

@@ -155,8 +155,8 @@ for (const [fate, end] of [
 			await pass(ms);
 			return latest.rollouts.find("x").devices.get("dev-1-0")?.status;
 		};
-		if (fate === "fine") assert.equal(await statusAfter(170 * second), "soaking");
-		assert.equal(await statusAfter(10 * second), end);
+		if (fate === "fine") assert.equal(await statusAfter(145 * second), "soaking");
+		assert.equal(await statusAfter(35 * second), end);
 	});
 
 test("a device that a kill of the gateway kept from its update gets it, also after a restart with an earlier clock", async (t) => {
