@@ -66,7 +66,7 @@ const endings: readonly (readonly [number, Ending])[] = [
 const imageBytes = 24_000;
 const lookMs = 1000;
 const reportEvery = 2;
-/** The gateway pings every 1.5 s. */
+/** The gateway sends a ping or a pong every 1.5 s. */
 const silenceMs = 6000;
 
 export class SimulatedTormentDevice extends SimulatedDevice implements TormentDevice {
@@ -144,8 +144,7 @@ export class SimulatedTormentDevice extends SimulatedDevice implements TormentDe
 		};
 		onFrame();
 		socket.on("open", () => isCurrent() && this.report());
-		socket.on("ping", onFrame);
-		socket.on("message", onFrame);
+		for (const event of ["ping", "pong", "message"]) socket.on(event, onFrame);
 		socket.on("close", () => {
 			if (isCurrent()) setTimeout(() => isCurrent() && this.#connect(), draw.between(50, 900));
 		});
