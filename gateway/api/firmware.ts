@@ -15,7 +15,7 @@ import {
 } from "../../device/protocol/schema.js";
 import type { OtaStatus } from "./statuses.js";
 
-const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
+export const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
 const releaseFile = object({
 	path: pattern(
 		255,

@@ -12,9 +12,9 @@ import {
 	object,
 	oneOf,
 	optional,
-	pattern,
 	string,
 } from "../../device/protocol/schema.js";
+import { sha256 } from "../api/firmware.js";
 import { BusError } from "../bus.js";
 import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
@@ -28,7 +28,7 @@ const record = object({
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	/** UTC. */
 	upload_time: string(30),
-	sha256: pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex"),
+	sha256,
 	version: optional(string(32)),
 	model: optional(oneOf(...models)),
 	chip: optional(oneOf(...chips)),

@@ -81,6 +81,7 @@ export class Jobs<P extends Part = CommandPart> {
 
 	/** There is a connection: what has ended meanwhile is not sent again. */
 	onLive(): void {
+		// What fails otherwise is read again with the next connection.
 		for (const [id, title] of this.#own)
 			void this.#read(id, title).catch((error) => {
 				if (error instanceof Refusal && error.status === 404) this.#onGone(id);

@@ -2,9 +2,8 @@
 
 import { duration } from "../../../api/client/words.js";
 import type { DeviceDetails, PastCrash } from "../../../api/device.js";
-import { resetText } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
-import { crashWords } from "../model/health-words.js";
+import { markText } from "../model/health-words.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
@@ -34,7 +33,11 @@ function happenings({ crashes, resets, versions, updates }: DeviceDetails): read
 
 function ofRestart({ at, reason }: DeviceDetails["resets"][number]): Happening {
 	const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
-	return { at, text: `Restart: ${resetText(reason)}`, look: isFailure ? "failed" : "" };
+	return {
+		at,
+		text: markText({ at, kind: "restart", reason, version: null }),
+		look: isFailure ? "failed" : "",
+	};
 }
 
 /** Kind, place in the firmware, and the trace before it. */
@@ -45,8 +48,8 @@ function ofCrash(crash: PastCrash): Happening {
 		look: "failed",
 		text: (
 			<>
-				<b>Crash: {crashWords[kind].toLowerCase()}</b> on {version ?? "an unknown version"}, after{" "}
-				{duration(uptimeSeconds)}
+				<b>{markText({ at, kind: "crash", reason: kind, version })}</b> on {version ?? "an unknown version"},
+				after {duration(uptimeSeconds)}
 			</>
 		),
 		more: (
