@@ -71,3 +71,14 @@ test("an offer that counts as sent, but of which a connected device's gateway ha
 		"downloading",
 	);
 });
+
+test("another gateway's device is rolled back once its old version is no longer one that is late, or at once by its record", () => {
+	const soaking: DeviceStep = { ...step, status: "soaking" };
+	const job = { status: "updated", startedAt: 2, version: "2.0.0" } as const;
+	const seen: Seen = { ...away, isConnected: true, isReturning: false, job };
+	const statusAt = (now: number, change: Partial<Seen> = {}) =>
+		observe(rollout, soaking, () => ({ ...seen, ...change }), { ...moment, now }).status;
+	assert.equal(statusAt(29_999), "soaking");
+	assert.equal(statusAt(30_000), "rolled_back");
+	assert.equal(statusAt(1, { job: { ...job, status: "rolled_back" } }), "rolled_back");
+});
