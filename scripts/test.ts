@@ -24,6 +24,8 @@ and tries properties as often as they are meant to be.`;
 
 /** The first test of a clone compiles XS; the simulator's compile the firmware too. */
 const testTimeoutMs = 20 * 60_000;
+/** Such a file is sent SIGTERM, at which it ends what it has started. */
+const terminationMs = 15_000;
 /** Not committed. */
 const groupsFolder = join(".cache", "tests");
 /** Tests also wait: for a socket, a disk, another process. */
@@ -57,6 +59,8 @@ async function run(given: readonly string[]): Promise<void> {
 	report.pipe(process.stdout, { end: false });
 	await once(report, "end");
 	console.log(`\n${slowest.format()}`);
+	// What a file that took too long has started may hold its output open, and Node would wait for it.
+	setTimeout(() => process.exit(), terminationMs).unref();
 }
 
 /** Of Node's events. */

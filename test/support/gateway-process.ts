@@ -8,6 +8,9 @@ import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
 import { bearer } from "./gateway-settings.js";
 
+/** A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
+const startMs = 120_000;
+
 type Environment = Readonly<Record<string, string>>;
 
 interface ProcessOptions {
@@ -54,12 +57,13 @@ export function startProcess(
 export async function printed(child: ChildProcess): Promise<Readonly<Record<string, string>>> {
 	const lines: Record<string, string> = {};
 	if (!child.stdout) throw new Error("no output");
-	for await (const line of createInterface(child.stdout)) {
+	const signal = AbortSignal.timeout(startMs);
+	for await (const line of createInterface({ input: child.stdout, signal })) {
 		const [name = "", value = ""] = line.split(/ {2,}/);
 		lines[name] = value;
 		if (name === "Tokens") return lines;
 	}
-	throw new Error("it ended before it was ready");
+	throw new Error(signal.aborted ? `it was not ready within ${startMs} ms` : "it ended before it was ready");
 }
 
 /** @returns a descriptor of a pipe that takes no byte more, and that no one reads */

@@ -16,6 +16,11 @@ import { onEnd, temporaryDirectory } from "./cleanup.js";
 /** Debian installs it where a user's PATH does not lead. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
 
+/** JetStream's files of a server that was killed are read anew, which a busy computer takes seconds for. */
+const startMs = 90_000;
+/** Characters of its log, which say why it does not start. */
+const mostSaid = 4_000;
+
 const version = findVersion();
 
 /** Why tests with a server are skipped; undefined if it is installed. */
@@ -100,11 +105,31 @@ async function startAll(
 
 function serverOf(words: readonly string[], directory: string, port: number, monitor: number) {
 	let child: ChildProcess | undefined;
-	const health = () =>
-		fetch(`http://127.0.0.1:${monitor}/healthz`).then(
-			(response) => response.status,
-			() => 0,
-		);
+	let said = "";
+	const run = () => {
+		const started = spawn("nats-server", [...words], {
+			env: environment,
+			stdio: ["ignore", "ignore", "pipe"],
+		});
+		started.stderr.on("data", (chunk) => {
+			said = `${said}${chunk}`.slice(-mostSaid);
+		});
+		return started;
+	};
+	/** Resolves at an answer of its health check that is meant. @throws after startMs with its last lines */
+	const answers = async (isMeant: (status: number) => boolean) => {
+		const limit = AbortSignal.timeout(startMs);
+		for (;;) {
+			const answer = await fetch(`http://127.0.0.1:${monitor}/healthz`, { signal: limit }).catch(
+				() => undefined,
+			);
+			if (isMeant(answer?.status ?? 0)) return;
+			if (limit.aborted) throw new Error(`nats-server at ${port}: ${await answer?.text()}\n${said}`);
+			// Another test may have had one of its ports for a moment.
+			if (child && child.exitCode !== null) child = run();
+			await pause(20);
+		}
+	};
 	return {
 		url: `nats://127.0.0.1:${port}`,
 		port,
@@ -113,12 +138,10 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 			return child?.pid ?? 0;
 		},
 		start: async () => {
-			child ??= spawn("nats-server", [...words], { env: environment, stdio: "ignore" });
-			while ((await health()) === 0) await pause(20);
+			child ??= run();
+			await answers((status) => status !== 0);
 		},
-		ready: async () => {
-			while ((await health()) !== 200) await pause(20);
-		},
+		ready: () => answers((status) => status === 200),
 		kill: async () => {
 			const ended = child;
 			child = undefined;
