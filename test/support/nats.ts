@@ -46,10 +46,10 @@ export interface NatsServer {
 	readonly pid: number;
 	/** Of JetStream's files. */
 	readonly directory: string;
-	/** Resolves once it takes connections; JetStream may take longer. No effect if it runs. */
+	/** Resolves once it takes connections; JetStream may take longer. No effect if it runs. @throws after 90 s */
 	start(): Promise<void>;
-	/** Resolves once JetStream is ready. */
-	ready(): Promise<void>;
+	/** Resolves once JetStream is ready. @param limitMs default: 90 s @throws after it, with the server's last lines */
+	ready(limitMs?: number): Promise<void>;
 	/** kill -9 */
 	kill(): Promise<void>;
 	/** Like a machine that hangs: its sockets stay open. */
@@ -103,7 +103,7 @@ async function startAll(
 	return servers;
 }
 
-function serverOf(words: readonly string[], directory: string, port: number, monitor: number) {
+function serverOf(words: readonly string[], directory: string, port: number, monitor: number): NatsServer {
 	let child: ChildProcess | undefined;
 	let said = "";
 	const run = () => {
@@ -116,15 +116,14 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 		});
 		return started;
 	};
-	/** Resolves at an answer of its health check that is meant. @throws after startMs with its last lines */
-	const answers = async (isMeant: (status: number) => boolean) => {
-		const limit = AbortSignal.timeout(startMs);
+	const answers = async (isMeant: (status: number) => boolean, limitMs = startMs) => {
+		const limit = AbortSignal.timeout(limitMs);
 		for (;;) {
 			const answer = await fetch(`http://127.0.0.1:${monitor}/healthz`, { signal: limit }).catch(
 				() => undefined,
 			);
 			if (isMeant(answer?.status ?? 0)) return;
-			if (limit.aborted) throw new Error(`nats-server at ${port}: ${await answer?.text()}\n${said}`);
+			if (limit.aborted) throw new Error(`nats-server at port ${port} is not ready:\n${said}`);
 			// Another test may have had one of its ports for a moment.
 			if (child && child.exitCode !== null) child = run();
 			await pause(20);
@@ -141,7 +140,7 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 			child ??= run();
 			await answers((status) => status !== 0);
 		},
-		ready: () => answers((status) => status === 200),
+		ready: (limitMs) => answers((status) => status === 200, limitMs),
 		kill: async () => {
 			const ended = child;
 			child = undefined;

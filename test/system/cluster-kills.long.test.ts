@@ -12,6 +12,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { clusterMissing, eventually, type GatewayCluster, startCluster } from "../support/gateway-cluster.js";
+import { isNatsOld } from "../support/nats.js";
 import { Random } from "../support/random.js";
 import { writeReleases } from "../support/releases.js";
 import { SteadyDevice } from "../support/steady-device.js";
@@ -26,6 +27,10 @@ const maxAttempts = 2;
 const agreeMs = 30_000;
 /** A device for which nothing has happened for this time is shown as it is. */
 const steadyMs = 7_000;
+/** Offers that were lost with a gateway end after 5 minutes of silence, and may have been all that are under way. */
+const lostMs = 6 * 60_000;
+/** A replica of nats-server 2.9 that was killed may never be current again: "Catchup for stream stalled". */
+const oldReplicaMs = 15_000;
 /** As long as others may need to take over, and to notice. */
 const outageMs = [1_000, 16_000] as const;
 
@@ -80,20 +85,26 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 	);
 	const slowest: Record<string, number> = {};
 	const disturbances = Array.from({ length: times }, () => kinds).flat();
+	let isReplicaBehind = false;
 	for (const [index, kind] of disturbances.entries()) {
+		// Of three servers two must be current.
+		if (kind === "kills a server" && isReplicaBehind) continue;
 		const before = await rolloutOf(cluster, 0);
 		assert.equal(before.status, "running", `over before ${kind}, number ${index}`);
 		const begun = before.counts.succeeded ?? 0;
 		await eventually(
 			() => rolloutOf(cluster, 0),
 			({ counts }) => (counts.succeeded ?? 0) > begun,
-			90_000,
+			lostMs,
 		);
 		await setTimeout(random.between(0, 1500));
 		const { others, restore } = await disturb(cluster, kind, random);
 		const agreedMs = [await agree(cluster, devices, others)];
 		await setTimeout(Math.max(0, random.between(...outageMs) - Math.max(...agreedMs)));
-		await restore();
+		if ((await restore()) === "replica behind") {
+			isReplicaBehind = true;
+			t.diagnostic(`${kind}, number ${index}: its replica stays behind; no more servers are killed`);
+		}
 		agreedMs.push(await agree(cluster, devices, cluster.gateways.keys()));
 		slowest[kind] = Math.max(slowest[kind] ?? 0, ...agreedMs);
 		if (times > 1) console.log(`${kind}: all agree within ${Math.max(...agreedMs)} ms`);
@@ -166,7 +177,8 @@ async function disturb({ gateways, servers }: GatewayCluster, kind: (typeof kind
 				others: [0, 1, 2],
 				restore: async () => {
 					await server.start();
-					await server.ready();
+					if (!isNatsOld) return server.ready();
+					return server.ready(oldReplicaMs).catch(() => "replica behind" as const);
 				},
 			};
 		case "cuts a gateway off":
