@@ -10,11 +10,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { bearer, deviceToken, monitorToken } from "../support/gateway-settings.js";
+import { freePort } from "../support/ports.js";
 import { Child } from "./child.js";
 import type { FirmwareFleet } from "./load/firmware-fleet.js";
 import type { Monitors } from "./load/monitors.js";
 import { compare, measure, type Row } from "./row.js";
-import { freePort } from "./servers/nginx.js";
 import { socketsAtMost } from "./sockets.js";
 
 const benchmark = "restart";

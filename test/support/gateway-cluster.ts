@@ -3,12 +3,12 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { freePort } from "../bench/servers/nginx.js";
 import { temporaryDirectory } from "./cleanup.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { deviceToken, monitorToken } from "./gateway-settings.js";
 import { runHaproxy, whyNoHaproxy } from "./haproxy.js";
 import { isNatsOld, type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
+import { freePort } from "./ports.js";
 import { startProxy } from "./tcp-proxy.js";
 
 /** Why tests of it are skipped. */

@@ -7,8 +7,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { freePort } from "../bench/servers/nginx.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { freePort } from "./ports.js";
 
 export const haproxyEnvironment = {
 	...process.env,

@@ -6,12 +6,12 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { coerce, lt, type SemVer } from "semver";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { freePort } from "./ports.js";
 
 /** Debian installs it where a user's PATH does not lead. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
@@ -78,7 +78,7 @@ async function startAll(
 	options: readonly string[],
 ): Promise<readonly NatsServer[]> {
 	const directory = await temporaryDirectory(t);
-	const ports = await freePorts(count * 3);
+	const ports = await Promise.all(Array.from({ length: count * 3 }, freePort));
 	const routes = ports.slice(0, count).map((port) => `nats-route://127.0.0.1:${port}`);
 	const servers = routes.map((_, index) => {
 		const [route = 0, port = 0, monitor = 0] = [index, index + count, index + 2 * count].map(
@@ -124,8 +124,6 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 			);
 			if (isMeant(answer?.status ?? 0)) return;
 			if (limit.aborted) throw new Error(`nats-server at port ${port} is not ready:\n${said}`);
-			// Another test may have had one of its ports for a moment.
-			if (child && child.exitCode !== null) child = run();
 			await pause(20);
 		}
 	};
@@ -151,23 +149,4 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 		suspend: () => void child?.kill("SIGSTOP"),
 		resume: () => void child?.kill("SIGCONT"),
 	};
-}
-
-/** @returns ports that were free a moment ago, all different */
-async function freePorts(count: number): Promise<readonly number[]> {
-	const servers = await Promise.all(
-		Array.from({ length: count }, async () => {
-			const server = createServer().listen(0, "127.0.0.1");
-			await once(server, "listening");
-			return server;
-		}),
-	);
-	return Promise.all(
-		servers.map(async (server) => {
-			const address = server.address();
-			server.close();
-			await once(server, "close");
-			return typeof address === "object" && address ? address.port : 0;
-		}),
-	);
 }

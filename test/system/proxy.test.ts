@@ -8,10 +8,11 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { freePort, hasNginx, howToInstall, Nginx } from "../bench/servers/nginx.js";
+import { hasNginx, howToInstall, Nginx } from "../bench/servers/nginx.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
 import { type Fleet, runFleet } from "../support/fleet.js";
+import { freePort } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { filePart, form, formHeaders } from "../support/serving.js";
 

@@ -6,7 +6,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { cpuMicrosOf, freePort } from "./nginx.js";
+import { freePort } from "../../support/ports.js";
+import { cpuMicrosOf } from "./nginx.js";
 
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
 

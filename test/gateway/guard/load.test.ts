@@ -10,8 +10,8 @@ import { setImmediate } from "node:timers/promises";
 import { extensions } from "../../../gateway/extensions.js";
 import { createGateway, type GatewayOptions } from "../../../gateway/gateway.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { freePort } from "../../bench/servers/nginx.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { freePort } from "../../support/ports.js";
 import {
 	bearer,
 	Client,

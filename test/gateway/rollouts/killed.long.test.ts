@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { freePort } from "../../bench/servers/nginx.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { GatewayProcess } from "../../support/gateway-process.js";
 import { deviceToken, monitorToken } from "../../support/gateway-settings.js";
+import { freePort } from "../../support/ports.js";
 import { writeReleases } from "../../support/releases.js";
 import { SteadyDevice } from "../../support/steady-device.js";
 
