@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { Registry } from "prom-client";
 import { loadExtensions } from "./extensions.js";
 import { createGateway } from "./gateway.js";
 import { makeFragmentListsLate } from "./heap.js";
@@ -12,6 +12,7 @@ import { deviceAddresses } from "./http/server.js";
 import { refuseArguments, StartError } from "./problem.js";
 import { readSettings, type Settings } from "./settings.js";
 import { createLog } from "./telemetry/log.js";
+import { collectProcessMetrics } from "./telemetry/metrics.js";
 
 const usage = `Usage: npm start
 
@@ -57,7 +58,7 @@ async function start(): Promise<void> {
 	refuseArguments(words);
 	const settings = readSettings(process.env);
 	const registry = new Registry();
-	collectDefaultMetrics({ register: registry });
+	collectProcessMetrics(registry);
 	const log = createLog(settings.logLevel);
 	// Also for an unhandled rejection. The process's state is unknown: its supervisor must restart it.
 	process.on("uncaughtException", (error) => {

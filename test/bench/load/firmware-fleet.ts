@@ -23,6 +23,8 @@ const provenAfterMs = 30_000;
 /** The SDK's client reports a close frame after this time. */
 const closedAfterMs = 1000;
 const tickMs = 4;
+/** Reports that this process is later with are not sent: a real fleet would not send them all at once. */
+const latestMs = 16;
 const lostCode = 1006;
 
 class Device {
@@ -120,7 +122,7 @@ async function run(): Promise<void> {
 		const ms = Math.floor(performance.now() - began) - passedMs;
 		passedMs += ms;
 		clock.pass(ms);
-		due += (perSecond * ms) / 1000;
+		due += (perSecond * Math.min(ms, latestMs)) / 1000;
 		for (; due >= 1 && devices.length > 0; due -= 1) devices[turn++ % devices.length]?.report();
 	}
 }
