@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
+import type { DeviceStatus } from "../../gateway/api/statuses.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { writeReleases } from "./releases.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory, wholeFleetAtOnce } from "./running.js";
@@ -66,6 +67,14 @@ export async function actOn(url: string, id: string, action: string): Promise<vo
 
 export async function readRollout(url: string, id: string): Promise<Rollout> {
 	return request(url, `/${id}`);
+}
+
+/** Its devices in a status, in the order in which the gateway came to know them. */
+export async function readSteps(url: string, id: string, status: DeviceStatus) {
+	return request<{ readonly devices: readonly { readonly deviceId: string }[] }>(
+		url,
+		`/${id}/devices?status=${status}`,
+	);
 }
 
 export async function rolloutIds(url: string): Promise<readonly string[]> {
