@@ -402,6 +402,8 @@ describe("a roll-out", { skip }, () => {
 		})`);
 		await page.clock.runFor(100);
 		const { devices } = await readSteps(url, "autumn", "queued");
-		await list.getByText(devices.at(-1)?.deviceId ?? "").waitFor();
+		const last = devices.at(-1);
+		assert.ok(last);
+		await list.getByText(last.deviceId).waitFor();
 	});
 });

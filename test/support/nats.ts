@@ -16,7 +16,7 @@ import { freePort } from "./ports.js";
 /** Debian installs it where a user's PATH does not lead. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/bin` };
 
-/** JetStream's files of a server that was killed are read anew, which a busy computer takes seconds for. */
+/** JetStream's files of a server that was killed are read again, for which a busy computer takes seconds. */
 const startMs = 90_000;
 /** Characters of its log, which say why it does not start. */
 const mostSaid = 4_000;

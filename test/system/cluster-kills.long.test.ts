@@ -61,7 +61,7 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 	const cluster = await startCluster(t, { gateways: 3, servers: 3, releasesDir });
-	const devices = startDevices(t, cluster, random, 10 + 18 * times * kinds.length);
+	const devices = startDevices(t, cluster, random, 70 + 14 * times * kinds.length);
 	const [first] = cluster.gateways;
 	assert.ok(first);
 	await eventually(
@@ -90,11 +90,7 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 		// Of three servers two must be current.
 		if (kind === "kills a server" && isReplicaBehind) continue;
 		const before = await rolloutOf(cluster, 0);
-		if (index > 0 && before.status === "finished") {
-			t.diagnostic(`a slow computer: over before ${kind}, number ${index}`);
-			break;
-		}
-		assert.equal(before.status, "running");
+		assert.equal(before.status, "running", `over before ${kind}, number ${index}`);
 		const begun = before.counts.succeeded ?? 0;
 		await eventually(
 			() => rolloutOf(cluster, 0),
@@ -252,7 +248,7 @@ async function theEnd(cluster: GatewayCluster, devices: readonly SteadyDevice[])
 			);
 		},
 		// Two offers may be lost. Less than npm test lets a file run, so that it is said what did not end.
-		Math.max(2 * lostMs, 8_000 * devices.length),
+		Math.max(2 * lostMs, 5_000 * devices.length),
 	);
 }
 
