@@ -26,6 +26,8 @@ export interface NatsReaderOptions {
 /** A server's consumer that is gone is noticed after two of these. */
 const heartbeatMs = 1_000;
 const retryMs = 1_000;
+/** What was counted when a reading began may never come: its time to live has ended, or the server counted wrongly. */
+const stalledMs = 5_000;
 const notWritten: readonly number[] = [
 	JetStreamApiCodes.StreamWrongLastSequence,
 	JetStreamApiCodes.StreamWrongLastSequenceUnknown,
@@ -51,6 +53,7 @@ export class NatsReader {
 	#isOpening = true;
 	#isClosed = false;
 	#timer: NodeJS.Timeout | undefined;
+	#stalled: NodeJS.Timeout | undefined;
 
 	constructor(options: NatsReaderOptions) {
 		this.#options = options;
@@ -81,6 +84,7 @@ export class NatsReader {
 	#stop(): void {
 		this.#reading += 1;
 		clearTimeout(this.#timer);
+		clearTimeout(this.#stalled);
 		this.#messages?.stop();
 		this.#messages = undefined;
 		this.#fail(new BusError("away", "NATS cannot be reached."));
@@ -110,15 +114,21 @@ export class NatsReader {
 		let isWhole = false;
 		await new Promise<void>((resolve, reject) => {
 			this.#fail = reject;
+			this.#stalled = setTimeout(() => {
+				reject(new BusError("timeout", `What ${stream} holds did not come from NATS.`));
+			}, stalledMs);
 			const end = () => {
 				isWhole = true;
+				clearTimeout(this.#stalled);
 				guarded(onRead);
 				resolve();
 			};
 			const callback = (message: JsMsg) => {
 				if (reading !== this.#reading) return;
 				guarded(() => onMessage(message));
-				if (!isWhole && message.info.pending === 0) end();
+				if (isWhole) return;
+				if (message.info.pending === 0) end();
+				else this.#stalled?.refresh();
 			};
 			consumer.consume({ callback, idle_heartbeat: heartbeatMs }).then((messages) => {
 				if (reading !== this.#reading) return messages.stop();

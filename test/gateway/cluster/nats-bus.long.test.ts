@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -25,15 +25,15 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
 		}
 }
 
-/** @returns the address of a line on which the server tells another version of itself */
-async function withVersion(t: TestContext, { port }: NatsServer, version: string): Promise<string> {
+/** @param pass passes on what both send @returns the address of a line to the server */
+async function onLine(
+	t: TestContext,
+	{ port }: NatsServer,
+	pass: (client: Socket, server: Socket) => void,
+): Promise<string> {
 	const proxy = createServer((client) => {
 		const server = connect(port, "127.0.0.1");
-		// Newer servers tell it again.
-		server.setEncoding("latin1").on("data", (text: string) => {
-			client.write(text.replace(/"version":"[^"]*"/, `"version":"${version}"`), "latin1");
-		});
-		client.pipe(server);
+		pass(client, server);
 		for (const socket of [client, server])
 			socket.on("error", () => {}).once("close", () => [client, server].map((each) => each.destroy()));
 	}).listen(0, "127.0.0.1");
@@ -42,6 +42,34 @@ async function withVersion(t: TestContext, { port }: NatsServer, version: string
 	const address = proxy.address();
 	assert.ok(address && typeof address === "object");
 	return `nats://127.0.0.1:${address.port}`;
+}
+
+/** @returns the address of a line on which the server tells another version of itself */
+function withVersion(t: TestContext, server: NatsServer, version: string): Promise<string> {
+	return onLine(t, server, (client, far) => {
+		// Newer servers tell it again.
+		far.setEncoding("latin1").on("data", (text: string) => {
+			client.write(text.replace(/"version":"[^"]*"/, `"version":"${version}"`), "latin1");
+		});
+		client.pipe(far);
+	});
+}
+
+/** @returns the address of a line on which the first request for what a consumer has counted is late */
+function withLateRequest(t: TestContext, server: NatsServer, lateMs: number): Promise<string> {
+	let isLate = false;
+	return onLine(t, server, (client, far) => {
+		far.pipe(client);
+		client.on("data", async (bytes: Buffer) => {
+			if (!isLate && bytes.includes(".MSG.NEXT.")) {
+				isLate = true;
+				client.pause();
+				await pause(lateMs);
+			}
+			far.write(bytes);
+			client.resume();
+		});
+	});
 }
 
 async function watched(bus: Bus) {
@@ -113,6 +141,18 @@ else {
 			}
 			assert.deepEqual(await bucket.get("k"), { text: "1", revision });
 			assert.equal(told.list.filter((each) => each === "k 1").length, 1, "what is the same is told once");
+		});
+
+		test("has counted what expires before it is read: the reading does not wait for it without end", async (t) => {
+			const server = await startNats(t);
+			const { bus } = natsBus(t, [await withLateRequest(t, server, 500)]);
+			await bus.open();
+			const bucket = await bus.bucket("gw-test", { ttlMs: 200 });
+			await bucket.set("k", "1", 0);
+			const told = new Told<string>();
+			await persist(() => bucket.watch((key) => told.add(key)));
+			await bucket.set("later", "1", 0);
+			await told.until((list) => list.includes("later"));
 		});
 
 		test("that hangs is noticed", async (t) => {
