@@ -12,6 +12,7 @@ export interface BucketRecordsOptions {
 	readonly bucket: string;
 	/** Moves the records of the time before this gateway had a bus to the bucket. @throws {BusError} */
 	readonly takeOver: (bucket: Bucket) => Promise<void>;
+	readonly onProblem: (sentence: string) => void;
 }
 
 export class BucketRecords implements RecordEngine {
@@ -32,22 +33,19 @@ export class BucketRecords implements RecordEngine {
 
 	/** Waits for the bus: without it there is nothing that this gateway knows. */
 	async each(onText: (key: string, text: string) => void): Promise<void> {
-		const { bus, bucket: name, takeOver } = this.#options;
-		await whenReached(
-			() => this.#isClosed,
-			async () => {
-				const bucket = await bus.bucket(name);
-				await takeOver(bucket);
-				let isLoading = true;
-				this.#stopWatching = await bucket.watch((key, entry) => {
-					if (!this.#learn(key, entry)) return;
-					if (!isLoading) this.onChange?.(key, entry?.text);
-					else if (entry) onText(key, entry.text);
-				});
-				isLoading = false;
-				this.#bucket = bucket;
-			},
-		);
+		const { bus, bucket: name, takeOver, onProblem } = this.#options;
+		await whenReached({ isClosed: () => this.#isClosed, onProblem }, async () => {
+			const bucket = await bus.bucket(name);
+			await takeOver(bucket);
+			let isLoading = true;
+			this.#stopWatching = await bucket.watch((key, entry) => {
+				if (!this.#learn(key, entry)) return;
+				if (!isLoading) this.onChange?.(key, entry?.text);
+				else if (entry) onText(key, entry.text);
+			});
+			isLoading = false;
+			this.#bucket = bucket;
+		});
 	}
 
 	async read(key: string): Promise<string | undefined> {

@@ -89,6 +89,7 @@ export class Cluster {
 			onEntry: (entry) => this.#mirrors.take(entry),
 			onWrite: () => this.#publishes.inc({ kind: "session" }),
 			onError,
+			onProblem: (problem) => options.log.warn({ problem }, "devices of all gateways"),
 		});
 		metrics.watch("gateway_cluster_gateways", "Gateways that act as one", () => 1 + this.#members.up.length);
 	}

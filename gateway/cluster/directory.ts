@@ -25,6 +25,7 @@ export interface DirectoryOptions {
 	readonly onWrite: () => void;
 	/** An entry could not be read. */
 	readonly onError: (error: unknown) => void;
+	readonly onProblem: (sentence: string) => void;
 }
 
 /** The latest session of a device, where this gateway has it. */
@@ -67,18 +68,15 @@ export class Directory {
 
 	/** Resolves once all entries were read. */
 	async open(): Promise<void> {
-		await whenReached(
-			() => this.#isClosed,
-			async () => {
-				const bucket = await this.#options.bus.bucket(bucketName);
-				this.#bucket = bucket;
-				this.#stopWatching = await bucket.watch((key, entry) => {
-					this.#learn(key, entry);
-					this.#latest = Math.max(this.#latest, entry?.revision ?? 0);
-					this.#release();
-				});
-			},
-		);
+		await whenReached({ isClosed: () => this.#isClosed, onProblem: this.#options.onProblem }, async () => {
+			const bucket = await this.#options.bus.bucket(bucketName);
+			this.#bucket = bucket;
+			this.#stopWatching = await bucket.watch((key, entry) => {
+				this.#learn(key, entry);
+				this.#latest = Math.max(this.#latest, entry?.revision ?? 0);
+				this.#release();
+			});
+		});
 	}
 
 	close(): void {

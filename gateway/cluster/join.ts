@@ -47,7 +47,7 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 			);
 		return new Records({
 			...options,
-			engine: new BucketRecords({ bus, bucket: `gw-record-${name}`, takeOver }),
+			engine: new BucketRecords({ bus, bucket: `gw-record-${name}`, takeOver, onProblem }),
 		});
 	};
 	const blobs: CreateBlobs = ({ name, ...kind }) =>

@@ -32,23 +32,20 @@ export class SharedTokens {
 
 	/** To be called before the tokens are opened. Waits for the bus: with other tokens no device could connect. */
 	async open(): Promise<void> {
-		const { bus, tokens } = this.#options;
+		const { bus, tokens, onProblem } = this.#options;
 		if (tokens.areGiven) return;
-		await whenReached(
-			() => this.#isClosed,
-			async () => {
-				const bucket = await bus.bucket("gw-state");
-				const own = await tokens.readFile();
-				await bucket.set(key, JSON.stringify(own ?? makeTokens()), 0);
-				this.#stopWatching = await bucket.watch((name, entry) => {
-					if (name === key && entry) this.#take(entry);
-					else if (name === key) this.#restore();
-				});
-				const shared = parsed(this.#shared?.text);
-				if (shared) await tokens.replace(shared);
-				this.#bucket = bucket;
-			},
-		);
+		await whenReached({ isClosed: () => this.#isClosed, onProblem }, async () => {
+			const bucket = await bus.bucket("gw-state");
+			const own = await tokens.readFile();
+			await bucket.set(key, JSON.stringify(own ?? makeTokens()), 0);
+			this.#stopWatching = await bucket.watch((name, entry) => {
+				if (name === key && entry) this.#take(entry);
+				else if (name === key) this.#restore();
+			});
+			const shared = parsed(this.#shared?.text);
+			if (shared) await tokens.replace(shared);
+			this.#bucket = bucket;
+		});
 		tokens.onRead = (file) => void this.#put(file);
 		this.#timer = setInterval(() => void tokens.refresh(), lookMs).unref();
 	}

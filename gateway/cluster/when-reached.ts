@@ -1,14 +1,32 @@
 import { BusError } from "../bus.js";
 
 const retryMs = 250;
+/** An election of NATS' leaders takes less. */
+const longMs = 10_000;
 
-/** Does work that needs the bus, again until the bus was reached. @param isClosed no more of it is needed */
-export async function whenReached(isClosed: () => boolean, work: () => Promise<void>): Promise<void> {
-	while (!isClosed())
-		try {
-			return await work();
-		} catch (error) {
-			if (!(error instanceof BusError)) throw error;
-			await new Promise((resolve) => setTimeout(resolve, retryMs));
-		}
+export interface Wait {
+	/** No more of the work is needed. */
+	readonly isClosed: () => boolean;
+	/** Called once, if the bus was not reached for 10 s. */
+	readonly onProblem: (sentence: string) => void;
+}
+
+/** Does work that needs the bus, again until the bus was reached. */
+export async function whenReached({ isClosed, onProblem }: Wait, work: () => Promise<void>): Promise<void> {
+	let problem = "no answer";
+	const timer = setTimeout(() => {
+		onProblem(`The start waits for NATS (${problem}).`);
+	}, longMs);
+	try {
+		while (!isClosed())
+			try {
+				return await work();
+			} catch (error) {
+				if (!(error instanceof BusError)) throw error;
+				problem = error.message;
+				await new Promise((resolve) => setTimeout(resolve, retryMs));
+			}
+	} finally {
+		clearTimeout(timer);
+	}
 }

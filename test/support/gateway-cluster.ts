@@ -75,7 +75,7 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 			DEVICE_TOKEN: deviceToken,
 			MONITOR_TOKEN: monitorToken,
 			TRUST_PROXY: "127.0.0.1",
-			LOG_LEVEL: process.env.CLUSTER_LOG ?? "silent",
+			LOG_LEVEL: "info",
 			NATS_URL: wires.map(({ port }) => `nats://127.0.0.1:${port}`).join(","),
 			NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
 			IMAGE_CHECK: "off",

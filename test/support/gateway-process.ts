@@ -10,6 +10,8 @@ import { bearer } from "./gateway-settings.js";
 
 /** A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
 const startMs = 120_000;
+/** Characters of its log, which say why it does not start. */
+const mostSaid = 4_000;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -97,9 +99,15 @@ export class GatewayProcess {
 
 	/** Resolves once it listens. */
 	async start(): Promise<void> {
-		const child = startProcess(this.#t, this.#environment, { stderr: 2 });
+		const child = startProcess(this.#t, this.#environment);
 		this.#child = child;
-		await printed(child);
+		let said = "";
+		child.stderr?.on("data", (chunk) => {
+			said = `${said}${chunk}`.slice(-mostSaid);
+		});
+		await printed(child).catch((error: Error) => {
+			throw new Error(`${error.message}:\n${said}`);
+		});
 		child.stdout?.resume();
 	}
 

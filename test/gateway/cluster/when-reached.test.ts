@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { BusError } from "../../../gateway/bus.js";
+import { whenReached } from "../../../gateway/cluster/when-reached.js";
+
+/** Lets `ms` pass, a quarter of a second at a time. */
+async function pass(t: TestContext, ms: number): Promise<void> {
+	for (let passed = 0; passed < ms; passed += 250) {
+		await new Promise(setImmediate);
+		t.mock.timers.tick(250);
+	}
+	await new Promise(setImmediate);
+}
+
+function wait(failures: number) {
+	const problems: string[] = [];
+	let tries = 0;
+	const isClosed = () => false;
+	const done = whenReached({ isClosed, onProblem: (problem) => problems.push(problem) }, async () => {
+		tries += 1;
+		if (tries <= failures) throw new BusError("away", "no leader");
+	});
+	return { done, problems };
+}
+
+test("a start that waits for NATS for 10 s says so once, and why", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const { done, problems } = wait(80);
+	await pass(t, 9_500);
+	assert.deepEqual(problems, []);
+	await pass(t, 10_500);
+	await done;
+	assert.deepEqual(problems, ["The start waits for NATS (no leader)."]);
+});
+
+test("a start that waits for less says nothing, also later", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const { done, problems } = wait(20);
+	await pass(t, 20_000);
+	await done;
+	assert.deepEqual(problems, []);
+});
