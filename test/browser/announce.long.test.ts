@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { skip } from "../support/chromium.js";
+import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { bearer, monitorToken } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
@@ -83,7 +84,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 			assert.ok(samples.length > 2 * bytesPerSecond, `${samples.length} bytes`);
 			assert.ok(samples.some((byte) => byte !== 0));
 		}
-		while ((await kept()).length > 0) await page.waitForTimeout(50);
+		await eventually(kept, (files) => files.length === 0);
 	});
 
 	await t.test("a file of another rate in a room, which is kept", async (t) => {

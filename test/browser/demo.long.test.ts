@@ -9,6 +9,7 @@ import type { BrowserContext, Locator, Page } from "playwright-core";
 import { chimePath } from "../../scripts/assets/chimes.js";
 import { skip } from "../support/chromium.js";
 import { type Demo, runDemo } from "../support/demo.js";
+import { eventually } from "../support/eventually.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { wav } from "../support/sounds.js";
@@ -222,7 +223,10 @@ describe("the speaker of a demo's device", { skip }, () => {
 			let attempts = 1;
 			while (!(await isSeenPlaying(expected))) assert.ok(++attempts <= 5, `"${expected}" was never shown`);
 			await board.getByText("Silent").waitFor();
-			while (Number(await page.evaluate("latest")) > 1e-6) await setTimeout(50);
+			await eventually(
+				async () => Number(await page.evaluate("latest")),
+				(loudness) => loudness <= 1e-6,
+			);
 			const loudest: number = await page.evaluate("loudest");
 			await page.evaluate("loudest = 0");
 			return loudest;

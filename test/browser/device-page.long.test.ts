@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { APIResponse, Page, Route } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
 import { skip } from "../support/chromium.js";
+import { eventually } from "../support/eventually.js";
 import { runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { violations, widerThan } from "./axe.js";
@@ -109,7 +110,10 @@ test("the page of a device", { skip }, async (t) => {
 		await page.getByText(/^Away/).waitFor();
 		const first = await left.innerText();
 		await notice(page).getByText("Trying new settings").waitFor();
-		while ((await left.innerText()) === first);
+		await eventually(
+			() => left.innerText(),
+			(text) => text !== first,
+		);
 		await device.connect();
 		device.endTrial();
 		await notice(page)

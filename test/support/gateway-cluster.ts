@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { temporaryDirectory } from "./cleanup.js";
+import { eventually } from "./eventually.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { deviceToken, monitorToken } from "./gateway-settings.js";
 import { runHaproxy, whyNoHaproxy } from "./haproxy.js";
@@ -97,19 +97,4 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 	);
 	const url = `http://127.0.0.1:${port}`;
 	return { url, servers, gateways, releasesDir };
-}
-
-/** Resolves with what is read once it is as meant. @throws after `limitMs` with what was read last */
-export async function eventually<T>(
-	read: () => Promise<T>,
-	isMeant: (value: T) => boolean,
-	limitMs: number,
-): Promise<T> {
-	const until = performance.now() + limitMs;
-	for (;;) {
-		const value = await read().catch((error: unknown) => ({ error: String(error) }));
-		if (!(typeof value === "object" && value !== null && "error" in value) && isMeant(value)) return value;
-		if (performance.now() > until) throw new Error(`not in ${limitMs} ms: ${JSON.stringify(value)}`);
-		await setTimeout(100);
-	}
 }

@@ -31,12 +31,12 @@ export async function runReleasedFleet(
 	const limits = { ...wholeFleetAtOnce.limits, snapshotPauseMs: 10 };
 	const settings = { dataDir, releasesDir, limits, ...options };
 	const { gateway, url } = await runGateway(t, settings);
-	const fleet = await Promise.all(
-		devices.map((device, index) => {
-			const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
-			return new ScriptedDevice({ url, deviceId, ...device }).connect();
-		}),
-	);
+	const fleet: ScriptedDevice[] = [];
+	// One after the other: a roll-out takes them in the order in which the gateway came to know them.
+	for (const [index, device] of devices.entries()) {
+		const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
+		fleet.push(await new ScriptedDevice({ url, deviceId, ...device }).connect());
+	}
 	t.after(() => {
 		for (const device of fleet) device.close();
 	});

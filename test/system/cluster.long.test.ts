@@ -8,7 +8,8 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { type ClusterGateway, clusterMissing, eventually, startCluster } from "../support/gateway-cluster.js";
+import { eventually } from "../support/eventually.js";
+import { type ClusterGateway, clusterMissing, startCluster } from "../support/gateway-cluster.js";
 import { bearer, Client, deviceToken, type Frame, monitorToken } from "../support/running.js";
 
 /** Two gateways, a release 1.1.0 at the first, a monitor at the second, and devices that run 1.0.0. */
