@@ -26,7 +26,7 @@ export interface NatsReaderOptions {
 /** A server's consumer that is gone is noticed after two of these. */
 const heartbeatMs = 1_000;
 const retryMs = 1_000;
-/** What was counted when a reading began may never come: its time to live has ended, or the server counted wrongly. */
+/** What was counted when a reading began may never come: its time to live has ended. */
 const stalledMs = 5_000;
 const notWritten: readonly number[] = [
 	JetStreamApiCodes.StreamWrongLastSequence,
@@ -112,6 +112,7 @@ export class NatsReader {
 		if (reading !== this.#reading) throw new BusError("away", "NATS cannot be reached.");
 		onBegin();
 		let isWhole = false;
+		let received = 0;
 		await new Promise<void>((resolve, reject) => {
 			this.#fail = reject;
 			this.#stalled = setTimeout(() => {
@@ -127,7 +128,9 @@ export class NatsReader {
 				if (reading !== this.#reading) return;
 				guarded(() => onMessage(message));
 				if (isWhole) return;
-				if (message.info.pending === 0) end();
+				received += 1;
+				// What is overwritten meanwhile comes later: nats-server 2.9 may say without end that it is pending.
+				if (received >= count || message.info.pending === 0) end();
 				else this.#stalled?.refresh();
 			};
 			consumer.consume({ callback, idle_heartbeat: heartbeatMs }).then((messages) => {
