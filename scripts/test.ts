@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { run as runTests } from "node:test";
 import { spec } from "node:test/reporters";
 import { exitCodeOf } from "./command-line/child.js";
@@ -12,6 +12,7 @@ import { runCommand, UsageError } from "./command-line/command.js";
 import { groupTests } from "./test/grouping.js";
 import { selectTests } from "./test/selection.js";
 import { Slowest } from "./test/slowest.js";
+import { Unfinished } from "./test/unfinished.js";
 
 /** Given by package.json to `npm run test:all`. */
 const isAll = process.argv.includes("--all");
@@ -46,19 +47,25 @@ async function run(given: readonly string[]): Promise<void> {
 	if (process.exitCode !== 0) return;
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	const slowest = new Slowest();
+	const unfinished = new Unfinished();
 	const tests = runTests({ files: groupTests(files, groupsFolder), concurrency, timeout: testTimeoutMs });
 	const note = ({ file, nesting, details }: Ended) => {
 		if (file !== undefined && nesting === 0) slowest.add(relative("", file), details.duration_ms);
 	};
+	tests.on("test:dequeue", ({ file, name }) => {
+		if (file !== undefined && resolve(name) !== file) unfinished.begin(relative("", file), name);
+	});
 	tests.on("test:pass", note);
 	tests.on("test:fail", (ended) => {
 		note(ended);
+		if (ended.file !== undefined && resolve(ended.name) === ended.file)
+			unfinished.end(relative("", ended.file));
 		if (ended.todo === undefined || ended.todo === false) process.exitCode = 1;
 	});
 	const report = tests.compose(new spec());
 	report.pipe(process.stdout, { end: false });
 	await once(report, "end");
-	console.log(`\n${slowest.format()}`);
+	console.log(`\n${unfinished.format()}${slowest.format()}`);
 	// What a file that took too long has started may hold its output open, and Node would wait for it.
 	setTimeout(() => process.exit(), terminationMs).unref();
 }
@@ -66,6 +73,7 @@ async function run(given: readonly string[]): Promise<void> {
 /** Of Node's events. */
 interface Ended {
 	readonly file?: string | undefined;
+	readonly name: string;
 	readonly nesting: number;
 	readonly details: { readonly duration_ms: number };
 }

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { groupTests } from "../../scripts/test/grouping.js";
 import { selectTests } from "../../scripts/test/selection.js";
 import { Slowest } from "../../scripts/test/slowest.js";
+import { Unfinished } from "../../scripts/test/unfinished.js";
 import { onEnd } from "../support/cleanup.js";
 
 const quick = ["test/gateway/killed.test.ts", "test/gateway/main.test.ts"];
@@ -37,6 +38,19 @@ test("the slowest files are listed, with the time of all their tests", () => {
 	assert.equal(title, "Slowest files:");
 	assert.equal(first, "   23.0 s  3.test.ts");
 	assert.equal(rest.length, 9);
+});
+
+test("of a file that did not end the test is named that it began last", () => {
+	const unfinished = new Unfinished();
+	unfinished.begin("a.test.ts", "first");
+	unfinished.begin("b.test.ts", "other");
+	unfinished.begin("a.test.ts", "second");
+	assert.equal(unfinished.format(), "");
+	for (const file of ["a.test.ts", "c.test.ts"]) unfinished.end(file);
+	assert.equal(
+		unfinished.format(),
+		"a.test.ts did not end; the last test that began: second\nc.test.ts did not end; the last test that began: none\n",
+	);
 });
 
 test("quick files of a folder run in one process, long ones each in its own, the largest group first", (t) => {
