@@ -1,4 +1,4 @@
-/** axe at the states that a view comes to by what happens, beside those of accessibility.long.test.ts, in both themes. */
+/** axe at the states that a view comes to by what happens, beside those of accessibility.long.test.ts. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -21,181 +21,179 @@ async function isClean(page: Page): Promise<void> {
 }
 
 describe("axe finds nothing at", { skip }, () => {
-	for (const colorScheme of ["light", "dark"] as const) {
-		const look: OpenOptions = { colorScheme, reducedMotion: "reduce", expected };
+	const look: OpenOptions = { reducedMotion: "reduce", expected };
 
-		/** A page at a gateway with a release 1.4.0 and these devices, dev-1-000000 first. */
-		async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[], view: string) {
-			const released = await runReleasedFleet(t, devices);
-			return { ...released, page: await open(t, released.url, { ...look, view }) };
-		}
-
-		test(`a device that is updated, that has gone, and whose update has failed, ${colorScheme}`, async (t) => {
-			const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/devices/dev-1-000000/firmware");
-			await page.getByRole("button", { name: "Update" }).click();
-			fleet[0]?.progress(40);
-			await page.getByText("Downloading 40 %").first().waitFor();
-			await isClean(page);
-			fleet[0]?.close();
-			await page.locator(".as-of").waitFor();
-			await isClean(page);
-			await fleet[0]?.connect();
-			await fleet[0]?.finish("fails");
-			await page.getByText("HTTP connection failed").first().waitFor();
-			await isClean(page);
-		});
-
-		test(`a device that restarts, that refused, and that has not reported, ${colorScheme}`, async (t) => {
-			const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
-			await page.getByText("More", { exact: true }).click();
-			await page.getByRole("button", { name: "Restart" }).click();
-			await page.getByText("restarting").waitFor();
-			await isClean(page);
-			fleet[0]?.refuse("restart", "an update is under way");
-			await page.getByText("An update is under way.").waitFor();
-			await isClean(page);
-			const headers = { ...bearer(deviceToken), "Device-Id": "dev-1-silent" };
-			const silent = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
-			t.after(() => silent.terminate());
-			await page.goto(`${url}/#/device/dev-1-silent`);
-			await page.getByText("It has not reported yet").waitFor();
-			await isClean(page);
-		});
-
-		test(`settings that are tried, refused and kept, of one and of all, ${colorScheme}`, async (t) => {
-			const problem = { settingsProblem: "the gateway refused the token (401)" };
-			const { page, url, fleet } = await setUp(
-				t,
-				[{ executesCommands: false }, problem],
-				"#/devices/dev-1-000000/settings",
-			);
-			const panel = page.getByRole("region", { name: "Settings", exact: true });
-			await panel.getByLabel("Time server").fill("time.example");
-			await panel.getByRole("button", { name: "Try these settings" }).click();
-			await panel.getByText("Trying new settings").waitFor();
-			await isClean(page);
-			fleet[0]?.endTrial();
-			await panel.getByText("The device keeps the new settings.").waitFor();
-			await isClean(page);
-			await page.goto(`${url}/#/devices/dev-1-000001/settings`);
-			await panel.getByLabel("Token").fill("wrong-token");
-			await panel.getByRole("button", { name: "Try these settings" }).click();
-			await panel.getByText("The device has its previous settings.").waitFor();
-			await isClean(page);
-			await page.goto(`${url}/#/settings`);
-			await page.getByLabel("At a time").selectOption("1");
-			await page.getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
-			await isClean(page);
-			await page.getByRole("dialog").getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
-			const progress = page.getByRole("region", { name: "New tokens" });
-			await progress.getByText("1 asked, 1 to come").waitFor();
-			await isClean(page);
-			fleet[0]?.endTrial();
-			await progress.getByText("1 failed, 1 done").waitFor();
-			await isClean(page);
-		});
-
-		test(`an upload that is refused, and one in place, ${colorScheme}`, async (t) => {
-			const { page } = await setUp(t, [{}], "#/firmware");
-			const file = { name: "device.bin", mimeType: "application/octet-stream" };
-			const input = page.getByLabel(/Drop a .bin here/);
-			await input.setInputFiles({ ...file, buffer: Buffer.from("no firmware".padEnd(4000)) });
-			await page.getByRole("alert").filter({ hasText: "was refused" }).waitFor();
-			await isClean(page);
-			await input.setInputFiles({ ...file, buffer: makeImage({ version: "1.2.4" }) });
-			await page.getByText("device.bin is in place.").waitFor();
-			await isClean(page);
-		});
-
-		test(`roll-outs that run, wait, are paused, scheduled and cancelled, ${colorScheme}`, async (t) => {
-			const devices = Array.from({ length: 5 }, () => ({ ending: "waits" }) as const);
-			const { page, url, fleet } = await setUp(t, devices, "#/firmware");
-			const of = (...indices: readonly number[]) => ({
-				devices: indices.flatMap((index) => fleet[index]?.deviceId ?? []),
-			});
-			const groups = [
-				{ size: 1, soakSeconds: 0 },
-				{ size: "rest", soakSeconds: 0, approval: true },
-			] as const;
-			await putRollout(url, "waits", quickPlan({ target: of(0, 1), groups }));
-			await putRollout(url, "runs", quickPlan({ target: of(2, 3) }));
-			const later = { target: of(4), startsAt: new Date(Date.now() + 3_600_000).toISOString() };
-			await putRollout(url, "later", quickPlan(later));
-			await fleet[0]?.offered;
-			await fleet[0]?.finish("updates");
-			await page.getByText("Group 2 begins once it is approved.").waitFor();
-			await page.getByText("Scheduled").waitFor();
-			const running = page
-				.getByRole("article", { name: /^Roll-out of 1\.4\.0, begun/ })
-				.filter({ has: page.getByRole("button", { name: "2 downloading" }) });
-			await running.getByRole("button", { name: "2 downloading" }).click();
-			await running.getByRole("list", { name: "Downloading devices" }).waitFor();
-			await isClean(page);
-			await running.getByRole("button", { name: "Pause" }).click();
-			await running.getByText("Paused", { exact: true }).waitFor();
-			await running.getByRole("button", { name: "Cancel" }).click();
-			await page.getByRole("dialog").waitFor();
-			await isClean(page);
-			await page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
-			await page.getByText("Cancelled").first().waitFor();
-			await isClean(page);
-		});
-
-		test(`a fleet with devices away and refused, and while the gateway is away, ${colorScheme}`, async (t) => {
-			const { url, gateway } = await runGateway(t);
-			const device = await new ScriptedDevice({ url, deviceId: "dev-1-000000" }).connect();
-			const away = await new ScriptedDevice({ url, deviceId: "dev-1-000001" }).connect();
-			t.after(() => device.close());
-			const headers = { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") };
-			const refused = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
-			await new Promise((resolve) => refused.once("error", resolve));
-			const page = await open(t, url, { ...look, view: "#/attention" });
-			await page.getByRole("region", { name: "Refused" }).waitFor();
-			away.close();
-			await page.getByText("1 device away").click();
-			await isClean(page);
-			await page.getByRole("link", { name: "Fleet" }).click();
-			await page.getByText("1 of 2 here").waitFor();
-			await gateway.close();
-			for (const view of ["Cards", "Table"]) {
-				await page.getByRole("button", { name: view }).click();
-				await gatewayAway(page).waitFor();
-				await isClean(page);
-			}
-			await page.getByRole("link", { name: "Firmware" }).click();
-			await page.getByRole("heading", { name: "Upload" }).waitFor();
-			await isClean(page);
-		});
-
-		test(`answers of which some are failures, and a card that did not identify, ${colorScheme}`, async (t) => {
-			const devices = [{}, { features: [] }];
-			const { page } = await setUp(t, devices, "#/?view=cards");
-			await page.getByRole("button", { name: "Select all 2" }).click();
-			await page.getByRole("button", { name: "Restart" }).click();
-			await page.getByText("1 not supported, 1 done").waitFor();
-			await page.getByRole("button", { name: "Identify dev-1-000001" }).click();
-			await page.locator(".identify.problem").waitFor();
-			await isClean(page);
-		});
-
-		test(`a log that is paused, and a login with a wrong token, ${colorScheme}`, async (t) => {
-			const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
-			const log = page.getByRole("region", { name: "Log" });
-			await log.getByText("Nothing yet").waitFor();
-			// Its report is there, so the page has subscribed to its messages.
-			await page.getByText(/^Running for/).waitFor();
-			fleet[0]?.report({ "network.wifi_rssi": -63 });
-			await log.getByText("1 line").waitFor();
-			await log.getByRole("button", { name: "Pause" }).click();
-			fleet[0]?.report({ "network.wifi_rssi": -64 });
-			await log.getByText("Paused, 1 line since").waitFor();
-			await isClean(page);
-			await page.context().clearCookies();
-			await page.goto(`${url}/login`);
-			await page.getByLabel("Monitor token").fill("wrong");
-			await page.getByRole("button", { name: "Log in" }).click();
-			await page.getByText("That is not this gateway's monitor token.").waitFor();
-			await isClean(page);
-		});
+	/** A page at a gateway with a release 1.4.0 and these devices, dev-1-000000 first. */
+	async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[], view: string) {
+		const released = await runReleasedFleet(t, devices);
+		return { ...released, page: await open(t, released.url, { ...look, view }) };
 	}
+
+	test("a device that is updated, that has gone, and whose update has failed", async (t) => {
+		const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/devices/dev-1-000000/firmware");
+		await page.getByRole("button", { name: "Update" }).click();
+		fleet[0]?.progress(40);
+		await page.getByText("Downloading 40 %").first().waitFor();
+		await isClean(page);
+		fleet[0]?.close();
+		await page.locator(".as-of").waitFor();
+		await isClean(page);
+		await fleet[0]?.connect();
+		await fleet[0]?.finish("fails");
+		await page.getByText("HTTP connection failed").first().waitFor();
+		await isClean(page);
+	});
+
+	test("a device that restarts, that refused, and that has not reported", async (t) => {
+		const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
+		await page.getByText("More", { exact: true }).click();
+		await page.getByRole("button", { name: "Restart" }).click();
+		await page.getByText("restarting").waitFor();
+		await isClean(page);
+		fleet[0]?.refuse("restart", "an update is under way");
+		await page.getByText("An update is under way.").waitFor();
+		await isClean(page);
+		const headers = { ...bearer(deviceToken), "Device-Id": "dev-1-silent" };
+		const silent = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
+		t.after(() => silent.terminate());
+		await page.goto(`${url}/#/device/dev-1-silent`);
+		await page.getByText("It has not reported yet").waitFor();
+		await isClean(page);
+	});
+
+	test("settings that are tried, refused and kept, of one and of all", async (t) => {
+		const problem = { settingsProblem: "the gateway refused the token (401)" };
+		const { page, url, fleet } = await setUp(
+			t,
+			[{ executesCommands: false }, problem],
+			"#/devices/dev-1-000000/settings",
+		);
+		const panel = page.getByRole("region", { name: "Settings", exact: true });
+		await panel.getByLabel("Time server").fill("time.example");
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByText("Trying new settings").waitFor();
+		await isClean(page);
+		fleet[0]?.endTrial();
+		await panel.getByText("The device keeps the new settings.").waitFor();
+		await isClean(page);
+		await page.goto(`${url}/#/devices/dev-1-000001/settings`);
+		await panel.getByLabel("Token").fill("wrong-token");
+		await panel.getByRole("button", { name: "Try these settings" }).click();
+		await panel.getByText("The device has its previous settings.").waitFor();
+		await isClean(page);
+		await page.goto(`${url}/#/settings`);
+		await page.getByLabel("At a time").selectOption("1");
+		await page.getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
+		await isClean(page);
+		await page.getByRole("dialog").getByRole("button", { name: "Replace the tokens of 2 devices" }).click();
+		const progress = page.getByRole("region", { name: "New tokens" });
+		await progress.getByText("1 asked, 1 to come").waitFor();
+		await isClean(page);
+		fleet[0]?.endTrial();
+		await progress.getByText("1 failed, 1 done").waitFor();
+		await isClean(page);
+	});
+
+	test("an upload that is refused, and one in place", async (t) => {
+		const { page } = await setUp(t, [{}], "#/firmware");
+		const file = { name: "device.bin", mimeType: "application/octet-stream" };
+		const input = page.getByLabel(/Drop a .bin here/);
+		await input.setInputFiles({ ...file, buffer: Buffer.from("no firmware".padEnd(4000)) });
+		await page.getByRole("alert").filter({ hasText: "was refused" }).waitFor();
+		await isClean(page);
+		await input.setInputFiles({ ...file, buffer: makeImage({ version: "1.2.4" }) });
+		await page.getByText("device.bin is in place.").waitFor();
+		await isClean(page);
+	});
+
+	test("roll-outs that run, wait, are paused, scheduled and cancelled", async (t) => {
+		const devices = Array.from({ length: 5 }, () => ({ ending: "waits" }) as const);
+		const { page, url, fleet } = await setUp(t, devices, "#/firmware");
+		const of = (...indices: readonly number[]) => ({
+			devices: indices.flatMap((index) => fleet[index]?.deviceId ?? []),
+		});
+		const groups = [
+			{ size: 1, soakSeconds: 0 },
+			{ size: "rest", soakSeconds: 0, approval: true },
+		] as const;
+		await putRollout(url, "waits", quickPlan({ target: of(0, 1), groups }));
+		await putRollout(url, "runs", quickPlan({ target: of(2, 3) }));
+		const later = { target: of(4), startsAt: new Date(Date.now() + 3_600_000).toISOString() };
+		await putRollout(url, "later", quickPlan(later));
+		await fleet[0]?.offered;
+		await fleet[0]?.finish("updates");
+		await page.getByText("Group 2 begins once it is approved.").waitFor();
+		await page.getByText("Scheduled").waitFor();
+		const running = page
+			.getByRole("article", { name: /^Roll-out of 1\.4\.0, begun/ })
+			.filter({ has: page.getByRole("button", { name: "2 downloading" }) });
+		await running.getByRole("button", { name: "2 downloading" }).click();
+		await running.getByRole("list", { name: "Downloading devices" }).waitFor();
+		await isClean(page);
+		await running.getByRole("button", { name: "Pause" }).click();
+		await running.getByText("Paused", { exact: true }).waitFor();
+		await running.getByRole("button", { name: "Cancel" }).click();
+		await page.getByRole("dialog").waitFor();
+		await isClean(page);
+		await page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
+		await page.getByText("Cancelled").first().waitFor();
+		await isClean(page);
+	});
+
+	test("a fleet with devices away and refused, and while the gateway is away", async (t) => {
+		const { url, gateway } = await runGateway(t);
+		const device = await new ScriptedDevice({ url, deviceId: "dev-1-000000" }).connect();
+		const away = await new ScriptedDevice({ url, deviceId: "dev-1-000001" }).connect();
+		t.after(() => device.close());
+		const headers = { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") };
+		const refused = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
+		await new Promise((resolve) => refused.once("error", resolve));
+		const page = await open(t, url, { ...look, view: "#/attention" });
+		await page.getByRole("region", { name: "Refused" }).waitFor();
+		away.close();
+		await page.getByText("1 device away").click();
+		await isClean(page);
+		await page.getByRole("link", { name: "Fleet" }).click();
+		await page.getByText("1 of 2 here").waitFor();
+		await gateway.close();
+		for (const view of ["Cards", "Table"]) {
+			await page.getByRole("button", { name: view }).click();
+			await gatewayAway(page).waitFor();
+			await isClean(page);
+		}
+		await page.getByRole("link", { name: "Firmware" }).click();
+		await page.getByRole("heading", { name: "Upload" }).waitFor();
+		await isClean(page);
+	});
+
+	test("answers of which some are failures, and a card that did not identify", async (t) => {
+		const devices = [{}, { features: [] }];
+		const { page } = await setUp(t, devices, "#/?view=cards");
+		await page.getByRole("button", { name: "Select all 2" }).click();
+		await page.getByRole("button", { name: "Restart" }).click();
+		await page.getByText("1 not supported, 1 done").waitFor();
+		await page.getByRole("button", { name: "Identify dev-1-000001" }).click();
+		await page.locator(".identify.problem").waitFor();
+		await isClean(page);
+	});
+
+	test("a log that is paused, and a login with a wrong token", async (t) => {
+		const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
+		const log = page.getByRole("region", { name: "Log" });
+		await log.getByText("Nothing yet").waitFor();
+		// Its report is there, so the page has subscribed to its messages.
+		await page.getByText(/^Running for/).waitFor();
+		fleet[0]?.report({ "network.wifi_rssi": -63 });
+		await log.getByText("1 line").waitFor();
+		await log.getByRole("button", { name: "Pause" }).click();
+		fleet[0]?.report({ "network.wifi_rssi": -64 });
+		await log.getByText("Paused, 1 line since").waitFor();
+		await isClean(page);
+		await page.context().clearCookies();
+		await page.goto(`${url}/login`);
+		await page.getByLabel("Monitor token").fill("wrong");
+		await page.getByRole("button", { name: "Log in" }).click();
+		await page.getByText("That is not this gateway's monitor token.").waitFor();
+		await isClean(page);
+	});
 });

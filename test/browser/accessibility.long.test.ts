@@ -74,171 +74,168 @@ const views = [
 ] as const;
 
 describe("axe finds nothing at", { skip }, () => {
-	for (const colorScheme of ["light", "dark"] as const) {
+	test("each view", async (t) => {
+		const url = await everyState(t);
 		for (const [name, view, ready] of views)
-			test(`${name}, ${colorScheme}`, async (t) => {
-				const page = await open(t, await everyState(t), { view, colorScheme, reducedMotion: "reduce" });
+			await t.test(name, async (t) => {
+				const page = await open(t, url, { view, reducedMotion: "reduce" });
 				await page.locator(ready).first().waitFor();
 				assert.deepEqual(await violations(page), []);
 			});
+	});
 
-		test(`a control that is refused, and one that is sending, ${colorScheme}`, async (t) => {
-			const url = await everyState(t);
-			const page = await open(t, url, {
-				view: "#/device/proto-1-5c02fe",
-				colorScheme,
+	test("a control that is refused, and one that is sending", async (t) => {
+		const url = await everyState(t);
+		const page = await open(t, url, {
+			view: "#/device/proto-1-5c02fe",
+			reducedMotion: "reduce",
+		});
+		await page.locator(".facts-panel").waitFor();
+		// In real time: axe sets timers in the page, which Playwright's clock may hold back until the next one of the page.
+		await page.getByRole("slider").first().fill("80");
+		await page.getByText("The device did not confirm it in time.").waitFor();
+		await page.getByRole("slider").nth(1).fill("80");
+		await page.getByText("sending").waitFor();
+		assert.deepEqual(await violations(page), []);
+	});
+
+	test("a new roll-out, with options, devices to choose and a question", async (t) => {
+		const { url } = await runReleasedFleet(
+			t,
+			Array.from({ length: 21 }, () => ({})),
+		);
+		const page = await open(t, url, { view: "#/firmware", reducedMotion: "reduce" });
+		await page.getByText("Options", { exact: true }).click();
+		await page.getByRole("button", { name: "Update 21 devices" }).click();
+		await page.getByRole("dialog").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.getByRole("button", { name: "Not now" }).click();
+		await page.goto(`${url}/#/firmware?devices=dev-1-000000,dev-1-000001`);
+		await page.getByRole("button", { name: "Update 2 devices" }).waitFor();
+		assert.deepEqual(await violations(page), []);
+	});
+
+	test("an installation, from a form with mistakes to a board that is waited for", async (t) => {
+		const { url, release } = await runFleet(t);
+		await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
+		const board = new UsbBoard({ serial: "c0ffee", hasNoResetLines: true });
+		let chosen: UsbBoard | undefined;
+		const prepare = withSerialPort(() => chosen);
+		const page = await open(t, url, {
+			view: "#/add?virtual",
+			reducedMotion: "reduce",
+			prepare,
+		});
+		await page.getByLabel("Address of the gateway").fill("wss://192.168.1.10/device");
+		await page.getByRole("button", { name: "Install" }).click();
+		await page.getByText("For wss the device needs").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.getByLabel("Address of the gateway").fill("ws://127.0.0.1:1/device");
+		await page.getByLabel("Wi-Fi name", { exact: true }).fill("home");
+		await page.getByText("A board cannot reach this address").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.getByRole("button", { name: "Install" }).click();
+		await page.getByText("No port was chosen.").waitFor();
+		assert.deepEqual(await violations(page), []);
+		chosen = board;
+		await board.pressBootAndReset();
+		await page.getByRole("button", { name: "Install" }).click();
+		await page.getByText("Its ring stays dark:").waitFor();
+		assert.deepEqual(await violations(page), []);
+	});
+
+	test("adding a device without Web Serial", async (t) => {
+		const { url } = await runGateway(t);
+		const prepare = withoutSerialPort(true);
+		const page = await open(t, url, { view: "#/add", prepare });
+		await page.getByText("This browser has no Web Serial").waitFor();
+		assert.deepEqual(await violations(page), []);
+	});
+
+	for (const view of ["cards", "table"])
+		test(`a selection and its answers, as ${view}`, async (t) => {
+			const page = await open(t, await everyState(t), {
+				view: `#/?view=${view}`,
 				reducedMotion: "reduce",
 			});
-			await page.locator(".facts-panel").waitFor();
-			// In real time: axe sets timers in the page, which Playwright's clock may hold back until the next one of the page.
-			await page.getByRole("slider").first().fill("80");
-			await page.getByText("The device did not confirm it in time.").waitFor();
-			await page.getByRole("slider").nth(1).fill("80");
-			await page.getByText("sending").waitFor();
+			await page.getByRole("button", { name: /^Select all/ }).click();
+			await page.getByRole("button", { name: "Identify", exact: true }).click();
+			await page.getByText(/^\d+ asked/).waitFor();
 			assert.deepEqual(await violations(page), []);
-		});
-
-		test(`a new roll-out, with options, devices to choose and a question, ${colorScheme}`, async (t) => {
-			const { url } = await runReleasedFleet(
-				t,
-				Array.from({ length: 21 }, () => ({})),
-			);
-			const page = await open(t, url, { view: "#/firmware", colorScheme, reducedMotion: "reduce" });
-			await page.getByText("Options", { exact: true }).click();
-			await page.getByRole("button", { name: "Update 21 devices" }).click();
+			await page
+				.getByRole("button", { name: /^Forget/ })
+				.first()
+				.click();
 			await page.getByRole("dialog").waitFor();
 			assert.deepEqual(await violations(page), []);
-			await page.getByRole("button", { name: "Not now" }).click();
-			await page.goto(`${url}/#/firmware?devices=dev-1-000000,dev-1-000001`);
-			await page.getByRole("button", { name: "Update 2 devices" }).waitFor();
-			assert.deepEqual(await violations(page), []);
 		});
 
-		test(`an installation, from a form with mistakes to a board that is waited for, ${colorScheme}`, async (t) => {
-			const { url, release } = await runFleet(t);
-			await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
-			const board = new UsbBoard({ serial: "c0ffee", hasNoResetLines: true });
-			let chosen: UsbBoard | undefined;
-			const prepare = withSerialPort(() => chosen);
-			const page = await open(t, url, {
-				view: "#/add?virtual",
-				colorScheme,
-				reducedMotion: "reduce",
-				prepare,
-			});
-			await page.getByLabel("Address of the gateway").fill("wss://192.168.1.10/device");
-			await page.getByRole("button", { name: "Install" }).click();
-			await page.getByText("For wss the device needs").waitFor();
-			assert.deepEqual(await violations(page), []);
-			await page.getByLabel("Address of the gateway").fill("ws://127.0.0.1:1/device");
-			await page.getByLabel("Wi-Fi name", { exact: true }).fill("home");
-			await page.getByText("A board cannot reach this address").waitFor();
-			assert.deepEqual(await violations(page), []);
-			await page.getByRole("button", { name: "Install" }).click();
-			await page.getByText("No port was chosen.").waitFor();
-			assert.deepEqual(await violations(page), []);
-			chosen = board;
-			await board.pressBootAndReset();
-			await page.getByRole("button", { name: "Install" }).click();
-			await page.getByText("Its ring stays dark:").waitFor();
-			assert.deepEqual(await violations(page), []);
+	test("a live log that runs and a crash that is read", async (t) => {
+		const page = await open(t, await everyState(t), {
+			view: "#/devices/dev-1-crashd/history",
+			reducedMotion: "reduce",
 		});
+		await page.getByText("Stack and last lines").click();
+		await page.locator(".past-panel pre").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.getByRole("link", { name: "Log", exact: true }).click();
+		await page.getByRole("button", { name: "Start the live log" }).click();
+		await page.getByText("2 lines").waitFor();
+		assert.deepEqual(await violations(page), []);
+	});
 
-		test(`adding a device without Web Serial, ${colorScheme}`, async (t) => {
-			const { url } = await runGateway(t);
-			const prepare = withoutSerialPort(true);
-			const page = await open(t, url, { view: "#/add", colorScheme, prepare });
-			await page.getByText("This browser has no Web Serial").waitFor();
-			assert.deepEqual(await violations(page), []);
+	test("a label that is edited, and a device while the gateway is away", async (t) => {
+		const { url, gateway } = await runGateway(t);
+		const device = await new ScriptedDevice({
+			url,
+			deviceId: "proto-1-5c02fe",
+			model: "PROTO-1",
+		}).connect();
+		t.after(() => device.close());
+		const page = await open(t, url, {
+			view: "#/device/proto-1-5c02fe",
+			reducedMotion: "reduce",
 		});
+		await page.getByText("Technical details").click();
+		await page.getByText("More", { exact: true }).click();
+		assert.deepEqual(await violations(page), []);
+		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		await page.locator(".label-form").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.keyboard.press("Escape");
+		await page.getByRole("link", { name: "Log", exact: true }).click();
+		device.report({ "network.wifi_rssi": -63 });
+		await page.locator(".log summary").first().click();
+		await page.locator(".log pre").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await gateway.close();
+		await page.locator(".as-of").waitFor();
+		assert.deepEqual(await violations(page), []);
+	});
 
-		for (const view of ["cards", "table"])
-			test(`a selection and its answers, as ${view}, ${colorScheme}`, async (t) => {
-				const page = await open(t, await everyState(t), {
-					view: `#/?view=${view}`,
-					colorScheme,
-					reducedMotion: "reduce",
-				});
-				await page.getByRole("button", { name: /^Select all/ }).click();
-				await page.getByRole("button", { name: "Identify", exact: true }).click();
-				await page.getByText(/^\d+ asked/).waitFor();
-				assert.deepEqual(await violations(page), []);
-				await page
-					.getByRole("button", { name: /^Forget/ })
-					.first()
-					.click();
-				await page.getByRole("dialog").waitFor();
-				assert.deepEqual(await violations(page), []);
-			});
-
-		test(`a live log that runs and a crash that is read, ${colorScheme}`, async (t) => {
-			const page = await open(t, await everyState(t), {
-				view: "#/devices/dev-1-crashd/history",
-				colorScheme,
-				reducedMotion: "reduce",
-			});
-			await page.getByText("Stack and last lines").click();
-			await page.locator(".past-panel pre").waitFor();
-			assert.deepEqual(await violations(page), []);
-			await page.getByRole("link", { name: "Log", exact: true }).click();
-			await page.getByRole("button", { name: "Start the live log" }).click();
-			await page.getByText("2 lines").waitFor();
-			assert.deepEqual(await violations(page), []);
-		});
-
-		test(`a label that is edited, and a device while the gateway is away, ${colorScheme}`, async (t) => {
-			const { url, gateway } = await runGateway(t);
-			const device = await new ScriptedDevice({
-				url,
-				deviceId: "proto-1-5c02fe",
-				model: "PROTO-1",
-			}).connect();
-			t.after(() => device.close());
-			const page = await open(t, url, {
-				view: "#/device/proto-1-5c02fe",
-				colorScheme,
-				reducedMotion: "reduce",
-			});
-			await page.getByText("Technical details").click();
-			await page.getByText("More", { exact: true }).click();
-			assert.deepEqual(await violations(page), []);
-			await page.getByRole("button", { name: "Edit name, room and note" }).click();
-			await page.locator(".label-form").waitFor();
-			assert.deepEqual(await violations(page), []);
-			await page.keyboard.press("Escape");
-			await page.getByRole("link", { name: "Log", exact: true }).click();
-			device.report({ "network.wifi_rssi": -63 });
-			await page.locator(".log summary").first().click();
-			await page.locator(".log pre").waitFor();
-			assert.deepEqual(await violations(page), []);
-			await gateway.close();
-			await page.locator(".as-of").waitFor();
-			assert.deepEqual(await violations(page), []);
-		});
-
-		test(`no device yet, an outage and the login, ${colorScheme}`, async (t) => {
-			const { url, gateway } = await runGateway(t);
-			const page = await open(t, url, { colorScheme, reducedMotion: "reduce", expected: /401/ });
-			await page.getByText("No device yet").waitFor();
-			assert.deepEqual(await violations(page), []);
-			await page.context().clearCookies();
-			await page.goto(`${url}/login?code=used`);
-			await page.getByText("This link was used before").waitFor();
-			assert.deepEqual(await violations(page), []);
-			const second = await open(t, url, { colorScheme, reducedMotion: "reduce" });
-			await second.getByText("No device yet").waitFor();
-			await gateway.close();
-			await gatewayAway(second).waitFor();
-			assert.deepEqual(await violations(second), []);
-		});
-	}
+	test("no device yet, an outage and the login", async (t) => {
+		const { url, gateway } = await runGateway(t);
+		const page = await open(t, url, { reducedMotion: "reduce", expected: /401/ });
+		await page.getByText("No device yet").waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.context().clearCookies();
+		await page.goto(`${url}/login?code=used`);
+		await page.getByText("This link was used before").waitFor();
+		assert.deepEqual(await violations(page), []);
+		const second = await open(t, url, { reducedMotion: "reduce" });
+		await second.getByText("No device yet").waitFor();
+		await gateway.close();
+		await gatewayAway(second).waitFor();
+		assert.deepEqual(await violations(second), []);
+	});
 });
 
-describe("nothing is wider than the window, from 320 to 1920 pixels:", { skip }, () => {
+test("nothing is wider than the window, from 320 to 1920 pixels", { skip }, async (t) => {
+	const url = await everyState(t);
 	for (const [name, view, ready] of views)
-		test(name, async (t) => {
+		await t.test(name, async (t) => {
 			const viewport = { width: 320, height: 740 };
-			const page = await open(t, await everyState(t), { view, viewport, hasTouch: true });
+			const page = await open(t, url, { view, viewport, hasTouch: true });
 			await page.locator(ready).first().waitFor();
 			for (let width = 320; width <= 1920; width += 40) {
 				await page.setViewportSize({ width, height: 740 });

@@ -7,13 +7,18 @@ import type { Page } from "playwright-core";
 
 const axePath = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-/** All that axe finds above minor. */
+/** All that axe finds above minor, light and dark. */
 export async function violations(page: Page): Promise<readonly string[]> {
 	await page.evaluate(await readFile(axePath, "utf8"));
-	const { violations: found }: AxeResults = await page.evaluate("axe.run()");
-	return found
-		.filter(({ impact }) => impact !== "minor")
-		.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join("\n")}`);
+	const all: string[] = [];
+	for (const colorScheme of ["light", "dark"] as const) {
+		await page.emulateMedia({ colorScheme });
+		const { violations: found }: AxeResults = await page.evaluate("axe.run()");
+		for (const { id, impact, nodes } of found)
+			if (impact !== "minor")
+				all.push(`${colorScheme}, ${impact} ${id}: ${nodes.map(({ html }) => html).join("\n")}`);
+	}
+	return all;
 }
 
 /** @param width of the window, in CSS pixels @returns elements that do not fit, as HTML; some scroll by themselves */
