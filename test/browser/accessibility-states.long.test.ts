@@ -21,7 +21,7 @@ async function isClean(page: Page): Promise<void> {
 }
 
 describe("axe finds nothing at", { skip }, () => {
-	const look: OpenOptions = { reducedMotion: "reduce", expected };
+	const look: OpenOptions = { expected };
 
 	/** A page at a gateway with a release 1.4.0 and these devices, dev-1-000000 first. */
 	async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[], view: string) {

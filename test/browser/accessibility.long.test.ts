@@ -78,7 +78,7 @@ describe("axe finds nothing at", { skip }, () => {
 		const url = await everyState(t);
 		for (const [name, view, ready] of views)
 			await t.test(name, async (t) => {
-				const page = await open(t, url, { view, reducedMotion: "reduce" });
+				const page = await open(t, url, { view });
 				await page.locator(ready).first().waitFor();
 				assert.deepEqual(await violations(page), []);
 			});
@@ -88,7 +88,6 @@ describe("axe finds nothing at", { skip }, () => {
 		const url = await everyState(t);
 		const page = await open(t, url, {
 			view: "#/device/proto-1-5c02fe",
-			reducedMotion: "reduce",
 		});
 		await page.locator(".facts-panel").waitFor();
 		// In real time: axe sets timers in the page, which Playwright's clock may hold back until the next one of the page.
@@ -104,7 +103,7 @@ describe("axe finds nothing at", { skip }, () => {
 			t,
 			Array.from({ length: 21 }, () => ({})),
 		);
-		const page = await open(t, url, { view: "#/firmware", reducedMotion: "reduce" });
+		const page = await open(t, url, { view: "#/firmware" });
 		await page.getByText("Options", { exact: true }).click();
 		await page.getByRole("button", { name: "Update 21 devices" }).click();
 		await page.getByRole("dialog").waitFor();
@@ -123,7 +122,6 @@ describe("axe finds nothing at", { skip }, () => {
 		const prepare = withSerialPort(() => chosen);
 		const page = await open(t, url, {
 			view: "#/add?virtual",
-			reducedMotion: "reduce",
 			prepare,
 		});
 		await page.getByLabel("Address of the gateway").fill("wss://192.168.1.10/device");
@@ -156,7 +154,6 @@ describe("axe finds nothing at", { skip }, () => {
 		test(`a selection and its answers, as ${view}`, async (t) => {
 			const page = await open(t, await everyState(t), {
 				view: `#/?view=${view}`,
-				reducedMotion: "reduce",
 			});
 			await page.getByRole("button", { name: /^Select all/ }).click();
 			await page.getByRole("button", { name: "Identify", exact: true }).click();
@@ -173,7 +170,6 @@ describe("axe finds nothing at", { skip }, () => {
 	test("a live log that runs and a crash that is read", async (t) => {
 		const page = await open(t, await everyState(t), {
 			view: "#/devices/dev-1-crashd/history",
-			reducedMotion: "reduce",
 		});
 		await page.getByText("Stack and last lines").click();
 		await page.locator(".past-panel pre").waitFor();
@@ -194,7 +190,6 @@ describe("axe finds nothing at", { skip }, () => {
 		t.after(() => device.close());
 		const page = await open(t, url, {
 			view: "#/device/proto-1-5c02fe",
-			reducedMotion: "reduce",
 		});
 		await page.getByText("Technical details").click();
 		await page.getByText("More", { exact: true }).click();
@@ -215,14 +210,14 @@ describe("axe finds nothing at", { skip }, () => {
 
 	test("no device yet, an outage and the login", async (t) => {
 		const { url, gateway } = await runGateway(t);
-		const page = await open(t, url, { reducedMotion: "reduce", expected: /401/ });
+		const page = await open(t, url, { expected: /401/ });
 		await page.getByText("No device yet").waitFor();
 		assert.deepEqual(await violations(page), []);
 		await page.context().clearCookies();
 		await page.goto(`${url}/login?code=used`);
 		await page.getByText("This link was used before").waitFor();
 		assert.deepEqual(await violations(page), []);
-		const second = await open(t, url, { reducedMotion: "reduce" });
+		const second = await open(t, url);
 		await second.getByText("No device yet").waitFor();
 		await gateway.close();
 		await gatewayAway(second).waitFor();

@@ -39,6 +39,8 @@ export function browsing(args: readonly string[] = []) {
 		const { view = "", expected, prepare, ...contextOptions } = options;
 		const context = await (await browser).newContext({
 			viewport: { width: 1280, height: 900 },
+			// Without a graphics processor a page's moving rings take up to half a processor.
+			reducedMotion: "reduce",
 			...contextOptions,
 		});
 		context.setDefaultTimeout(patienceMs);

@@ -180,7 +180,7 @@ describe("the board of a demo's device", { skip }, () => {
 	});
 
 	test("is as axe wants it while it plays", async (t) => {
-		const { page, board } = await openBoard(t, await startDemo(t), { reducedMotion: "reduce" });
+		const { page, board } = await openBoard(t, await startDemo(t));
 		await page.locator(".facts-panel").waitFor();
 		await board.getByRole("button", { name: "Hear it here" }).click();
 		await button(board, "Play").hover();

@@ -18,6 +18,7 @@ async function setUp(t: TestContext) {
 	const { url } = await runGateway(t);
 	let count = 0;
 	return async (
+		t: TestContext,
 		part: string,
 		options: Partial<ScriptedDeviceOptions> = {},
 		pageOptions: OpenOptions = {},
@@ -49,15 +50,15 @@ const notice = (page: Page) => page.locator(".device-notice");
 test("the page of a device", { skip }, async (t) => {
 	const look = await setUp(t);
 
-	await t.test("says what the ring shows, without a cause that a connected device cannot have", async () => {
+	await t.test("says what the ring shows, without a cause that a connected device cannot have", async (t) => {
 		const preset = { "peripherals.led_ring.state_id": 2, "peripherals.led_ring.state_name": "failed" };
-		const { page } = await look("", { report: preset });
+		const { page } = await look(t, "", { report: preset });
 		await page.getByRole("img", { name: "LED ring: red, 50 %" }).waitFor();
 		assert.equal(await page.getByText("no Wi-Fi").count(), 0);
 	});
 
-	await t.test("does not move when the device goes away, nor when its label is edited", async () => {
-		const { device, page } = await look("");
+	await t.test("does not move when the device goes away, nor when its label is edited", async (t) => {
+		const { device, page } = await look(t, "");
 		await page
 			.getByText(/^Running for/)
 			.first()
@@ -72,8 +73,8 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await tabsAt(page), before);
 	});
 
-	await t.test("does not move on a phone either", async () => {
-		const { device, page } = await look("", {}, { viewport: { width: 390, height: 844 } });
+	await t.test("does not move on a phone either", async (t) => {
+		const { device, page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
 		await page
 			.getByText(/^Running for/)
 			.first()
@@ -84,8 +85,8 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await tabsAt(page), before);
 	});
 
-	await t.test("begins at the page's top on a phone, with the whole header", async () => {
-		const { page } = await look("", {}, { viewport: { width: 390, height: 844 } });
+	await t.test("begins at the page's top on a phone, with the whole header", async (t) => {
+		const { page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
 		await page.getByRole("link", { name: "Fleet", exact: true }).first().click();
 		await page.locator(".card a").first().click();
 		await page.getByRole("navigation", { name: "Parts of this page" }).waitFor();
@@ -93,15 +94,15 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await page.evaluate("scrollY"), 0);
 	});
 
-	await t.test("does not call a change what reads the same", async () => {
-		const { device, page } = await look("/log", { report: { "health.free_heap_bytes": 112 * 1024 } });
+	await t.test("does not call a change what reads the same", async (t) => {
+		const { device, page } = await look(t, "/log", { report: { "health.free_heap_bytes": 112 * 1024 } });
 		device.report({ "health.free_heap_bytes": 112 * 1024 + 100 });
 		await page.locator(".log summary", { hasText: "as before" }).waitFor();
 		assert.equal(await page.getByText("112 KB → 112 KB").count(), 0);
 	});
 
-	await t.test("counts down a trial of settings, which is no outage", async () => {
-		const { device, page } = await look("/settings", { executesCommands: false });
+	await t.test("counts down a trial of settings, which is no outage", async (t) => {
+		const { device, page } = await look(t, "/settings", { executesCommands: false });
 		await page.getByLabel("Time server", { exact: true }).fill("time.example");
 		await page.getByRole("button", { name: "Try these settings" }).click();
 		const left = notice(page).getByText(/left to reach a gateway$/);
@@ -121,8 +122,8 @@ test("the page of a device", { skip }, async (t) => {
 			.waitFor();
 	});
 
-	await t.test("shows the present settings as far as the device reports them", async () => {
-		const { page } = await look("/settings", { report: { "network.wifi_ssid": "attic" } });
+	await t.test("shows the present settings as far as the device reports them", async (t) => {
+		const { page } = await look(t, "/settings", { report: { "network.wifi_ssid": "attic" } });
 		await page.getByText("Now: attic").waitFor();
 		await page.getByText("Now: set: this gateway took it").waitFor();
 		assert.equal(
@@ -136,8 +137,8 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await token.getAttribute("type"), "text");
 	});
 
-	await t.test("has five parts in the address, which a reload and the way back keep", async () => {
-		const { page } = await look("");
+	await t.test("has five parts in the address, which a reload and the way back keep", async (t) => {
+		const { page } = await look(t, "");
 		for (const [name, part] of [
 			["History", "/history"],
 			["Firmware", "/firmware"],
@@ -154,8 +155,8 @@ test("the page of a device", { skip }, async (t) => {
 		await page.getByRole("region", { name: "Settings" }).waitFor();
 	});
 
-	await t.test("has what is wanted rarely under More, which closes by Escape and by a choice", async () => {
-		const { device, page } = await look("");
+	await t.test("has what is wanted rarely under More, which closes by Escape and by a choice", async (t) => {
+		const { device, page } = await look(t, "");
 		const report = page.getByRole("button", { name: "Ask for a report" });
 		assert.equal(await report.isVisible(), false);
 		await page.getByText("More", { exact: true }).click();
@@ -167,8 +168,8 @@ test("the page of a device", { skip }, async (t) => {
 		await report.waitFor({ state: "hidden" });
 	});
 
-	await t.test("stops a sound that is played to it", async () => {
-		const { device, page } = await look("");
+	await t.test("stops a sound that is played to it", async (t) => {
+		const { device, page } = await look(t, "");
 		const stop = page.getByRole("button", { name: "Stop" });
 		await stop.and(page.locator(":disabled")).waitFor();
 		const track = "file:///sounds/doorbell";
@@ -179,8 +180,9 @@ test("the page of a device", { skip }, async (t) => {
 		await stop.and(page.locator(":disabled")).waitFor();
 	});
 
-	await t.test("draws no mark before the axis of its plots", async () => {
+	await t.test("draws no mark before the axis of its plots", async (t) => {
 		const { page } = await look(
+			t,
 			"/history",
 			{},
 			{
@@ -208,9 +210,9 @@ test("the page of a device", { skip }, async (t) => {
 		);
 	});
 
-	await t.test("says at its head that it crashed, until a person has seen it", async () => {
+	await t.test("says at its head that it crashed, until a person has seen it", async (t) => {
 		const { crash } = uplinkExamples.crash_report;
-		const { page } = await look("/log", { crash, version: crash.firmware_version });
+		const { page } = await look(t, "/log", { crash, version: crash.firmware_version });
 		await notice(page)
 			.getByText(/^Uncaught exception, /)
 			.waitFor();
@@ -228,8 +230,8 @@ test("the page of a device", { skip }, async (t) => {
 			.waitFor();
 	});
 
-	await t.test("announces no report to a screen reader", async () => {
-		const { page } = await look("");
+	await t.test("announces no report to a screen reader", async (t) => {
+		const { page } = await look(t, "");
 		await page.getByRole("slider", { name: "Volume" }).waitFor();
 		assert.equal(await page.locator("output").count(), 0);
 	});
@@ -240,7 +242,7 @@ const parts = ["Overview", "History", "Firmware", "Settings", "Log"];
 describe("every part of a device's page", { skip }, () => {
 	test("fits the window, from 320 to 1920 pixels", async (t) => {
 		const look = await setUp(t);
-		const { page } = await look("", { crash: uplinkExamples.crash_report.crash });
+		const { page } = await look(t, "", { crash: uplinkExamples.crash_report.crash });
 		for (const part of parts) {
 			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(part).click();
 			for (let width = 320; width <= 1920; width += 40) {
@@ -252,11 +254,7 @@ describe("every part of a device's page", { skip }, () => {
 
 	test("and axe finds nothing in any part, at any width, in both themes", async (t) => {
 		const look = await setUp(t);
-		const { page } = await look(
-			"",
-			{ crash: uplinkExamples.crash_report.crash },
-			{ reducedMotion: "reduce" },
-		);
+		const { page } = await look(t, "", { crash: uplinkExamples.crash_report.crash });
 		for (const part of parts) {
 			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(part).click();
 			for (const width of [320, 390, 568, 1280]) {

@@ -55,7 +55,7 @@ describe("the fleet", { skip }, () => {
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
 		// The test reads pixels back, which Chromium thinks slow.
-		const page = await open(t, url, { reducedMotion: "reduce", expected: /willReadFrequently/ });
+		const page = await open(t, url, { expected: /willReadFrequently/ });
 		/** The colour of the pixel at the top, once it is another than before. */
 		const pixel = async (state: number, look: string, brightness: number): Promise<readonly number[]> => {
 			device.report({
