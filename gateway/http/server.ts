@@ -52,8 +52,8 @@ export function limitBody(request: IncomingMessage, bodyMs: number, uploadPaths:
 
 /**
  * Connections that wait to be accepted. Node accepts them all in one turn of its event loop, for which the reports of other
- * devices wait: while a fleet returns, their p99 is 5 to 7 ms, and with Node's own 511 it was 10 ms (bench -- restart). A client's kernel tries the rest again after 1 s
- * (RFC 6298).
+ * devices wait: while a fleet returns, their p99 is 5 to 7 ms, and with Node's own 511 it was 10 ms (bench -- restart).
+ * A client's kernel tries the rest again after 1 s (RFC 6298).
  */
 const backlog = 256;
 

@@ -88,7 +88,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 	});
 
 	await t.test("a file of another rate in a room, which is kept", async (t) => {
-		const page = await open(t, url, { view: "#/announce?room=Kitchen", colorScheme: "dark" });
+		const page = await open(t, url, { view: "#/announce?room=Kitchen" });
 		const stereo = Buffer.from(
 			Int16Array.from({ length: 2 * 44_100 }, (_, at) => 800 * Math.sin((at >> 1) / 20)).buffer,
 		);
