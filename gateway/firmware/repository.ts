@@ -8,7 +8,7 @@ import { constants } from "node:fs";
 import { basename } from "node:path/posix";
 import type { Release, ReleaseFile, ReleaseImage } from "../api/firmware.js";
 import { forever, type ServedFile } from "../http/file.js";
-import { errorCode, HttpProblem } from "../problem.js";
+import { HttpProblem } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
@@ -188,19 +188,16 @@ export class FirmwareRepository {
 		const upload = uploads.current;
 		if (!upload) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
 		const { filename, upload_time, sha256 } = upload;
-		try {
-			const path = await uploads.path(upload);
-			if (path === undefined)
-				throw new HttpProblem(503, "The uploaded firmware is missing; upload it again.");
-			const image = await this.#load(path);
-			if (image.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
-			const lastModified = new Date(upload_time).toUTCString();
-			return { content: image, filename, lastModified, caching: "no-cache" };
-		} catch (error) {
+		const path = await uploads.path(upload);
+		const image = path === undefined ? undefined : await ifThere(this.#load(path));
+		if (!image) {
 			// Replaced meanwhile, and its file removed.
-			if (errorCode(error) === "ENOENT" && uploads.current !== upload) return this.#openUpload();
-			throw error;
+			if (uploads.current !== upload) return this.#openUpload();
+			throw new HttpProblem(503, "The uploaded firmware is missing; upload it again.");
 		}
+		if (image.sha256 !== sha256) throw new Error("the uploaded firmware has been changed on disk");
+		const lastModified = new Date(upload_time).toUTCString();
+		return { content: image, filename, lastModified, caching: "no-cache" };
 	}
 
 	async #openRelease(encodedPath: string, search: string): Promise<ServedFile> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
+import type { StatOptions } from "node:fs";
 import fs, { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -329,6 +330,25 @@ describe("concurrent uploads", () => {
 		}
 		await replaced;
 	});
+	for (const { step, isLook } of [
+		{ step: "before its file is found", isLook: (options?: StatOptions) => !options?.bigint },
+		{ step: "before its file is read", isLook: (options?: StatOptions) => options?.bigint },
+	])
+		test(`one that is replaced ${step} is read as its successor`, async (t) => {
+			const stat = new Proxy(fs.stat, {
+				apply: async (target, self, words: [path: string, options?: StatOptions]) => {
+					const [path, options] = words;
+					if (path.endsWith(`${sha256(image)}.bin`) && isLook(options)) await serving.upload(other);
+					return Reflect.apply(target, self, words);
+				},
+			});
+			const serving = await serveFirmware(t, { disk: { ...fs, stat } });
+			await serving.upload(image);
+			const { status, body } = await serving.ask("/ota/firmware.bin");
+			assert.equal(status, 200);
+			assert.ok(body.equals(other));
+			assert.deepEqual(serving.problems, []);
+		});
 	test("more than four at the same time are refused with Retry-After", async (t) => {
 		const serving = await serveFirmware(t);
 		const sockets = [1, 2, 3, 4].map(() => beginUpload(serving, image.subarray(0, 10_000)));
