@@ -120,11 +120,13 @@ export class Blobs {
 		const { disk } = this.#options;
 		const path = await this.path(sha256);
 		if (path === undefined) return undefined;
-		const content = await disk.readFile(path);
-		if (createHash("sha256").update(content).digest("hex") === sha256) return content;
-		await disk.rm(path, { force: true });
+		const content = await ifThere(disk.readFile(path));
+		if (content) {
+			if (createHash("sha256").update(content).digest("hex") === sha256) return content;
+			await disk.rm(path, { force: true });
+		}
 		const fetched = await this.path(sha256);
-		return fetched === undefined ? undefined : disk.readFile(fetched);
+		return fetched === undefined ? undefined : ifThere(disk.readFile(fetched));
 	}
 
 	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {BusError} */
