@@ -50,12 +50,12 @@ export class Ring {
 		return bytes;
 	}
 
-	/** Frees what is before `position`. */
+	/** Frees what is before `position`, which is even. */
 	release(position: number): void {
 		if (position > this.#released) this.#released = Math.min(position, this.#taken);
 	}
 
-	/** Takes again from `position` on, if it is not released. */
+	/** Takes again from `position` on, which is even, if it is not released. */
 	rewind(position: number): void {
 		this.#taken = Math.max(this.#released, Math.min(position, this.#taken));
 	}
