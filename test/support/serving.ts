@@ -103,7 +103,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		upload: { store, maxBytes, checkImages, releaseKeys, ...(progressMs && { progressMs }) },
 		catalog,
 		latestUpdates: () => [],
-		uploadsByAddress: new AddressLimit({ points: 1000, seconds: 60, what: "uploads" }),
+		uploadsByAddress: new AddressLimit({ points: 1_000_000, seconds: 60, what: "uploads" }),
 		access,
 		onUploaded: () => {},
 	});
