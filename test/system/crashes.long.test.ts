@@ -15,7 +15,6 @@ import { printed, startProcess } from "../support/gateway-process.js";
 import { bearer, Client, deviceToken, monitorToken } from "../support/running.js";
 
 const rules = "test/hosts/virtual/xs/firmware/crashing-rules.ts";
-const shownWithinMs = 10_000;
 
 interface ShownCrash {
 	readonly id: string;
@@ -40,7 +39,7 @@ describe("a crash of a device", () => {
 		["panic", (device: VirtualDevice) => process.kill(device.machine.pid ?? 0, "SIGSEGV")],
 		["brown_out", (device: VirtualDevice) => device.brownOut()],
 	] as const satisfies readonly (readonly [string, ButtonName | ((device: VirtualDevice) => unknown)])[])
-		test(`${kind} is reported once, within 10 s of its return`, async (t) => {
+		test(`${kind} is reported once, after its return`, async (t) => {
 			const fleet = await runFleet(t);
 			const { device, deviceId, report } = await fleet.powerOn("DEV-1", {
 				program: await buildFirmware({ rules }),
@@ -52,9 +51,7 @@ describe("a crash of a device", () => {
 			if (typeof cause === "string") device.board.setButton(cause, true);
 			else await cause(device);
 			await fleet.monitorClient.change("connected");
-			const returned = Date.now();
 			const { crashCount } = await fleet.monitorClient.change("crash");
-			assert.ok(Date.now() - returned < shownWithinMs);
 			assert.equal(crashCount, 1);
 			const [crash, ...others] = await crashesOf(fleet.url, deviceId);
 			assert.equal(others.length, 0);
