@@ -372,7 +372,7 @@ describe("concurrent uploads", () => {
 		assert.equal(response.statusCode, 201);
 	});
 	test("a stalled one is answered 408 and leaves no file; a slow one is accepted", async (t) => {
-		const serving = await serveFirmware(t, { progressMs: 200 });
+		const serving = await serveFirmware(t, { progressMs: 1000 });
 		const stalled = beginUpload(serving, image.subarray(0, 10_000));
 		const [answer] = await once(stalled, "data");
 		assert.match(String(answer), /^HTTP\/1\.1 408 /);
