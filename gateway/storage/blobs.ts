@@ -112,7 +112,7 @@ export class Blobs {
 	}
 
 	/**
-	 * A file that has been changed is removed, and fetched again if it is kept elsewhere.
+	 * A file that has been changed is removed; it is fetched again if it is kept elsewhere, as is one that was lost meanwhile.
 	 * @returns its content; undefined if there is none
 	 * @throws {NodeJS.ErrnoException} @throws {BusError}
 	 */

@@ -86,9 +86,7 @@ describe("axe finds nothing at", { skip }, () => {
 
 	test("a control that is refused, and one that is sending", async (t) => {
 		const url = await everyState(t);
-		const page = await open(t, url, {
-			view: "#/device/proto-1-5c02fe",
-		});
+		const page = await open(t, url, { view: "#/device/proto-1-5c02fe" });
 		await page.locator(".facts-panel").waitFor();
 		// In real time: axe sets timers in the page, which Playwright's clock may hold back until the next one of the page.
 		await page.getByRole("slider").first().fill("80");
@@ -120,10 +118,7 @@ describe("axe finds nothing at", { skip }, () => {
 		const board = new UsbBoard({ serial: "c0ffee", hasNoResetLines: true });
 		let chosen: UsbBoard | undefined;
 		const prepare = withSerialPort(() => chosen);
-		const page = await open(t, url, {
-			view: "#/add?virtual",
-			prepare,
-		});
+		const page = await open(t, url, { view: "#/add?virtual", prepare });
 		await page.getByLabel("Address of the gateway").fill("wss://192.168.1.10/device");
 		await page.getByRole("button", { name: "Install" }).click();
 		await page.getByText("For wss the device needs").waitFor();
@@ -152,9 +147,7 @@ describe("axe finds nothing at", { skip }, () => {
 
 	for (const view of ["cards", "table"])
 		test(`a selection and its answers, as ${view}`, async (t) => {
-			const page = await open(t, await everyState(t), {
-				view: `#/?view=${view}`,
-			});
+			const page = await open(t, await everyState(t), { view: `#/?view=${view}` });
 			await page.getByRole("button", { name: /^Select all/ }).click();
 			await page.getByRole("button", { name: "Identify", exact: true }).click();
 			await page.getByText(/^\d+ asked/).waitFor();
@@ -168,9 +161,7 @@ describe("axe finds nothing at", { skip }, () => {
 		});
 
 	test("a live log that runs and a crash that is read", async (t) => {
-		const page = await open(t, await everyState(t), {
-			view: "#/devices/dev-1-crashd/history",
-		});
+		const page = await open(t, await everyState(t), { view: "#/devices/dev-1-crashd/history" });
 		await page.getByText("Stack and last lines").click();
 		await page.locator(".past-panel pre").waitFor();
 		assert.deepEqual(await violations(page), []);
@@ -188,9 +179,7 @@ describe("axe finds nothing at", { skip }, () => {
 			model: "PROTO-1",
 		}).connect();
 		t.after(() => device.close());
-		const page = await open(t, url, {
-			view: "#/device/proto-1-5c02fe",
-		});
+		const page = await open(t, url, { view: "#/device/proto-1-5c02fe" });
 		await page.getByText("Technical details").click();
 		await page.getByText("More", { exact: true }).click();
 		assert.deepEqual(await violations(page), []);

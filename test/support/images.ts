@@ -40,9 +40,12 @@ export function rewritten(image: Buffer, offset: number, bytes: string | readonl
 	return copy;
 }
 
+/** `hash_appended` (ESP-IDF, esp_app_format.h): with 0, what follows the checksum does not belong to the image. */
+export const hasDigestAt = 23;
+
 /** Without the appended SHA-256, and saying so. */
 export function withoutHash(image: Buffer): Buffer {
-	return damaged(image, 23, [0]).subarray(0, -32);
+	return damaged(image, hasDigestAt, [0]).subarray(0, -32);
 }
 
 /** Data that may follow an image in its file: of the lengths that a wrong parser would expect, and of random ones. */

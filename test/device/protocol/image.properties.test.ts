@@ -13,7 +13,7 @@ import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
 import { damaged, inPieces, pieceSizes } from "../../support/arbitraries.js";
-import { rewritten, withoutHash } from "../../support/images.js";
+import { hasDigestAt, rewritten, withoutHash } from "../../support/images.js";
 import { runs } from "../../support/property-runs.js";
 
 const number = fc.nat(99).map(String);
@@ -30,8 +30,6 @@ const content = fc.record({
 	segments: fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 15 }),
 });
 const small = content.map((given) => encodeImage({ ...given, segments: given.segments.slice(0, 3) }));
-/** `hash_appended` (ESP-IDF, esp_app_format.h): with 0, what follows the checksum does not belong to the image. */
-const hasDigestAt = 23;
 const behind = fc.oneof(fc.constant(new Uint8Array(0)), fc.uint8Array({ maxLength: 200 }));
 
 function gatewayVerdict(file: Uint8Array): ImageInfo | ImageError {

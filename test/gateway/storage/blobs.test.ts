@@ -32,13 +32,12 @@ async function makeBlobs(t: TestContext, { disk = fs, isShared = false }: BlobsS
 	return blobs;
 }
 
-/** A disk on which a file disappears between the look for it and its reading, once. */
-function losingDisk(): Disk {
-	let isLost = false;
+/** A disk on which a file disappears between the look for it and its reading. @param times how often */
+function losingDisk(times = 1): Disk {
+	let left = times;
 	const readFile = new Proxy(fs.readFile, {
 		apply: async (target, self, words: [path: string]) => {
-			if (!isLost) await rm(words[0]);
-			isLost = true;
+			if (left-- > 0) await rm(words[0]);
 			return Reflect.apply(target, self, words);
 		},
 	});
@@ -61,6 +60,11 @@ describe("a blob that is read", () => {
 	test("and lost meanwhile is fetched again, if it is kept elsewhere", async (t) => {
 		const blobs = await makeBlobs(t, { disk: losingDisk(), isShared: true });
 		assert.deepEqual(await blobs.read(sha256), content);
+	});
+
+	test("and lost again once it was fetched is none", async (t) => {
+		const blobs = await makeBlobs(t, { disk: losingDisk(2), isShared: true });
+		assert.equal(await blobs.read(sha256), undefined);
 	});
 
 	test("and was changed on disk is none, or fetched again", async (t) => {
