@@ -135,7 +135,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await running.getByRole("button", { name: "Cancel" }).click();
 		await page.getByRole("dialog").waitFor();
 		await isClean(page);
-		await page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Cancel roll-out" }).click();
 		await page.getByText("Cancelled").first().waitFor();
 		await isClean(page);
 	});

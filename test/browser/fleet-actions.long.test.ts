@@ -365,7 +365,7 @@ describe("a selection", { skip }, () => {
 		await page.getByText("1 of 3 here").waitFor();
 		await page.getByRole("button", { name: "Select all 3" }).click();
 		await page.getByRole("button", { name: "Forget 2 away" }).click();
-		await page.getByRole("dialog").getByRole("button", { name: "Forget 2 away" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Forget 2 devices" }).click();
 		await page.getByText("1 of 1 here").waitFor();
 		await page.getByText("2 done", { exact: true }).waitFor();
 		await page.getByText("1 device selected", { exact: true }).waitFor();

@@ -344,13 +344,18 @@ describe("a roll-out", { skip }, () => {
 		await active(page).getByRole("button", { name: "Cancel" }).click();
 		const dialog = page.getByRole("dialog", { name: "Cancel the roll-out of 1.4.0?" });
 		await dialog.getByText("1 device will not be updated.").waitFor();
-		await dialog.getByRole("button", { name: "Cancel" }).click();
+		// Neither is "Cancel" or "Not now", which could mean either; and they do not look alike.
+		await dialog.getByRole("button", { name: "Keep it running" }).waitFor();
+		const colours =
+			"[...document.querySelectorAll('dialog[open] button')].map((button) => getComputedStyle(button).color)";
+		assert.equal(new Set(await page.evaluate<string[]>(colours)).size, 2);
+		await dialog.getByRole("button", { name: "Cancel roll-out" }).click();
 		await past(page).getByText("Cancelled 3 of 3 devices").waitFor();
 		await past(page).getByRole("button", { name: "1 not begun" }).click();
 		await past(page).getByRole("list", { name: "Not begun devices" }).getByRole("link").waitFor();
 		assert.equal(fleet.filter(({ commands }) => commands.length > 0).length, 2);
 		await past(page).getByRole("button", { name: "Delete" }).click();
-		await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Delete record" }).click();
 		await past(page).waitFor({ state: "detached" });
 		assert.deepEqual(await rolloutIds(url), []);
 	});

@@ -178,6 +178,7 @@ function KeptSounds({ announcer, chosen, onChosen }: KeptSoundsProps) {
 							question={{
 								title: `Delete ${sound.name}?`,
 								text: <p>It is deleted for everyone. Devices that play it now do so to its end.</p>,
+								loss: { do: "Delete sound", keep: "Keep it" },
 							}}
 							onClick={() => announcer.remove(sound.id)}
 						>

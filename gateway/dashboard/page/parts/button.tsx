@@ -29,6 +29,8 @@ export const fewDevices = 20;
 export interface Question {
 	readonly title: string;
 	readonly text: ComponentChildren;
+	/** What is deleted or stopped for good: the text of the button that does it, and of the one that keeps it. */
+	readonly loss?: { readonly do: string; readonly keep: string };
 }
 
 export function Button(props: ButtonProps) {
@@ -69,9 +71,14 @@ export function Button(props: ButtonProps) {
 						<h2 id={id}>{question.title}</h2>
 						{question.text}
 						<div class="actions">
-							<button type="submit">Not now</button>
-							<button type="submit" id={`${id}-yes`} class={look} disabled={disabled}>
-								{children}
+							<button type="submit">{question.loss?.keep ?? "Not now"}</button>
+							<button
+								type="submit"
+								id={`${id}-yes`}
+								class={question.loss ? "danger" : look}
+								disabled={disabled}
+							>
+								{question.loss?.do ?? children}
 							</button>
 						</div>
 					</form>

@@ -11,7 +11,7 @@ import { announceAddress, updateAddress, useApp, useDevice, useTopic } from "../
 import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { presetWords } from "../model/presets.js";
-import { Button, fewDevices } from "../parts/button.js";
+import { Button, fewDevices, type Question } from "../parts/button.js";
 import { useControl } from "../parts/controls.js";
 import { Choice, Field } from "../parts/field.js";
 
@@ -184,7 +184,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 			{away.length > 0 && (
 				<Button
 					isChange
-					question={{ title: `Forget ${plural(away.length, "device")}?`, text: forgetText }}
+					question={forgetQuestion(away.length)}
 					onClick={() => change("Forget", away, { method: "DELETE" })}
 				>
 					Forget {away.length.toLocaleString("en")} away
@@ -194,9 +194,17 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 	);
 }
 
-export const forgetText = (
-	<p>Their names, rooms and notes, crashes and updates are deleted. A device that connects again is new.</p>
-);
+export function forgetQuestion(count: number): Question {
+	return {
+		title: `Forget ${plural(count, "device")}?`,
+		text: (
+			<p>
+				Their names, rooms and notes, crashes and updates are deleted. A device that connects again is new.
+			</p>
+		),
+		loss: { do: `Forget ${plural(count, "device")}`, keep: count === 1 ? "Keep it" : "Keep them" },
+	};
+}
 
 function notAskedText(away: number): string {
 	if (away === 0) return "Each device's answer is shown.";

@@ -6,7 +6,7 @@ import { plural } from "../../../api/client/words.js";
 import { useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";
-import { forgetText } from "./fleet-actions.js";
+import { forgetQuestion } from "./fleet-actions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -38,12 +38,7 @@ export function ForgetAway() {
 					value={text}
 					onInput={setText}
 				/>
-				<Button
-					isChange
-					disabled={count === 0}
-					question={{ title: `Forget ${plural(count, "device")}?`, text: forgetText }}
-					onClick={forget}
-				>
+				<Button isChange disabled={count === 0} question={forgetQuestion(count)} onClick={forget}>
 					Forget {plural(count, "device")}
 				</Button>
 				<p class="hint" role="status">

@@ -89,6 +89,7 @@ function Actions({ head }: { head: RolloutHead }) {
 					question={{
 						title: `Delete the record of ${head.version}, begun ${when(head.createdAt)}?`,
 						text: <p>No device changes.</p>,
+						loss: { do: "Delete record", keep: "Keep it" },
 					}}
 					onClick={() => rollouts.remove(head)}
 				>
@@ -103,6 +104,7 @@ function Actions({ head }: { head: RolloutHead }) {
 							interrupted.
 						</p>
 					),
+					loss: { do: "Cancel roll-out", keep: "Keep it running" },
 				})
 			)}
 			<Problem>{problem}</Problem>
