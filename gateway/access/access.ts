@@ -182,8 +182,12 @@ export class Access {
 		return unauthorized;
 	}
 
-	/** Refuses requests that browsers send for other web sites. */
+	/**
+	 * Refuses requests that browsers send for other web sites, with a cookie or with AUTH=off. A page of another site cannot
+	 * add a bearer token, and a program that shows one may send any `Origin`.
+	 */
 	checkOrigin(request: IncomingMessage): HttpRefusal | undefined {
+		if (!this.#options.isOff && bearerOf(request) !== undefined) return undefined;
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 

@@ -296,9 +296,26 @@ describe("an upgrade to /monitor", () => {
 
 	test("is accepted from the page at PUBLIC_URL", async (t) => {
 		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/") });
-		const headers = { ...bearer(monitorToken), origin: "https://gateway.example" };
-		await gateway.open("/monitor", { headers });
+		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
+		await gateway.open("/monitor", { headers: { cookie }, origin: "https://gateway.example" });
 	});
+});
+
+test("a program that shows a bearer token may send any Origin; a login beside it does not count", async (t) => {
+	const gateway = await runGateway(t);
+	// As a Python client sends it behind a proxy with TLS.
+	const origin = `${gateway.url.replace("http:", "https:")}`;
+	const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+	const marked = (headers: Readonly<Record<string, string>>) =>
+		fetch(`${gateway.url}/api/attention/seen`, { method: "POST", body: '{"items":[]}', headers });
+	await gateway.open("/monitor", { headers: { ...bearer(monitorToken), origin } });
+	await gateway.open("/device", { headers: { ...bearer(deviceToken), origin } });
+	assert.equal((await marked({ ...bearer(monitorToken), origin })).status, 204);
+	for (const token of ["wrong", deviceToken]) {
+		const { status } = await gateway.refused("/monitor", { ...bearer(token), cookie, origin });
+		assert.equal(status, 401);
+		assert.equal((await marked({ ...bearer(token), cookie, origin })).status, 401);
+	}
 });
 
 describe("AUTH=off", () => {
@@ -312,7 +329,8 @@ describe("AUTH=off", () => {
 		const gateway = await runGateway(t, { auth: false });
 		const { port } = new URL(gateway.url);
 		for (const path of ["/device", "/monitor"]) {
-			assert.equal((await gateway.refused(path, { origin: "http://evil.example" })).status, 403);
+			const foreign = { origin: "http://evil.example", ...bearer(monitorToken) };
+			assert.equal((await gateway.refused(path, foreign)).status, 403);
 			const rebound = { origin: `http://evil.example:${port}`, host: `evil.example:${port}` };
 			assert.equal((await gateway.refused(path, rebound)).status, 403);
 		}

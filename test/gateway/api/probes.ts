@@ -245,7 +245,7 @@ export function examplePath(path: string): string {
 export function probeByRule(path: string, status: number): Asked | undefined {
 	const asked = examplePath(path);
 	if (status === 401) return { path: asked };
-	if (status === 403) return { path: asked, headers: { ...monitor, ...otherSite } };
+	if (status === 403) return { path: asked, headers: otherSite };
 	return undefined;
 }
 

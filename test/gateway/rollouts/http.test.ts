@@ -175,8 +175,8 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.equal((await call("PUT", "/Autumn", smallest)).status, 422);
 		assert.equal((await call("PUT", "/preview", smallest)).status, 405);
 		assert.equal((await fetch(`${url}/api/rollouts`)).status, 401);
-		const foreign = { Origin: "http://evil.example" };
-		assert.equal((await call("PUT", "/autumn", smallest, foreign)).status, 403);
+		const foreign = { method: "PUT", headers: { Origin: "http://evil.example" } };
+		assert.equal((await fetch(`${url}/api/rollouts/autumn`, foreign)).status, 403);
 		assert.equal((await call("PATCH", "/autumn", smallest)).status, 405);
 		assert.equal((await call("GET", "/autumn")).status, 404);
 	});
