@@ -39,11 +39,9 @@ function securityOf({ certificate, onUntrusted }: TrustOptions) {
 	return { cache: false, onUntrusted, ...(isGiven && { certificate: Uint8Array.fromBase64(certificate) }) };
 }
 
-const overTCP = Object.freeze({ io: TCP });
-
 export class PlainHttp extends UnchunkedHttpClient {
 	constructor(options: HttpClientOptions) {
-		super({ ...options, socket: overTCP });
+		super({ ...options, below: (socketOptions) => new TCP(socketOptions) });
 	}
 }
 
@@ -51,12 +49,7 @@ export class SecureHttp extends UnchunkedHttpClient {
 	/** @throws SyntaxError where `certificate` is not base64 */
 	constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
 		const secure = securityOf({ certificate, onUntrusted });
-		const io = class extends GuardedTLSSocket {
-			constructor(socketOptions: SocketOptions) {
-				super({ ...socketOptions, secure });
-			}
-		};
-		super({ ...options, socket: { io } });
+		super({ ...options, below: (socketOptions) => new GuardedTLSSocket({ ...socketOptions, secure }) });
 	}
 }
 

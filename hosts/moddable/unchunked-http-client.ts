@@ -1,34 +1,21 @@
 /**
- * The SDK's HTTP client with two changes. It refuses chunked bodies, which the SDK reads in a timer, where the exception of a
- * malformed chunk restarts the board. And it sends the head of a request in one piece.
+ * The SDK's HTTP client with three changes. It refuses chunked bodies, which the SDK reads in a timer, where the exception of a
+ * malformed chunk restarts the board. It sends the head of a request in one piece. And it skips informational responses.
  */
 
 import HTTPClient, { type ClientOptions, type HTTPRequest } from "embedded:network/http/client";
+import type { Socket, SocketOptions } from "moddable/format-restoring-socket";
 import type { HttpRequestOptions } from "../../device/host.js";
 
-interface Socket {
-	/** @returns how many bytes can be written next */
-	write(bytes: Uint8Array): unknown;
+export interface UnchunkedHttpClientOptions extends Omit<ClientOptions, "socket"> {
+	readonly below: (options: SocketOptions) => Socket;
 }
-
-/** Of any options. */
-type SocketClass = new (options: never) => Socket;
-
-export interface UnchunkedHttpClientOptions extends ClientOptions {
-	/** The class, and further options of its instances. */
-	readonly socket: { readonly io: SocketClass; readonly [option: string]: unknown };
-}
-
-const lineFeed = 10;
-/** What a longer head has beyond that is sent in pieces of this length. */
-const longestPiece = 1024;
 
 export class UnchunkedHttpClient extends HTTPClient {
 	#isClosed = false;
 
-	constructor(options: UnchunkedHttpClientOptions) {
-		const { socket } = options;
-		super({ ...options, socket: { ...socket, io: joiningLines(socket.io) } });
+	constructor({ below, ...options }: UnchunkedHttpClientOptions) {
+		super({ ...options, socket: { io: HttpSocket, below } });
 	}
 
 	override request(options: HttpRequestOptions): HTTPRequest {
@@ -48,28 +35,120 @@ export class UnchunkedHttpClient extends HTTPClient {
 	}
 }
 
-/**
- * A socket that holds back the lines of a request's head until the empty one. The SDK's client writes each by itself: a record of TLS
- * and a segment each, and by Nagle's algorithm all but the first wait for an acknowledgement, which Linux delays by 40 ms.
- */
-function joiningLines(io: SocketClass): SocketClass {
-	return class extends io {
-		readonly #held = new Uint8Array(longestPiece);
-		#byteCount = 0;
-		#isAfterLine = false;
+const lineFeed = 10;
+const carriageReturn = 13;
+/** What a longer head of a request has beyond that is sent in pieces of this length. */
+const longestPiece = 1024;
+/** How an informational response begins (RFC 9110, 15.2). */
+const informational = "HTTP/1.1 1";
 
-		override write(bytes: Uint8Array): unknown {
-			const { byteLength } = bytes;
-			const isEnd = byteLength === 2 && this.#isAfterLine;
-			this.#isAfterLine = bytes[byteLength - 1] === lineFeed;
-			// Only a first piece can be longer: the client keeps to what is returned here.
-			if (this.#byteCount + byteLength > longestPiece) return super.write(bytes);
-			this.#held.set(bytes, this.#byteCount);
-			this.#byteCount += byteLength;
-			if (!isEnd && this.#byteCount < longestPiece) return longestPiece - this.#byteCount;
-			const piece = this.#held.subarray(0, this.#byteCount);
-			this.#byteCount = 0;
-			return super.write(piece);
+/**
+ * The socket of the SDK's client. It holds back the lines of a request's head until the empty one: the client writes each by itself,
+ * a record of TLS and a segment each, and by Nagle's algorithm all but the first wait for an acknowledgement, which Linux delays by
+ * 40 ms. And it skips informational responses, e.g. 102 and 103, which the client takes for the answer.
+ */
+class HttpSocket implements Socket {
+	readonly #below: Socket;
+	readonly #onReadable: (byteCount: number) => void;
+
+	readonly #heldLines = new Uint8Array(longestPiece);
+	#heldBytes = 0;
+	#isAfterLine = false;
+
+	/** Whether a response begins with the next byte, or has begun and may be informational. */
+	#isAtStart = false;
+	/** Its bytes, which the client has still to read. */
+	#start: number[] = [];
+	/** An informational response is being skipped. */
+	#isSkipping = false;
+	/** Of the line that is skipped. */
+	#lineBytes = 0;
+
+	constructor({ below, address, host, port, onReadable, onWritable, onError }: HttpSocketOptions) {
+		this.#onReadable = onReadable;
+		this.#below = below({
+			address,
+			host,
+			port,
+			onReadable: (byteCount) => this.#receive(byteCount),
+			onWritable,
+			onError,
+		});
+	}
+
+	get format(): Socket["format"] {
+		return this.#below.format;
+	}
+
+	set format(format: Socket["format"]) {
+		this.#below.format = format;
+	}
+
+	/** The client reads the first line of a response in the format "number". */
+	read(count?: number | ByteBuffer): unknown {
+		if (this.#start.length > 0) return this.#start.shift();
+		return count === undefined ? this.#below.read() : this.#below.read(count);
+	}
+
+	write(bytes: Uint8Array): unknown {
+		const { byteLength } = bytes;
+		const isEnd = byteLength === 2 && this.#isAfterLine;
+		this.#isAfterLine = bytes[byteLength - 1] === lineFeed;
+		if (isEnd) this.#isAtStart = true;
+		// Only a first piece can be longer: the client keeps to what is returned here.
+		if (this.#heldBytes + byteLength > longestPiece) return this.#below.write(bytes);
+		this.#heldLines.set(bytes, this.#heldBytes);
+		this.#heldBytes += byteLength;
+		if (!isEnd && this.#heldBytes < longestPiece) return longestPiece - this.#heldBytes;
+		const piece = this.#heldLines.subarray(0, this.#heldBytes);
+		this.#heldBytes = 0;
+		return this.#below.write(piece);
+	}
+
+	close(): void {
+		this.#below.close();
+	}
+
+	#receive(byteCount: number): void {
+		const unread = this.#isAtStart ? this.#readStart(byteCount) : byteCount;
+		if (!this.#isAtStart) this.#onReadable(this.#start.length + unread);
+	}
+
+	/** @returns how many bytes are unread */
+	#readStart(byteCount: number): number {
+		const below = this.#below;
+		const { format } = below;
+		below.format = "number";
+		let unread = byteCount;
+		while (unread > 0 && this.#isAtStart) {
+			const byte = below.read();
+			if (typeof byte !== "number") break;
+			unread -= 1;
+			if (this.#isSkipping) this.#skip(byte);
+			else this.#inspect(byte);
 		}
-	};
+		below.format = format;
+		return unread;
+	}
+
+	#inspect(byte: number): void {
+		this.#isAtStart = byte === informational.charCodeAt(this.#start.length);
+		this.#start.push(byte);
+		if (!this.#isAtStart || this.#start.length < informational.length) return;
+		this.#start = [];
+		this.#lineBytes = informational.length;
+		this.#isSkipping = true;
+	}
+
+	/** Up to and including an empty line. */
+	#skip(byte: number): void {
+		if (byte !== lineFeed) {
+			if (byte !== carriageReturn) this.#lineBytes += 1;
+			return;
+		}
+		this.#isSkipping = this.#lineBytes > 0;
+		this.#lineBytes = 0;
+	}
 }
+
+type HttpSocketOptions = SocketOptions & Pick<UnchunkedHttpClientOptions, "below">;

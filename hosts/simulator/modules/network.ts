@@ -47,13 +47,12 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 		wss: webSocketOver({ panel, log, path, below: tls }),
 		http: class extends UnchunkedHttpClient {
 			constructor(options: HttpClientOptions) {
-				super({ ...options, socket: { io: RadioTCP, radio } });
+				super({ ...options, below: tcp });
 			}
 		},
 		https: class extends UnchunkedHttpClient {
 			constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
-				const secure = trusting({ certificate, onUntrusted });
-				super({ ...options, socket: { io: TLSSocket, radio, secure, TCP: { io: RadioTCP, radio } } });
+				super({ ...options, below: (socketOptions) => tls(socketOptions, { certificate, onUntrusted }) });
 			}
 		},
 		time: DesktopTime,

@@ -1,7 +1,8 @@
 /**
  * The SDK's `embedded:network/http/client`. It behaves as the SDK's does, so that tests cover that: no time-outs, errors
  * without a reason, header names in lower case, an error for a body without a length, an exception in the socket's callback
- * for a malformed status line, no requests within onDone, no cancelling of a look-up.
+ * for a malformed status line, no requests within onDone, no cancelling of a look-up. As hosts/moddable's, it skips
+ * informational responses (RFC 9110, 15.2).
  */
 
 import Timer from "timer";
@@ -175,6 +176,10 @@ export class HttpClient implements Interface {
 	}
 
 	#onHeaders(): void {
+		if (this.#status < 200) {
+			this.#state = "status";
+			return;
+		}
 		this.#state = this.#isChunked ? "chunk size" : "body";
 		this.#current?.onHeaders(this.#status, this.#headers);
 	}

@@ -82,6 +82,22 @@ describe("a sound", () => {
 		assert.equal(server.connections, 0);
 	});
 
+	test("is loaded from a server that answers 102 and 103 first", async (t) => {
+		const server = await SoundServer.run(t, {
+			file: wav(noise(4000)),
+			answer: (response) => {
+				response.writeProcessing();
+				response.writeEarlyHints({ link: "</style.css>; rel=preload" });
+				return false;
+			},
+		});
+		const timed = await powerOnInVirtualTime(t, "DEV-1");
+		timed.connection.send({ command: "play_sound", value: { id: "a", url: server.url } });
+		const { state, reason } = await run(timed, endOf(timed, "a"));
+		assert.deepEqual([state, reason], ["played", undefined]);
+		assert.equal(server.requests.length, 1);
+	});
+
 	test("over a link of 40 KB/s and 200 ms with lost seconds and a cut of 4 s goes on without a click", async (t) => {
 		const samples = tone(30 * bytesPerSecond);
 		const server = await SoundServer.run(t, { file: wav(samples), link: { bytesPerMs: 40, delayMs: 200 } });

@@ -549,6 +549,15 @@ describe("a server that", () => {
 			assertUnharmed(rig);
 		});
 
+	test("answers 102 and 103 first is waited for, in parts and as a stream", () => {
+		const informational = `${head(102, {})}${head(103, { Link: "</style.css>; rel=preload" })}`;
+		for (const hasRanges of [true, false]) {
+			const outcome = run({ informational, hasRanges });
+			assert.equal(outcome.server.connections, 1);
+			assertUpdated(outcome);
+		}
+	});
+
 	test("fails once is asked again", () => {
 		for (const status of [500, 503, 408, 429])
 			assertUpdated(run({ answer: (_, index) => (index === 3 ? { head: head(status, {}) } : undefined) }));

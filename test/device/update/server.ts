@@ -45,6 +45,8 @@ export interface ServerOptions {
 	readonly endAfter?: number;
 	/** Another answer than the right one; `index` counts requests. */
 	readonly answer?: (request: AskedFor, index: number) => RawAnswer | undefined;
+	/** Sent before each answer. */
+	readonly informational?: string;
 }
 
 export interface AskedFor {
@@ -129,7 +131,10 @@ export class MemoryServer {
 		this.heads.push([this.sentBytes, this.sentBytes + raw.head.length]);
 		this.bodyBytes += raw.body?.length ?? 0;
 		return {
-			bytes: Buffer.concat([Buffer.from(raw.head, "latin1"), raw.body ?? Buffer.alloc(0)]),
+			bytes: Buffer.concat([
+				Buffer.from(`${this.#options.informational ?? ""}${raw.head}`, "latin1"),
+				raw.body ?? Buffer.alloc(0),
+			]),
 			ending: index === this.#options.endAfter ? "cut" : raw.ending,
 		};
 	}

@@ -4,26 +4,65 @@ import { isRecord } from "../../../device/protocol/schema.js";
 import { Bench, load } from "../esp32/board-bench.js";
 
 const http = "embedded:network/http/client";
-type Socket = { write(bytes: Uint8Array): unknown };
+interface Socket {
+	format: "number" | "buffer";
+	read(count?: number): unknown;
+	write(bytes: Uint8Array): unknown;
+}
+interface SocketOptions {
+	readonly onReadable: (byteCount: number) => void;
+}
 const isClass = (value: unknown): value is new (options: object) => Socket => typeof value === "function";
 
 const bench = new Bench();
 const { UnchunkedHttpClient } = await load("moddable/unchunked-http-client.ts", bench);
 
-/** A socket as the SDK's client has it, over one that records each write and takes `writable` bytes next. */
-function open(writable: number) {
-	const writes: string[] = [];
-	class Below {
-		write(bytes: Uint8Array): number {
-			writes.push(Buffer.from(bytes).toString());
-			return writable;
-		}
+/** A socket that records each write and takes `writable` bytes next; it is read as the SDK's. */
+class Below implements Socket {
+	format: Socket["format"] = "buffer";
+	readonly writes: string[] = [];
+	readonly incoming: number[] = [];
+	readonly options: SocketOptions;
+	readonly writable: number;
+
+	constructor(options: SocketOptions, writable: number) {
+		this.options = options;
+		this.writable = writable;
 	}
+
+	read(count?: number): unknown {
+		if (this.format === "number") return this.incoming.shift();
+		return Uint8Array.from(this.incoming.splice(0, count)).buffer;
+	}
+
+	write(bytes: Uint8Array): number {
+		this.writes.push(Buffer.from(bytes).toString());
+		return this.writable;
+	}
+
+	receive(text: string): void {
+		this.incoming.push(...Buffer.from(text, "latin1"));
+		this.options.onReadable(this.incoming.length);
+	}
+}
+
+/** A socket as the SDK's client has it, and the one below. */
+function open(writable: number, onReadable: (byteCount: number) => void = () => {}) {
+	let below: Below | undefined;
 	assert.ok(isClass(UnchunkedHttpClient));
-	new UnchunkedHttpClient({ host: "gateway", port: 80, socket: { io: Below } });
-	const { socket } = bench.optionsOf(http);
-	assert.ok(isRecord(socket) && isClass(socket.io));
-	return { socket: new socket.io({}), writes };
+	new UnchunkedHttpClient({
+		host: "gateway",
+		port: 80,
+		below: (options: SocketOptions) => {
+			below = new Below(options, writable);
+			return below;
+		},
+	});
+	const { socket: options } = bench.optionsOf(http);
+	assert.ok(isRecord(options) && isClass(options.io));
+	const socket = new options.io({ ...options, onReadable });
+	assert.ok(below);
+	return { socket, below, writes: below.writes };
 }
 
 /** Writes a request's lines as the SDK's client does: each by itself, cut where the socket takes no more. @returns what it may write next */
@@ -62,5 +101,44 @@ describe("the head of an HTTP request", () => {
 				assert.equal(writes.join(""), [...long, ...lines].join(""), `${length}, ${writable}`);
 				assert.ok(writes.every((text) => text.length <= Math.max(1024, writable)));
 			}
+	});
+});
+
+describe("an HTTP response", () => {
+	const early = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
+	const final = "HTTP/1.1 206 Partial Content\r\nContent-Length: 7\r\n\r\n";
+
+	/** Sends a response in pieces of `length`. @returns what the client reads: the head byte by byte, the body as a buffer */
+	function respond(response: string, length: number): string {
+		let text = "";
+		const { socket, below } = open(5000, (byteCount) => {
+			let left = byteCount;
+			socket.format = "number";
+			for (; left > 0 && !text.includes("\r\n\r\n"); left--) {
+				const byte = socket.read();
+				assert.ok(typeof byte === "number", `${left} of ${byteCount} bytes are missing`);
+				text += String.fromCharCode(byte);
+			}
+			socket.format = "buffer";
+			if (left === 0) return;
+			const body = socket.read(left);
+			assert.ok(body instanceof ArrayBuffer && body.byteLength === left);
+			text += Buffer.from(body).toString("latin1");
+		});
+		request(socket, lines, 5000);
+		for (let at = 0; at < response.length; at += length) below.receive(response.slice(at, at + length));
+		return text;
+	}
+
+	for (const length of [1, 9, 1000])
+		test(`is the one after 102 and 103, in pieces of ${length}`, () => {
+			const body = "\r\nHTTP/";
+			for (const informational of ["", early, "HTTP/1.1 102 Processing\r\n\r\n", early + early])
+				assert.equal(respond(informational + final + body, length), final + body);
+		});
+
+	test("that is not HTTP is for the client to refuse", () => {
+		for (const nonsense of ["\r\n", "HTTP/1.1\n", "HTTP/2 103\r\n", "hello\r\n"])
+			assert.equal(respond(nonsense, 4), nonsense);
 	});
 });
