@@ -9,7 +9,10 @@ import { TraceLines } from "virtual/trace-lines";
 
 export default function setup(done: () => void): void {
 	const panel = new Panel();
-	const log = new Log({ onLine: (line) => panel.post({ log: line }) });
+	const log = new Log({
+		onLine: (line) => panel.post({ log: line }),
+		onSound: (reportedSound) => panel.post({ reportedSound }),
+	});
 	const lines = new TraceLines();
 	const print = trace;
 	reportAborts({

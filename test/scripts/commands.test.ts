@@ -10,6 +10,13 @@ describe("an npm command", () => {
 		assert.deepEqual(strays, []);
 	});
 
+	test("takes the place of npm's shell, so that what ends npm ends it too", () => {
+		assert.deepEqual(
+			commands.filter(({ start }) => start !== "exec").map(({ name }) => name),
+			[],
+		);
+	});
+
 	test("prints its usage for --help, and does nothing", async (t) => {
 		const { code, output } = await run(t, "test/scripts/print-usages.ts", []);
 		assert.equal(code, 0, output);

@@ -19,7 +19,7 @@ export const commands = Object.entries(scripts)
 	.map(([name, line]) => {
 		const words = String(line).split(" ");
 		const index = words.findLastIndex((word) => word.endsWith(".ts"));
-		return { name, file: words[index] ?? "", given: words.slice(index + 1) };
+		return { name, start: words[0], file: words[index] ?? "", given: words.slice(index + 1) };
 	});
 
 const shortNames = ["start", "test"];

@@ -6,7 +6,9 @@ import { Log, type LogLine } from "../../hosts/simulator/modules/log.js";
 
 function createLog() {
 	const lines: LogLine[] = [];
-	return { log: new Log({ onLine: (line) => lines.push(line) }), lines };
+	const sounds: unknown[] = [];
+	const log = new Log({ onLine: (line) => lines.push(line), onSound: (sound) => sounds.push(sound) });
+	return { log, lines, sounds };
 }
 
 /** As the panel shows them. */
@@ -58,6 +60,25 @@ test("unchanged state reports in a row are one line, which counts them", () => {
 	log.received('{"command":"query_state"}');
 	log.sent(report({ uptime: 21 }));
 	assert.deepEqual(shown(lines).slice(2), ["< query_state", "> state_report, unchanged"]);
+});
+
+test("the sound of each state report is told, a chime by its name", () => {
+	const { log, sounds } = createLog();
+	for (const audio of [
+		{ player_state: "playing", current_track: "file:///chimes/startup" },
+		{ player_state: "playing", current_track: "file:///sounds/a1b2" },
+		{ player_state: "paused", current_track: "file:///sounds/a1b2" },
+		{ player_state: "stopped", current_track: "none" },
+		{ player_state: "idle", current_track: "none" },
+	])
+		log.sent(JSON.stringify({ type: "state_report", peripherals: { audio } }));
+	assert.deepEqual(sounds, [
+		{ name: "startup", isHeld: false },
+		{ name: "a sound", isHeld: false },
+		{ name: "a sound", isHeld: true },
+		null,
+		null,
+	]);
 });
 
 test("the progress of an update is one line, and its end another", () => {

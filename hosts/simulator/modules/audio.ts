@@ -1,16 +1,19 @@
-/** Audio output and codec: the computer's sound card plays, and the panel shows which chime it is. */
+/** Audio output and codec: the computer's sound card plays, and the panel shows what. */
 
 import Resource from "Resource";
 import { SilentOutput } from "moddable/silent-output";
 import type { Panel } from "simulator/panel";
 import type { Speaker } from "simulator/speaker";
+import Time from "time";
 import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 
 /** Signed 16-bit mono at 16 kHz. */
 const bytesPerMs = 32;
 /** Of Moddable's MAUD resources. */
 const headerBytes = 12;
-const sounds = Object.freeze(["startup", "wifi_connecting", "wifi_connected"]);
+const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected"]);
+/** More than this is left of a sound that is stopped before its end. */
+const restMs = 60;
 
 export interface AudioOptions {
 	readonly panel: Panel;
@@ -21,8 +24,12 @@ export interface AudioOptions {
 export class AudioOut extends SilentOutput {
 	readonly #panel: Panel;
 	readonly #speaker: Speaker;
-	#isStarted = false;
-	#sound: { name: string; fromMs: number; lengthMs: number } | undefined;
+	#startedAt: number | undefined;
+	/** Undefined: nothing has been written. */
+	#name: string | undefined;
+	#writtenBytes = 0;
+	/** Where the sound ends, so far: the firmware writes silence after it. */
+	#endByte = 0;
 
 	constructor(options: AudioOptions & AudioOutputOptions) {
 		super(options);
@@ -32,42 +39,47 @@ export class AudioOut extends SilentOutput {
 
 	override start(): void {
 		super.start();
-		this.#isStarted = true;
+		this.#startedAt = Time.ticks;
 		this.#speaker.start();
-		if (this.#sound) this.#panel.post({ sound: this.#sound });
+		if (this.#name !== undefined) this.#panel.post({ sound: { name: this.#name, isHeld: false } });
 	}
 
 	override stop(): void {
 		super.stop();
-		if (this.#isStarted) this.#speaker.stop();
-		this.#isStarted = false;
-		this.#sound = undefined;
-		this.#panel.post({ sound: null });
+		if (this.#startedAt !== undefined) {
+			this.#speaker.stop();
+			const isHeld = this.#endByte - Time.delta(this.#startedAt) * bytesPerMs > restMs * bytesPerMs;
+			this.#panel.post({ sound: this.#name !== undefined && isHeld ? { name: this.#name, isHeld } : null });
+		}
+		this.#startedAt = undefined;
+		this.#name = undefined;
+		this.#writtenBytes = 0;
+		this.#endByte = 0;
 	}
 
 	override write(samples: Uint8Array): void {
 		super.write(samples);
 		this.#speaker.play(samples);
-		if (!this.#isStarted) this.#sound ??= recognised(samples);
+		if (this.#startedAt === undefined) this.#name ??= chimeOf(samples) ?? "a sound";
+		for (let end = samples.byteLength; end > 0; end--)
+			if (samples[end - 1] !== 0) {
+				this.#endByte = this.#writtenBytes + end;
+				break;
+			}
+		this.#writtenBytes += samples.byteLength;
 	}
 }
 
-/** @returns the sound in flash that ends with these samples */
-function recognised(samples: Uint8Array): { name: string; fromMs: number; lengthMs: number } | undefined {
-	for (const name of sounds) {
+/** @returns the chime that ends with these samples */
+function chimeOf(samples: Uint8Array): string | undefined {
+	return chimes.find((name) => {
 		const bytes = new Uint8Array(new Resource(`${name}.maud`));
 		const offset = bytes.byteLength - samples.byteLength;
-		if (offset < headerBytes || !endsAlike(bytes.subarray(offset), samples)) continue;
-		return {
-			name,
-			fromMs: (offset - headerBytes) / bytesPerMs,
-			lengthMs: (bytes.byteLength - headerBytes) / bytesPerMs,
-		};
-	}
-	return undefined;
+		return offset >= headerBytes && endsAlike(bytes.subarray(offset), samples);
+	});
 }
 
-/** Compares a hundred bytes in the middle, in which the sounds differ. */
+/** Compares a hundred bytes in the middle, in which the chimes differ. */
 function endsAlike(a: Uint8Array, b: Uint8Array): boolean {
 	const middle = b.byteLength >> 1;
 	for (let index = middle; index < Math.min(middle + 100, b.byteLength); index++)

@@ -1,5 +1,4 @@
 /** The lines of the panel's log: commands received, messages sent, and what the firmware traces. It shows no secrets. */
-
 export interface LogLine {
 	readonly kind: "command" | "message" | "update" | "problem" | "trace";
 	readonly text: string;
@@ -16,8 +15,21 @@ const unshown: readonly string[] = Object.freeze([
 ]);
 const longestText = 300;
 
+/** What plays or is paused. */
+export interface PlayedSound {
+	/** To be shown. */
+	readonly name: string;
+	readonly isHeld: boolean;
+}
+
+export interface LogOptions {
+	readonly onLine: (line: LogLine) => void;
+	/** Called for each state report. @param sound null: nothing */
+	readonly onSound: (sound: PlayedSound | null) => void;
+}
+
 export class Log {
-	readonly #onLine: (line: LogLine) => void;
+	readonly #options: LogOptions;
 	#report: ReadonlyMap<string, string> | undefined;
 	/** Unchanged reports in a row. */
 	#unchanged = 0;
@@ -25,8 +37,8 @@ export class Log {
 	#topic: string | undefined;
 	#unfinished = "";
 
-	constructor({ onLine }: { readonly onLine: (line: LogLine) => void }) {
-		this.#onLine = onLine;
+	constructor(options: LogOptions) {
+		this.#options = options;
 	}
 
 	/** @param text a command from the gateway, in JSON */
@@ -80,6 +92,7 @@ export class Log {
 		const report = flatten(JSON.parse(text));
 		const previous = this.#report;
 		this.#report = report;
+		this.#options.onSound(soundOf(report));
 		if (!previous) return this.#add("message", "> state_report, the first");
 		const changes = [...report]
 			.filter(([path, value]) => !unshown.includes(path) && previous.get(path) !== value)
@@ -94,8 +107,16 @@ export class Log {
 		const isReplacing = topic !== undefined && topic === this.#topic;
 		this.#topic = topic;
 		const shown = text.length > longestText ? `${text.slice(0, longestText)}…` : text;
-		this.#onLine({ kind, text: shown, isReplacing });
+		this.#options.onLine({ kind, text: shown, isReplacing });
 	}
+}
+
+function soundOf(report: ReadonlyMap<string, string>): PlayedSound | null {
+	const state = report.get("peripherals.audio.player_state");
+	if (state !== "playing" && state !== "paused") return null;
+	// A sound's id means nothing to a person.
+	const chime = report.get("peripherals.audio.current_track")?.match(/^file:\/\/\/chimes\/(.+)$/)?.[1];
+	return { name: chime ?? "a sound", isHeld: state === "paused" };
 }
 
 type Fields = ReadonlyMap<string, unknown>;

@@ -1,7 +1,7 @@
 /** JSON messages between the simulated hardware and the panel. */
 
 import type { AbortNote, EndedRun } from "simulator/crash";
-import type { LogLine } from "simulator/log";
+import type { LogLine, PlayedSound } from "simulator/log";
 import type { ButtonName } from "../../../device/host.js";
 
 /** What the panel stores for the device, as flash does on a board, and the state of its controls. */
@@ -41,8 +41,10 @@ export interface PanelOutput {
 	/** Six hexadecimal digits a pixel. */
 	readonly ring?: string;
 	readonly codec?: { readonly volume: number; readonly isMuted: boolean };
-	/** What is playing; null: nothing. */
-	readonly sound?: { readonly name: string; readonly fromMs: number; readonly lengthMs: number } | null;
+	/** By the samples at the audio output; null: nothing. */
+	readonly sound?: PlayedSound | null;
+	/** By a state report that was sent. */
+	readonly reportedSound?: PlayedSound | null;
 	/** The motor's share of full power, 0 to 1. */
 	readonly haptics?: number;
 	/** ECMA-419 `connection`. */

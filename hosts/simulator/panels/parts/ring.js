@@ -90,21 +90,22 @@ class VolumeBarBehavior extends Behavior {
 
 class SoundBehavior extends Behavior {
 	onCreate() {
-		this.sound = null;
+		this.isReported = false;
 	}
 
-	onOutput(label, { sound, ready }) {
-		if (ready) label.string = "silent";
-		if (sound === undefined) return;
-		if (sound) {
-			label.string = `playing ${sound.name}`;
-			this.sound = { ...sound, endsAt: Date.now() + sound.lengthMs - sound.fromMs };
-			return;
-		}
-		// A sound that was stopped well before its end can continue.
-		const remainingMs = this.sound ? this.sound.endsAt - Date.now() : 0;
-		label.string = remainingMs > 60 ? `${this.sound.name}, held` : "silent";
-		this.sound = null;
+	/** Without a gateway there are no reports; with one they are right, also where a sound was stopped before its end. */
+	onOutput(label, { sound, reportedSound, gateway, ready, aborted }) {
+		if (ready || aborted || (gateway && gateway !== "connected")) this.isReported = false;
+		if (ready || aborted) label.string = "silent";
+		if (reportedSound !== undefined) {
+			this.isReported = true;
+			this.show(label, reportedSound);
+		} else if (sound !== undefined && !this.isReported) this.show(label, sound);
+	}
+
+	show(label, sound) {
+		if (!sound) label.string = "silent";
+		else label.string = sound.isHeld ? `${sound.name}, held` : `playing ${sound.name}`;
 	}
 }
 
