@@ -3,10 +3,12 @@
 import { fileURLToPath } from "node:url";
 import { type Model, models } from "../device/protocol/schema.js";
 import { createDashboard } from "../gateway/dashboard/extension.js";
-import { extensions } from "../gateway/extensions.js";
+import type { CreateExtension } from "../gateway/extension.js";
+import { loadExtensions } from "../gateway/extensions.js";
 import { createGateway } from "../gateway/gateway.js";
 import { refuseArguments } from "../gateway/problem.js";
 import { readSettings } from "../gateway/settings.js";
+import { createLog } from "../gateway/telemetry/log.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
@@ -28,6 +30,7 @@ const toTry = `Try next, on the page of a device:
   5. Change the firmware, such as volumeStep in device/rules.ts, and make and install that.`;
 
 const pageEntry = fileURLToPath(new URL("demo/page/main.tsx", import.meta.url));
+const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntry);
 
 await runCommand({ name: "demo", usage, run });
 
@@ -39,11 +42,14 @@ async function run(words: readonly string[]): Promise<void> {
 	const running = () => devices.map(({ started }) => started.version);
 	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
 	const api = new DemoApi(releases);
+	const log = createLog(settings.logLevel);
+	const joined = await loadExtensions(settings, log);
 	const gateway = createGateway({
 		...settings,
+		log,
+		...joined,
 		extensions: [
-			...extensions.filter((each) => each !== createDashboard),
-			(core) => createDashboard(core, pageEntry),
+			...joined.extensions.map((each) => (each === createDashboard ? createDemoPage : each)),
 			({ requireMonitor }) => ({ routes: api.router(requireMonitor) }),
 		],
 	});

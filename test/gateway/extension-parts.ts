@@ -45,10 +45,11 @@ export const extensionParts = {
 		"test/system/cluster-kills.long.test.ts",
 		"test/system/nats-away.long.test.ts",
 		"test/system/cluster.long.test.ts",
+		"test/system/demo-settings.long.test.ts",
 	],
 	audit: [],
-	webhooks: ["test/browser/webhooks.long.test.ts"],
-	"home-assistant": ["test/system/home-assistant.long.test.ts"],
+	webhooks: ["test/browser/webhooks.long.test.ts", "test/system/demo-settings.long.test.ts"],
+	"home-assistant": ["test/system/home-assistant.long.test.ts", "test/system/demo-settings.long.test.ts"],
 	dashboard: [
 		"scripts/demo.ts",
 		"scripts/demo",
@@ -60,6 +61,7 @@ export const extensionParts = {
 		"test/support/chromium.ts",
 		"test/support/demo.ts",
 		"test/system/demo.long.test.ts",
+		"test/system/demo-settings.long.test.ts",
 	],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
