@@ -174,7 +174,9 @@ export class Devices {
 		const facts = this.factsOf(device);
 		const { publicUrl } = core.settings;
 		const discovery = discoveryText(facts, base, publicUrl && trimmed(publicUrl));
-		await this.#retain(discoveryTopic(prefix, deviceId), discovery, own);
+		const isNew = await this.#retain(discoveryTopic(prefix, deviceId), discovery, own);
+		// With a new configuration Home Assistant forgets the state of a siren (mqtt/siren.py, _setup_from_config).
+		if (isNew) own.published.delete(`${base}/${deviceId}/state`);
 		const report = parseJson(state.text ?? "null");
 		if (matches(uplinks.state_report, report))
 			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(stateOf(report, facts)), own);
@@ -183,15 +185,19 @@ export class Devices {
 		await this.#retain(`${base}/${deviceId}/availability`, isAvailable ? "online" : "offline", own);
 	}
 
-	#add(work: () => Promise<void>): void {
+	#add(work: () => Promise<unknown>): void {
 		this.#queue.add(work).catch((error) => this.#options.core.log.error({ err: error }, "Home Assistant"));
 	}
 
-	/** Resolves once the broker has it. Without a connection it waits for one. @param own leaves out what the broker has */
-	async #retain(topic: string, text: string, { published }: Partial<Own> = {}): Promise<void> {
+	/**
+	 * Resolves once the broker has it. Without a connection it waits for one.
+	 * @param own leaves out what the broker has @returns whether it was not left out
+	 */
+	async #retain(topic: string, text: string, { published }: Partial<Own> = {}): Promise<boolean> {
 		const digest = createHash("sha1").update(text).digest("base64");
-		if (published?.get(topic) === digest) return;
+		if (published?.get(topic) === digest) return false;
 		published?.set(topic, digest);
 		await this.#options.client.publishAsync(topic, text, { qos: 1, retain: true }).catch(() => {});
+		return true;
 	}
 }

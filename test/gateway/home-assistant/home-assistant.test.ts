@@ -160,6 +160,7 @@ test(
 		await call("PATCH", `/api/devices/${dev}`, '{"name":"Lobby","room":"Hall"}');
 		await home.until(() => home.devices.get(dev)?.device.name === "Lobby");
 		assert.equal(home.devices.get(dev)?.device.suggested_area, "Hall");
+		await home.shows(dev, "siren", "OFF");
 		device.close();
 		await home.until(() => !home.isAvailable(dev));
 		assert.ok(home.isAvailable(proto));
