@@ -1,7 +1,7 @@
 /** Executes commands from Home Assistant, with a monitor's checks and limits. Nothing answers it: a refusal is in the log. */
 
 import { chimes } from "../../device/protocol/messages.js";
-import { describeProblem, findProblem, integer, isRecord, matches } from "../../device/protocol/schema.js";
+import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
 import { askedAnnouncement, longestSeconds } from "../api/announcement.js";
 import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
@@ -9,7 +9,7 @@ import { HttpProblem } from "../problem.js";
 import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
 import { type Outcome, type Refused, refuse } from "../sockets/monitor-commands.js";
-import type { Facts } from "./entities.js";
+import { type Facts, wholeBrightness } from "./entities.js";
 
 /** A monitor's message without its target, a sound, or a refusal. */
 type Ask =
@@ -18,13 +18,11 @@ type Ask =
 	| { readonly sound?: string; readonly text?: string; readonly volume?: number; readonly seconds?: number }
 	| Refused;
 
-const seconds = integer(1, longestSeconds);
-
 /** By the key in the topic, what a payload asks for. */
 const commands: Readonly<Record<string, (text: string, facts: Facts) => Ask>> = {
-	volume: (text) => control("set_volume", numberOf(text)),
-	brightness: (text) => control("set_brightness", numberOf(text) / 100),
-	haptics: (text) => control("set_haptics", numberOf(text)),
+	volume: (text) => control("set_volume", Math.round(numberOf(text))),
+	brightness: (text) => control("set_brightness", wholeBrightness(numberOf(text)) / 100),
+	haptics: (text) => control("set_haptics", Math.round(numberOf(text))),
 	effect: (text) => control("set_led", text),
 	ring: (text) => onlyFor("OFF", text) ?? control("set_brightness", 0),
 	identify: (text) => onlyFor("PRESS", text) ?? control("identify"),
@@ -125,11 +123,10 @@ function commandSiren(text: string, { tones }: Facts): Ask {
 	if (asked.state === "OFF") return control("stop_sound");
 	const { tone = chimes[0], volume_level: level, duration } = asked;
 	const sound = typeof tone === "string" ? tones.get(tone) : undefined;
-	if (sound === undefined && level !== undefined)
-		return refuse("invalid_command", "a chime plays at the device's volume; leave volume_level out");
+	// It is short, and plays at the device's volume, whatever else was asked for.
 	if (sound === undefined) return control("play_audio", tone);
-	if (duration !== undefined && !matches(seconds, duration))
-		return refuse("invalid_command", `duration must be a whole number of seconds up to ${longestSeconds}`);
+	const seconds = Math.max(1, Math.round(Number(duration ?? longestSeconds)));
+	if (Number.isNaN(seconds)) return refuse("invalid_command", "duration must be a number of seconds");
 	const volume = level !== undefined && { volume: Math.round(Number(level) * 100) };
-	return { sound, ...volume, ...(duration !== undefined && { seconds: duration }) };
+	return { sound, ...volume, ...(seconds < longestSeconds && { seconds }) };
 }

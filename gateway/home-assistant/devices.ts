@@ -21,6 +21,8 @@ import { buttons, discoveryText, discoveryTopic, type Facts, stateOf } from "./e
 interface Own {
 	/** By topic, digests of what the broker has. */
 	readonly published: Map<string, string>;
+	/** In percent, the last one above 0. */
+	brightness: number;
 	/** To which it belongs: in between another gateway may have published the device. */
 	session: Session;
 	publishedAt: number;
@@ -138,7 +140,15 @@ export class Devices {
 		if (session.link.isRemote) return undefined;
 		const events = new TokenBucket({ ...eventRate, monotonic: this.#options.core.monotonic });
 		const publishedAt = Number.NEGATIVE_INFINITY;
-		const own = { published: new Map(), session, publishedAt, isPlanned: false, events, pressed: [] };
+		const own = {
+			published: new Map(),
+			brightness: 0,
+			session,
+			publishedAt,
+			isPlanned: false,
+			events,
+			pressed: [],
+		};
 		this.#own.set(device, own);
 		return own;
 	}
@@ -178,8 +188,11 @@ export class Devices {
 		// With a new configuration Home Assistant forgets the state of a siren (mqtt/siren.py, _setup_from_config).
 		if (isNew) own.published.delete(`${base}/${deviceId}/state`);
 		const report = parseJson(state.text ?? "null");
-		if (matches(uplinks.state_report, report))
-			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(stateOf(report, facts)), own);
+		if (matches(uplinks.state_report, report)) {
+			const shown = stateOf(report, facts, own.brightness);
+			own.brightness = shown.brightness;
+			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(shown), own);
+		}
 		// The last, and only with a report of this connection: until then, what is shown may be outdated.
 		const isAvailable = session.connected && device.hasReported;
 		await this.#retain(`${base}/${deviceId}/availability`, isAvailable ? "online" : "offline", own);

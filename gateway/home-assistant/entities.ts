@@ -162,15 +162,28 @@ function componentOf(key: string, entity: Entity, { device, tones, canSpeak }: F
 	}
 }
 
-/** What the templates read. */
-export function stateOf({ peripherals, health, network, system }: StateReport, { device, release }: Facts) {
+/** In whole percent, at least 1 unless it is 0. @param percent from a command or a report */
+export function wholeBrightness(percent: number): number {
+	return percent > 0 ? Math.max(1, Math.round(percent)) : percent;
+}
+
+/**
+ * What the templates read.
+ * @param lastBrightness in percent: the last one above 0, shown while the light is off. Home Assistant turns the light on
+ * with it, but forgets it at a restart.
+ */
+export function stateOf(
+	{ peripherals, health, network, system }: StateReport,
+	{ device, release }: Facts,
+	lastBrightness: number,
+) {
 	const { audio, led_ring: ring } = peripherals;
 	const { vitals, metadata } = device;
 	const { firmware_version: installed_version } = system;
 	const onOrOff = (isOn: boolean | undefined) => (isOn ? "ON" : "OFF");
 	return {
 		volume: audio.volume,
-		brightness: Math.round(ring.brightness_coef * 100),
+		brightness: wholeBrightness(ring.brightness_coef * 100) || lastBrightness,
 		ring: onOrOff(ring.brightness_coef > 0),
 		effect: ring.state_name,
 		siren: onOrOff(audio.player_state === "playing"),

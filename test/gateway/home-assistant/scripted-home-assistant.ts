@@ -76,12 +76,17 @@ export class ScriptedHomeAssistant {
 		const keys = Object.keys(components).filter((key) => components[key]?.state_topic === topic);
 		if (keys.includes("siren")) this.#unknownSirens.delete(deviceId);
 		for (const key of keys) this.state(deviceId, key);
-		const { ring } = components;
-		const payload = this.states.get(String(ring?.brightness_state_topic));
-		if (!ring || payload === undefined) return;
-		const part = Number(render(ring.brightness_value_template, payload)) / Number(ring.brightness_scale);
+		const { brightness_scale: scale } = components.ring ?? {};
+		const part = this.brightness(deviceId) / Number(scale);
 		// As light/schema_basic.py: of a brightness of 0 the previous one is kept.
 		if (part > 0) this.#brightness.set(deviceId, Math.min(Math.round(part * 255), 255));
+	}
+
+	/** Of its ring, as published; NaN: unknown. */
+	brightness(deviceId: string): number {
+		const { ring } = this.devices.get(deviceId)?.components ?? {};
+		const payload = this.states.get(String(ring?.brightness_state_topic));
+		return payload === undefined ? Number.NaN : Number(render(ring?.brightness_value_template, payload));
 	}
 
 	/** Resolves once it is so. Fails if anything was published that Home Assistant would refuse, and after two minutes. */
