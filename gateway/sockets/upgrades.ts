@@ -114,6 +114,8 @@ export function createUpgrades(options: UpgradesOptions) {
 		const path = knownPaths.find((known) => known === pathname) ?? "(unknown path)";
 		if (!isTemporary) log.warn({ remoteAddress, path, status, problem }, "upgrade refused");
 		if (path !== pathname) return;
+		// A page without a login shows no token: its person logs in.
+		if (path === "/monitor" && request.headers.authorization === undefined) return;
 		const named = request.headers["device-id"];
 		const id = matches(deviceId, named) ? named : undefined;
 		const reason = status === 401 ? "It shows no valid token." : problem;

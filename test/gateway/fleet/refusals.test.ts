@@ -80,6 +80,15 @@ test("a fleet that returns at once is not listed: each device comes back in its 
 	assert.deepEqual(await list(gateway.url), []);
 });
 
+test("a page without a login is not listed, a monitor with a wrong token is", async (t) => {
+	const gateway = await runGateway(t);
+	assert.equal((await gateway.refused("/monitor", {})).status, 401);
+	assert.equal((await gateway.refused("/monitor", { Cookie: "gateway_0123456789ab=1.old" })).status, 401);
+	assert.deepEqual(await list(gateway.url), []);
+	assert.equal((await gateway.refused("/monitor", bearer("a-token-of-yesterday"))).status, 401);
+	assert.deepEqual(await list(gateway.url), [["connection", null, "It shows no valid token.", 1]]);
+});
+
 test("a path other than those for devices and monitors is not listed, nor a token in it", async (t) => {
 	const gateway = await runGateway(t);
 	await refused(`${gateway.url.replace("http", "ws")}/device/some-secret`, {});
