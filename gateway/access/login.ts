@@ -12,20 +12,26 @@ import type { Access } from "./access.js";
 /** The default; an extension may provide another. */
 const plainPage = `<!doctype html>
 <title>Log in</title>
-<form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form>
+<!--token--><form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form><!--end-->
 `;
+
+/** Sent to the address of the page, which holds the code. */
+const codeForm = `<p>This link logs you in once.</p>
+<form method="post"><button type="submit" class="primary">Log in</button></form>`;
 
 /**
  * Routes `/login`, `/logout` and `/login/state`, which the page asks.
- * @param page the login page; `<!--message-->` is replaced by the error
+ * @param page the login page: `<!--message-->` is replaced by the error, and for a login link all from `<!--token-->`
+ * to `<!--end-->` by a button
  */
 export function loginRouter(access: Access, page = async () => plainPage): Router {
 	const router = Router();
 
-	const showPage = async (response: Response, status: number, message: string) => {
-		const html = (await page()).replace("<!--message-->", message);
-		response.status(status).set("Cache-Control", "no-store").send(html);
-	};
+	const send = (response: Response, status: number, html: string) =>
+		void response.status(status).set("Cache-Control", "no-store").send(html);
+
+	const showPage = async (response: Response, status: number, message: string) =>
+		send(response, status, (await page()).replace("<!--message-->", message));
 
 	const turnAway = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
 		showPage(response.set(headers), status, status === 429 ? detail : message);
@@ -35,28 +41,34 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
-	const showOrUseCode: RequestHandler = async (request, response) => {
-		const { code } = request.query;
-		// Link previews send HEAD, which must not use the code up.
-		if (typeof code !== "string" || request.method === "HEAD") return showPage(response, 200, "");
+	// Link previews open the address too: that must not use the code up.
+	const show: RequestHandler = async ({ query }, response) => {
+		const html = await page();
+		if (query.code === undefined) return send(response, 200, html);
+		send(response, 200, html.replace(/<!--token-->.*<!--end-->/s, codeForm));
+	};
+
+	const useCode = async (request: Request, response: Response, code: string) => {
 		if (await access.useLoginCode(code)) return letIn(request, response);
 		const refusal = access.countFailure(request, "login code");
 		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
 		await turnAway(response, refusal, message);
 	};
 
-	const takeToken: RequestHandler = async (request, response) => {
+	const takeCodeOrToken: RequestHandler = async (request, response) => {
 		const foreign = access.checkOrigin(request);
 		if (foreign) return sendProblem(response, foreign);
 		const form = await readForm(request);
 		if (!form) return sendProblem(response, badForm);
+		const { code } = request.query;
+		if (typeof code === "string" && !form.has("token")) return useCode(request, response, code);
 		const shown = form.get("token")?.trim() ?? "";
 		const refusal = await access.checkPersonsToken(request, shown);
 		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
 		else await letIn(request, response, shown);
 	};
 
-	router.route("/login").get(showOrUseCode).post(takeToken).all(refuseMethod("GET, HEAD, POST"));
+	router.route("/login").get(show).post(takeCodeOrToken).all(refuseMethod("GET, HEAD, POST"));
 
 	router
 		.route("/login/state")

@@ -14,7 +14,7 @@ export interface DashboardOptions {
 
 export interface Dashboard {
 	readonly router: Router;
-	/** Filled in by access/login.ts. */
+	/** See access/login.ts. */
 	readonly loginPage: () => Promise<string>;
 }
 

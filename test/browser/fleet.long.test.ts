@@ -337,9 +337,11 @@ describe("logging in", { skip }, () => {
 		assert.ok(gateway);
 		const page = await open(t, url, { expected: /401/ });
 		await page.goto(loginUrl);
+		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByText("Live").waitFor();
 		await page.context().clearCookies();
 		await page.goto(loginUrl);
+		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByText("This link was used before").waitFor();
 	});
 });

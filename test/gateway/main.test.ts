@@ -32,7 +32,7 @@ describe("npm start", () => {
 		const lines = await printed(startProcess(t, { DATA_DIR: dataDir }));
 		const loginUrl = lines.Dashboard ?? "";
 		assert.match(loginUrl, /^http:\/\/127\.0\.0\.1:\d+\/login\?code=\d+\.[\w-]{36}\.[\w-]{43}$/);
-		assert.equal((await fetch(loginUrl, { redirect: "manual" })).status, 303);
+		assert.equal((await fetch(loginUrl, { method: "POST", redirect: "manual" })).status, 303);
 		assert.equal(lines.Tokens, join(dataDir, "tokens.json"));
 		assert.match(lines.Firmware ?? "", /^need not be signed: anyone with the monitor token can put any/);
 		const tokens = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));

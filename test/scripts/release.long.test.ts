@@ -121,7 +121,7 @@ async function isConfirmed(flashFile: string): Promise<void> {
 async function openMonitor(output: string): Promise<Client> {
 	const loginUrl = /Dashboard\s+(\S+)/.exec(output)?.[1] ?? "";
 	const { origin } = new URL(loginUrl);
-	const login = await fetch(loginUrl, { redirect: "manual" });
+	const login = await fetch(loginUrl, { method: "POST", redirect: "manual" });
 	const cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
 	return new Client(`${origin.replace("http", "ws")}/monitor`, { headers: { cookie, origin } });
 }

@@ -18,7 +18,10 @@ test("the demo starts a device of each model, and ends cleanly at one or more Ct
 	const demo = runCommand(t, "scripts/demo.ts", [], { PORT: "0", ...folders(dataDir) });
 	await demo.printed(/Ctrl-C ends all of it/);
 	const url = /Dashboard\s+(\S+)\/login/.exec(demo.output())?.[1] ?? "";
-	const login = await fetch(/Dashboard\s+(\S+)/.exec(demo.output())?.[1] ?? "", { redirect: "manual" });
+	const login = await fetch(/Dashboard\s+(\S+)/.exec(demo.output())?.[1] ?? "", {
+		method: "POST",
+		redirect: "manual",
+	});
 	const cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
 	const monitor = new Client(`${url.replace("http", "ws")}/monitor`, { headers: { cookie, origin: url } });
 	const seen = new Set<unknown>();

@@ -33,7 +33,9 @@ const handlers = {
 	unread: async ({ target, connections }: Clients) => {
 		const page = await (await fetch(new URL("/", httpOf(target)))).text();
 		const [, script = ""] = /src="(.+?)"/.exec(page) ?? [];
-		const requests = ["/healthz", "/", new URL(script, httpOf(target)).pathname].map(requestsFor);
+		const requests = ["/healthz", "/", new URL(script, httpOf(target)).pathname].map((path) =>
+			requestsFor("GET", path),
+		);
 		begin(connections, target, (socket, index) => {
 			socket.pause();
 			return { first: Buffer.alloc(0), again: requests[index % requests.length] ?? bodyChunk };
@@ -52,7 +54,7 @@ const handlers = {
 	loginCodes: ({ target, connections }: Clients) =>
 		begin(connections, target, (socket) => {
 			socket.resume();
-			return { first: Buffer.alloc(0), again: requestsFor("/login?code=wrong") };
+			return { first: Buffer.alloc(0), again: requestsFor("POST", "/login?code=wrong") };
 		}),
 
 	/** @returns how many bytes were sent, and on how many connections */
@@ -101,8 +103,8 @@ function begin(
 }
 
 /** As many requests as fit one read. */
-function requestsFor(path: string): Buffer {
-	const request = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+function requestsFor(method: string, path: string): Buffer {
+	const request = `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
 	return Buffer.from(request.repeat(Math.floor(bodyChunk.length / request.length)));
 }
 

@@ -31,6 +31,8 @@ async function answerTo(url: string, request: string): Promise<string> {
 }
 
 const manual = { redirect: "manual" } as const;
+/** The button on the page of a login link. */
+const press = { ...manual, method: "POST" } as const;
 
 function logIn(url: string, token: string, headers: Record<string, string> = {}) {
 	return fetch(`${url}/login`, { ...manual, method: "POST", headers, body: new URLSearchParams({ token }) });
@@ -48,27 +50,34 @@ async function isLoggedIn({ url }: Running, cookie: string): Promise<boolean> {
 describe("the one-time login link", () => {
 	test("logs in once, with a cookie that scripts and other sites cannot use", async (t) => {
 		const gateway = await runGateway(t);
-		const first = await fetch(gateway.loginUrl, manual);
+		const first = await fetch(gateway.loginUrl, press);
 		assert.equal(first.status, 303);
 		assert.equal(first.headers.get("location"), "./");
 		assert.match(first.headers.getSetCookie()[0] ?? "", /; Path=\/; .*HttpOnly; SameSite=Strict$/);
 		assert.equal(await isLoggedIn(gateway, cookieOf(first)), true);
-		const second = await fetch(gateway.loginUrl, manual);
+		const second = await fetch(gateway.loginUrl, press);
 		assert.equal(second.status, 401);
 		assert.deepEqual(second.headers.getSetCookie(), []);
 		assert.match(await second.text(), /used before/);
 	});
 
-	test("is not used up by a HEAD request", async (t) => {
+	test("is not used up by a preview of it: it shows a button", async (t) => {
 		const gateway = await runGateway(t);
 		await fetch(gateway.loginUrl, { ...manual, method: "HEAD" });
-		assert.equal((await fetch(gateway.loginUrl, manual)).status, 303);
+		const shown = await fetch(gateway.loginUrl, manual);
+		assert.deepEqual([shown.status, shown.headers.getSetCookie()], [200, []]);
+		const html = await shown.text();
+		assert.match(html, /This link logs you in once\..*<form method="post"><button/s);
+		assert.doesNotMatch(html, /name="token"/);
+		const foreign = await fetch(gateway.loginUrl, { ...press, headers: { origin: "http://evil.example" } });
+		assert.equal(foreign.status, 403);
+		assert.equal((await fetch(gateway.loginUrl, press)).status, 303);
 	});
 
 	test("is refused with Retry-After after too many attempts", async (t) => {
 		const { loginUrl } = await runGateway(t);
-		for (let i = 0; i < 11; i += 1) await fetch(loginUrl, manual);
-		const blocked = await fetch(loginUrl, manual);
+		for (let i = 0; i < 11; i += 1) await fetch(loginUrl, press);
+		const blocked = await fetch(loginUrl, press);
 		assert.equal(blocked.status, 429);
 		assert.match(blocked.headers.get("retry-after") ?? "", /^\d+$/);
 		assert.match(await blocked.text(), /Too many wrong tokens from this address; try again in \d+ s/);
@@ -76,17 +85,17 @@ describe("the one-time login link", () => {
 
 	test("accepts a right token after any number of wrong ones: any web site can have a browser send those", async (t) => {
 		const gateway = await runGateway(t);
-		for (let i = 0; i < 20; i += 1) await fetch(`${gateway.url}/login?code=wrong`, manual);
+		for (let i = 0; i < 20; i += 1) await fetch(`${gateway.url}/login?code=wrong`, press);
 		assert.equal((await logIn(gateway.url, monitorToken)).status, 303);
 		await gateway.monitor();
-		assert.equal((await fetch(gateway.loginUrl, manual)).status, 303);
+		assert.equal((await fetch(gateway.loginUrl, press)).status, 303);
 	});
 
 	test("logs in by the current token, even if that was replaced since the start", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 		await writeTokenFile(disk, tokenPath(dataDir), makeTokens());
-		const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 		assert.equal(await isLoggedIn(gateway, cookie), true);
 	});
 
@@ -97,10 +106,10 @@ describe("the one-time login link", () => {
 		const second = await runGateway(t, { now: () => now, monotonic: () => ran });
 		now += hourMs;
 		ran += hourMs - 1;
-		assert.equal((await fetch(first.loginUrl, manual)).status, 303);
+		assert.equal((await fetch(first.loginUrl, press)).status, 303);
 		now = 0;
 		ran += 1;
-		assert.equal((await fetch(second.loginUrl, manual)).status, 401);
+		assert.equal((await fetch(second.loginUrl, press)).status, 401);
 	});
 });
 
@@ -279,7 +288,7 @@ describe("an upgrade to /monitor", () => {
 			assert.equal(status, 401);
 			assert.match(String(answered["www-authenticate"]), /^Bearer/);
 		}
-		const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 		const monitor = await gateway.open("/monitor", {
 			headers: { cookie: `other=1; ${cookie}` },
 			origin: gateway.url,
@@ -289,7 +298,7 @@ describe("an upgrade to /monitor", () => {
 
 	test("is refused to a page of another site, with or without the cookie", async (t) => {
 		const gateway = await runGateway(t);
-		const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+		const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 		for (const origin of ["http://evil.example", "null", gateway.url.replace("127.0.0.1", "localhost")])
 			assert.equal((await gateway.refused("/monitor", { cookie, origin })).status, 403);
 	});
@@ -451,8 +460,8 @@ test("no token is ever logged", async (t) => {
 		log += chunk;
 	});
 	const gateway = await runGateway(t, { log: createLog("trace", stream) });
-	await fetch(gateway.loginUrl, manual);
-	await fetch(gateway.loginUrl, manual);
+	await fetch(gateway.loginUrl, press);
+	await fetch(gateway.loginUrl, press);
 	await logIn(gateway.url, monitorToken);
 	await logIn(gateway.url, "another-persons-token");
 	await gateway.refused("/device", bearer("another-persons-token"));

@@ -159,7 +159,7 @@ describe("a token is replaced", () => {
 	test("without an interruption, while the gateway runs", async (t) => {
 		const { dataDir, gateway } = await runMade(t);
 		const old = gateway.gateway.tokens;
-		const login = await fetch(gateway.loginUrl, { redirect: "manual" });
+		const login = await fetch(gateway.loginUrl, { method: "POST", redirect: "manual" });
 		const cookie = login.headers.getSetCookie()[0]?.split(";")[0] ?? "";
 		const isLoggedIn = async () =>
 			(await fetch(`${gateway.url}/login/state`, { headers: { cookie } })).status === 200;

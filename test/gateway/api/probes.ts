@@ -223,8 +223,6 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /releases/{path} 404": { path: "/releases/none.bin", headers: device },
 	"GET /releases/{path} 503": { path: pathOf(brokenRelease), headers: device },
 	"GET /login 200": { path: "/login" },
-	"GET /login 303": { path: "<the gateway's own login>" },
-	"GET /login 401": { path: "/login?code=used" },
 	"POST /login 303": { path: "/login", headers: formType, body: `token=${monitorToken}` },
 	"POST /login 401": { path: "/login", headers: formType, body: "token=wrong" },
 	"GET /login/state 200": { path: "/login/state", headers: monitor },
@@ -250,9 +248,7 @@ export function probeByRule(path: string, status: number): Asked | undefined {
 }
 
 /** The eleventh of these requests is refused with 429. */
-export function wrongToken(method: string, path: string): Asked {
+export function wrongToken(path: string): Asked {
 	if (path !== "/login") return { path: examplePath(path), headers: bearer("a-token-that-is-not-right") };
-	return method === "GET"
-		? { path: "/login?code=wrong" }
-		: { path: "/login", headers: formType, body: "token=wrong" };
+	return { path: "/login", headers: formType, body: "token=wrong" };
 }

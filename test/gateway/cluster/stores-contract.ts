@@ -267,7 +267,8 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const a = await runClustered(t, await buses.connect(), { dataDir });
 			const b = await runClustered(t, await buses.connect());
 			const { pathname, search } = new URL(a.loginUrl);
-			const use = (where: Clustered) => fetch(`${where.url}${pathname}${search}`, { redirect: "manual" });
+			const use = (where: Clustered) =>
+				fetch(`${where.url}${pathname}${search}`, { method: "POST", redirect: "manual" });
 			const entered = await use(b);
 			assert.equal(entered.status, 303);
 			const cookie = entered.headers.getSetCookie()[0]?.split(";")[0] ?? "";
@@ -287,7 +288,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const b = await runClustered(t, await buses.connect());
 			const use = async ({ url }: Clustered, { loginUrl }: Clustered) => {
 				const { pathname, search } = new URL(loginUrl);
-				return (await fetch(`${url}${pathname}${search}`, { redirect: "manual" })).status;
+				return (await fetch(`${url}${pathname}${search}`, { method: "POST", redirect: "manual" })).status;
 			};
 			const statuses = await Promise.all([use(a, a), use(a, a), use(b, a), use(b, a)]);
 			assert.deepEqual(statuses.sort(), [303, 401, 401, 401]);

@@ -181,7 +181,9 @@ for (const isTls of [false, true])
 				const gateway = await run(t, { createFirmware });
 				const loggingIn = dial(t, gateway.url);
 				const { pathname, search } = new URL(gateway.loginUrl);
-				loggingIn.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+				loggingIn.write(
+					`POST ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+				);
 				const [, cookie] = /set-cookie: (.+?);/i.exec(await readAll(loggingIn)) ?? [];
 				const known = {
 					"/monitor": `Authorization: Bearer ${monitorToken}`,
