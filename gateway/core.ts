@@ -83,11 +83,12 @@ export function createCore(options: GatewayOptions) {
 		storage,
 		now,
 		onProblem: (problem) => log.error({ problem }, "logins"),
+		onEnded: () => void access.endRevoked(),
 	});
 	const onChange = (change: Change) => {
 		for (const extension of list) extension.onChange?.(change);
 	};
-	const access = new Access({
+	const access: Access = new Access({
 		tokens,
 		isOff: !settings.auth,
 		publicUrl,

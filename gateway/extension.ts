@@ -110,7 +110,7 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	readonly routes?: Router;
 	/** Paths of uploads, which may take longer than other requests. */
 	readonly uploadPaths?: readonly string[];
-	/** The login page; `<!--message-->` is replaced by the error. */
+	/** The login page: see loginRouter. */
 	loginPage?(): Promise<string>;
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;

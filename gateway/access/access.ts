@@ -78,6 +78,8 @@ export class Access {
 	/** By request; those of a token by connection, since a device shows it for each block of an image. */
 	readonly #grants = new WeakMap<object, Grants>();
 	readonly #loginCodes = new Map<string, number>();
+	/** What ends each connection that outlives its check. */
+	readonly #lasting = new Map<IncomingMessage, () => void>();
 
 	constructor(options: AccessOptions) {
 		this.#options = options;
@@ -147,14 +149,14 @@ export class Access {
 		const key = authorization === undefined || upgrade !== undefined ? request : request.socket;
 		const known = this.#grants.get(key);
 		if (known && known.file === file && known.authorization === authorization) return known;
-		const shown = bearerOf(request);
-		const grants = {
-			file,
-			authorization,
-			...(shown === undefined ? { person: this.#loggedIn(request) } : this.#grantsOfToken(shown)),
-		};
+		const grants = { file, authorization, ...this.#compare(request) };
 		this.#grants.set(key, grants);
 		return grants;
+	}
+
+	#compare(request: IncomingMessage): Pick<Grants, "device" | "person"> {
+		const shown = bearerOf(request);
+		return shown === undefined ? { person: this.#loggedIn(request) } : this.#grantsOfToken(shown);
 	}
 
 	#grantsOfToken(shown: string): Pick<Grants, "device" | "person"> {
@@ -210,13 +212,13 @@ export class Access {
 			if (foreign) return sendProblem(response, foreign);
 			const { refusal, person } = await this.check(request, isRead ? readers : roles);
 			if (refusal) return sendProblem(response, refusal);
-			if (person && !isRead && !roles.includes("viewer")) this.#watch(request, response, person);
+			if (person && !isRead && !roles.includes("viewer")) this.#report(request, response, person);
 			next();
 		};
 	}
 
 	/** Reports a change once it is answered, or its client has gone: then it may have been made. */
-	#watch(request: Request, response: Response, person: Person): void {
+	#report(request: Request, response: Response, person: Person): void {
 		const { method, originalUrl, params } = request;
 		const { deviceId } = params;
 		response.once("close", () => {
@@ -281,6 +283,23 @@ export class Access {
 		for (const { token } of tokens.people) response.clearCookie(cookieName(token), { path });
 		const logins = this.#loginsOf(request);
 		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
+	}
+
+	/**
+	 * Watches a person's connection that outlives its check.
+	 * @param onEnded called by `endRevoked` once its token or login is not valid any more
+	 * @returns a function that stops watching
+	 */
+	watch(request: IncomingMessage, onEnded: () => void): () => void {
+		this.#lasting.set(request, onEnded);
+		return () => this.#lasting.delete(request);
+	}
+
+	/** Ends the watched connections whose token was removed, or whose login was ended or has expired. */
+	async endRevoked(): Promise<void> {
+		if (this.#options.isOff) return;
+		await this.#options.tokens.refresh();
+		for (const [request, onEnded] of this.#lasting) if (!this.#compare(request).person) onEnded();
 	}
 
 	/** Behind a proxy other programs may share the host. */

@@ -31,6 +31,8 @@ export interface EndedLoginsOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
+	/** A login was ended, by this process or another one. */
+	readonly onEnded?: () => void;
 }
 
 export class EndedLogins {
@@ -54,6 +56,7 @@ export class EndedLogins {
 			onRecord: (signature, ended) => {
 				if (ended) this.#ended.set(signature, ended);
 				else this.#ended.delete(signature);
+				options.onEnded?.();
 			},
 		});
 	}
@@ -93,6 +96,7 @@ export class EndedLogins {
 	async #keep(signature: string, ended: Ended): Promise<boolean> {
 		for (const [each, { expires }] of this.#ended) if (expires <= this.#options.now()) this.#remove(each);
 		this.#ended.set(signature, ended);
+		this.#options.onEnded?.();
 		if (this.#ended.size <= endedAtMost) return this.#save(signature, ended);
 		const previous = [...this.#ended].filter(([each]) => each !== all);
 		const last = {

@@ -14,7 +14,7 @@ export interface DashboardOptions {
 
 export interface Dashboard {
 	readonly router: Router;
-	/** See access/login.ts. */
+	/** See loginRouter. */
 	readonly loginPage: () => Promise<string>;
 }
 

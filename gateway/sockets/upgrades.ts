@@ -23,7 +23,7 @@ import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
 import type { Heartbeat, Watched } from "./heartbeat.js";
-import type { SocketsOptions } from "./limits.js";
+import { closeCodes, type SocketsOptions } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 
 /** An unknown chip is not refused. */
@@ -72,6 +72,8 @@ export function createUpgrades(options: UpgradesOptions) {
 		},
 	});
 	let drain: Drain | undefined;
+	// A token that was removed, and a login that expires, are no events.
+	const revoking = setInterval(() => void access.endRevoked(), limits.pingIntervalMs).unref();
 
 	async function check(request: IncomingMessage, path: string | undefined): Promise<Admission> {
 		if (path === undefined || !knownPaths.includes(path))
@@ -95,7 +97,12 @@ export function createUpgrades(options: UpgradesOptions) {
 		if (path === "/device" || !person) return acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
 		const client = { person, remoteAddress: remoteAddressOf(request) };
-		return (socket: WebSocket) => monitors.accept(socket, stream, client, channels);
+		return (socket: WebSocket) => {
+			const monitor = monitors.accept(socket, stream, client, channels);
+			const onEnded = () => monitor.close(closeCodes.policyViolation, "its login has ended");
+			socket.once("close", access.watch(request, onEnded));
+			return monitor;
+		};
 	}
 
 	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
@@ -158,6 +165,7 @@ export function createUpgrades(options: UpgradesOptions) {
 		/** Refuses all further upgrades. */
 		close(reason: Drain): void {
 			drain = reason;
+			clearInterval(revoking);
 		},
 	};
 }

@@ -328,8 +328,12 @@ describe("logging in", { skip }, () => {
 		await page.getByLabel("Monitor token").fill(monitorToken);
 		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByText("Live").waitFor();
+		const otherTab = await page.context().newPage();
+		await otherTab.goto(`${url}/`);
+		await otherTab.getByText("Live").waitFor();
 		await page.getByRole("button", { name: "Log out" }).click();
 		await page.getByLabel("Monitor token").waitFor();
+		await otherTab.getByLabel("Monitor token").waitFor();
 	});
 
 	test("by a link that was used before fails, and says what to do", async (t) => {

@@ -211,6 +211,45 @@ test("after logging out a copy of the cookie is invalid, also after a restart, a
 	assert.deepEqual([await isLoggedIn(later, cookie), await isLoggedIn(later, other)], [false, true]);
 });
 
+describe("a monitor's socket", () => {
+	const monitorOf = async (gateway: Running, headers: Readonly<Record<string, string>>) => {
+		const monitor = await gateway.open("/monitor", { headers });
+		assert.equal((await monitor.next()).reason, "snapshot");
+		return monitor;
+	};
+
+	test("is closed when its login is ended in another tab; those of other logins stay", async (t) => {
+		const gateway = await runGateway(t);
+		const cookie = cookieOf(await logIn(gateway.url, monitorToken));
+		const other = cookieOf(await fetch(gateway.loginUrl, press));
+		const [first, second, stays] = await Promise.all([
+			monitorOf(gateway, { cookie }),
+			monitorOf(gateway, { cookie }),
+			monitorOf(gateway, { cookie: other }),
+		]);
+		await fetch(`${gateway.url}/logout`, { ...manual, method: "POST", headers: { cookie } });
+		const ended = { code: 1008, reason: "its login has ended" };
+		assert.deepEqual([await first.closed, await second.closed], [ended, ended]);
+		stays.send({ type: "boot_device", targetId: "dev-1-a1b2c3" });
+		assert.equal((await stays.next()).code, "unknown_target");
+	});
+
+	test("is closed when its token is removed, or its login expires", async (t) => {
+		let now = Date.now();
+		const dataDir = await temporaryDirectory(t);
+		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { pingIntervalMs: 50 } });
+		const token = "a-token-of-a-screen-in-the-lobby";
+		const named = [{ name: "screen", role: "viewer", token } as const];
+		await writeTokenFile(disk, tokenPath(dataDir), { ...makeTokens(), named });
+		const screen = await monitorOf(gateway, bearer(token));
+		const page = await monitorOf(gateway, { cookie: cookieOf(await logIn(gateway.url, monitorToken)) });
+		await writeTokenFile(disk, tokenPath(dataDir), makeTokens());
+		assert.equal((await screen.closed).code, 1008);
+		now += 31 * 24 * 60 * 60 * 1000;
+		assert.equal((await page.closed).code, 1008);
+	});
+});
+
 test("logging out that cannot be written to disk fails", async (t) => {
 	const rename: typeof disk.rename = async (from, to) => {
 		if (String(to).includes("ended-logins")) throw Object.assign(new Error("full"), { code: "ENOSPC" });

@@ -277,9 +277,11 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			assert.equal((await use(b)).status, 401);
 			await eventually(() => use(a).then(({ status }) => assert.equal(status, 401)));
 			assert.equal((await use(a)).status, 401);
+			const page = await a.open("/monitor", { headers: { cookie } });
 			const headers = { cookie, origin: b.url };
 			await fetch(`${b.url}/logout`, { method: "POST", headers, redirect: "manual" });
 			await eventually(async () => assert.equal((await state(a)).status, 401));
+			assert.equal((await page.closed).code, 1008);
 		});
 
 		test("logins: a code that is used at two gateways at once counts once, and also where the bus is away", async (t) => {

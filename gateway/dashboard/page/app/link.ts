@@ -36,6 +36,8 @@ const answerMs = 10_000;
 /** Devices report every 5 s; a gateway without any is asked whether it is there. */
 const silenceMs = 20_000;
 const healthMs = 5_000;
+/** Close code: RFC 6455, section 7.4.1. */
+const policyViolation = 1008;
 
 const lost: Answer = {
 	isTaken: false,
@@ -106,7 +108,11 @@ export class Link {
 		};
 		socket.addEventListener("message", ({ data }) => onMessage(String(data)));
 		socket.addEventListener("open", onOpen);
-		socket.addEventListener("close", onClose);
+		socket.addEventListener("close", ({ code }) => {
+			// The login has ended, or the page was refused for another reason: it does not wait to be sure.
+			if (code === policyViolation) isOpened = false;
+			return onClose();
+		});
 		if (socket.readyState === WebSocket.OPEN) onOpen();
 		for (const text of texts) onMessage(text);
 		if (socket.readyState === WebSocket.CLOSED) void onClose();
