@@ -1,4 +1,4 @@
-import { type Infer, matches, type Schema } from "../device/protocol/schema.js";
+import { type Infer, isRecord, matches, object, type Schema } from "../device/protocol/schema.js";
 
 /** @returns undefined if `text` is not JSON */
 export function parseJson(text: string): unknown {
@@ -7,6 +7,23 @@ export function parseJson(text: string): unknown {
 	} catch {
 		return undefined;
 	}
+}
+
+/** An object whose fields its reader checks. */
+export const anyObject = object({});
+
+/**
+ * What a schema defines of a value from outside: other fields are neither stored, sent on nor in the audit. What the check is to refuse
+ * stays, such as an unknown field of a change.
+ */
+export function pick(schema: Schema, value: unknown): unknown {
+	if (schema.type === "list")
+		return Array.isArray(value) ? value.map((item) => pick(schema.item, item)) : value;
+	if (schema.type !== "object" || !isRecord(value) || schema === anyObject) return value;
+	const picked: Record<string, unknown> = schema.isChange ? { ...value } : {};
+	for (const [name, field] of Object.entries(schema.fields))
+		if (value[name] !== undefined) picked[name] = pick(field, value[name]);
+	return picked;
 }
 
 /** Those items of a list that match; none if it is no list. A damaged item must not cost the others. */

@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import type { Person, PersonRole } from "../api/person.js";
-import { bodyOf } from "../http/request-body.js";
+import { addressOf, bodyOf } from "../http/request-body.js";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import type { EndedLogins } from "./ended-logins.js";
@@ -44,7 +44,7 @@ export interface Change {
 	readonly deviceId: string | undefined;
 	/** Such as `PATCH /api/devices/dev-1-a1b2c3`, or the type of a monitor's message. */
 	readonly what: string;
-	/** As it was sent: it may hold secrets. */
+	/** What it defines, as it was sent: it may hold secrets. */
 	readonly body?: unknown;
 }
 
@@ -219,7 +219,7 @@ export class Access {
 
 	/** Reports a change once it is answered, or its client has gone: then it may have been made. */
 	#report(request: Request, response: Response, person: Person): void {
-		const { method, originalUrl, params } = request;
+		const { method, params } = request;
 		const { deviceId } = params;
 		response.once("close", () => {
 			if (response.headersSent && response.statusCode >= 400) return;
@@ -227,7 +227,7 @@ export class Access {
 				person,
 				remoteAddress: remoteAddressOf(request),
 				deviceId: typeof deviceId === "string" ? deviceId : undefined,
-				what: `${method} ${originalUrl}`,
+				what: `${method} ${addressOf(request)}`,
 				body: bodyOf(request),
 			});
 		});

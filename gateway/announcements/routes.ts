@@ -15,7 +15,7 @@ import {
 import { maxTargetsBytes } from "../api/targets.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
-import { readJson } from "../http/request-body.js";
+import { readJson, readQuery } from "../http/request-body.js";
 import { jobRoutes } from "../jobs/routes.js";
 import type { ShownJobs } from "../jobs/shared-jobs.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
@@ -61,7 +61,7 @@ export function announcementRoutes({
 			send(response, list);
 		})
 		.post(requireMonitor, async (request, response) => {
-			const name = request.query.name;
+			const name = readQuery(request, "name");
 			if (!matches(soundName, name) || name.trim() === "")
 				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
 			if (!/^audio\/(x-|vnd\.)?wave?\b/i.test(request.headers["content-type"] ?? ""))

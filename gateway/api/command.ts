@@ -2,6 +2,7 @@
 
 import { commands } from "../../device/protocol/messages.js";
 import { type Infer, object, oneOf } from "../../device/protocol/schema.js";
+import { anyObject } from "../json.js";
 import {
 	array,
 	closed,
@@ -36,7 +37,7 @@ export const asks = Object.freeze({
 export type AskName = keyof typeof asks;
 export type Ask = { [N in AskName]: Infer<(typeof asks)[N]> }[AskName];
 
-export const askedCommand = object({ targets, payload: object({}) });
+export const askedCommand = object({ targets, payload: anyObject });
 
 /** A device's part of it. */
 export const commandPart = closed({

@@ -1,6 +1,6 @@
 /** The devices that an announcement or a command is for, as they are asked for. */
 
-import { boolean, type Infer, list, object, optional, string } from "../../device/protocol/schema.js";
+import { boolean, changeOf, type Infer, list, optional, string } from "../../device/protocol/schema.js";
 
 /** Devices that may be named. */
 export const targetsAtMost = 10_000;
@@ -8,7 +8,7 @@ export const targetsAtMost = 10_000;
 export const maxTargetsBytes = targetsAtMost * 68;
 
 /** One of them: all devices, those of a room, or the named ones. */
-export const targets = object({
+export const targets = changeOf({
 	all: optional(boolean()),
 	room: optional(string(64)),
 	devices: optional(list(string(64), targetsAtMost)),

@@ -6,11 +6,9 @@ import type { Targets } from "../api/targets.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { targetsOf } from "../jobs/targets.js";
-import { HttpProblem } from "../problem.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { endReasons } from "../sessions/view.js";
 import type { Outcome } from "../sockets/monitor-commands.js";
-import { readAsk } from "./ask.js";
 import { Command, type Moment } from "./command.js";
 
 type CommandsCore = Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
@@ -49,16 +47,14 @@ export class Commands {
 	}
 
 	/** @returns its id @throws {HttpProblem} 409, 422 */
-	async begin(targets: Targets, payload: unknown): Promise<string> {
+	async begin(targets: Targets, ask: Ask): Promise<string> {
 		const { sessions, now, log } = this.#core;
-		const read = readAsk(payload);
-		if ("problem" in read) throw new HttpProblem(422, read.problem);
 		const devices = targetsOf(sessions.devices, targets);
 		this.jobs.checkRoom();
 		const id = randomBytes(8).toString("hex");
-		const command = new Command({ id, ask: read.ask, devices, createdAt: now() });
+		const command = new Command({ id, ask, devices, createdAt: now() });
 		this.jobs.add(command);
-		log.info({ id, command: read.ask.command, devices: devices.length }, "command to devices");
+		log.info({ id, command: ask.command, devices: devices.length }, "command to devices");
 		this.#askMore(command);
 		await this.jobs.onBegun?.(id);
 		return id;

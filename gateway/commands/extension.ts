@@ -5,9 +5,10 @@ import { askedCommand } from "../api/command.js";
 import { commandStates } from "../api/statuses.js";
 import { maxTargetsBytes } from "../api/targets.js";
 import type { Core, Extension } from "../extension.js";
-import { readJson } from "../http/request-body.js";
+import { readJson, setBody } from "../http/request-body.js";
 import { jobRoutes } from "../jobs/routes.js";
 import { SharedJobs } from "../jobs/shared-jobs.js";
+import { readAsk } from "./ask.js";
 import { Commands } from "./commands.js";
 
 const example = '{"targets":{"room":"Kitchen"},"payload":{"command":"set_volume","value":40}}';
@@ -19,7 +20,9 @@ export function createCommands(core: Core): Extension {
 	const shared = core.peers && new SharedJobs({ peers: core.peers, core, jobs, stop });
 	const begin = async (request: IncomingMessage) => {
 		const { targets, payload } = await readJson(request, askedCommand, example, maxTargetsBytes);
-		return commands.begin(targets, payload);
+		const ask = readAsk(payload);
+		setBody(request, { targets, payload: ask });
+		return commands.begin(targets, ask);
 	};
 	return {
 		routes: jobRoutes({

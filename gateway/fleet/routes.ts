@@ -7,7 +7,7 @@ import type { DeviceDetails, ListedRefusal, OwnUpdate, PastCrash, PastMark } fro
 import { label } from "../api/label.js";
 import type { Core } from "../extension.js";
 import type { UpdateJob } from "../firmware/update-job.js";
-import { readJson } from "../http/request-body.js";
+import { readJson, readQuery } from "../http/request-body.js";
 import { HttpProblem, refuseMethod, sendProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
@@ -52,8 +52,8 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			const devices = Array.from(sessions.devices.values(), headOf);
 			response.set("Cache-Control", "no-store").json({ devices });
 		})
-		.delete(requireMonitor, async ({ query }, response) => {
-			const days = Number(query.awayDays);
+		.delete(requireMonitor, async (request, response) => {
+			const days = Number(readQuery(request, "awayDays"));
 			if (!matches(awayDays, days)) {
 				const detail = "Say how long they must be away, in days from 1 to 3650, such as ?awayDays=30.";
 				return sendProblem(response, { status: 422, detail });

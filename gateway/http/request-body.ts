@@ -1,6 +1,7 @@
-/** Reads a small request body; body-parser would read one that is too large to its end. */
+/** Reads what a request asks for: a small body, as body-parser would read one that is too large to its end, and fields of its query. */
 
 import type { IncomingMessage } from "node:http";
+import type { Request } from "express";
 import {
 	describeProblem,
 	findProblem,
@@ -8,17 +9,40 @@ import {
 	matches,
 	type Schema,
 } from "../../device/protocol/schema.js";
-import { parseJson } from "../json.js";
+import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 
 export const maxBodyBytes = 4096;
 const bodyMs = 10_000;
-/** What `readJson` has read. */
+/** What was read, for the audit. */
 const bodies = new WeakMap<IncomingMessage, unknown>();
+const queries = new WeakMap<IncomingMessage, URLSearchParams>();
 
-/** @returns undefined if it was not JSON, or not read yet */
+/** @returns what `readJson` has read, or `setBody` was told; undefined if there was nothing */
 export function bodyOf(request: IncomingMessage): unknown {
 	return bodies.get(request);
+}
+
+/** @returns the path of a request, and the fields of its query that were read */
+export function addressOf(request: Request): string {
+	const [path] = request.originalUrl.split("?");
+	const query = queries.get(request);
+	return query ? `${path}?${query}` : String(path);
+}
+
+/** @returns undefined if the query does not have this field, or has it twice */
+export function readQuery(request: Request, name: string): string | undefined {
+	const value = request.query[name];
+	if (typeof value !== "string") return undefined;
+	const read = queries.get(request) ?? new URLSearchParams();
+	read.set(name, value);
+	queries.set(request, read);
+	return value;
+}
+
+/** For a body with an object of any fields: `readJson` does not know which of them are defined. */
+export function setBody(request: IncomingMessage, value: unknown): void {
+	bodies.set(request, value);
 }
 
 /** @returns undefined if it is longer than `maxBytes`, takes over 10 s, or breaks off */
@@ -54,7 +78,9 @@ export async function readJson<S extends Schema>(
 	const value = parseJson((await readBody(request, maxBytes)) ?? "");
 	if (value === undefined)
 		throw new HttpProblem(400, `Send JSON of at most ${maxBytes >> 10} KiB, such as ${example}.`);
-	bodies.set(request, value);
-	if (!matches(schema, value)) throw new HttpProblem(422, `${describeProblem(findProblem(schema, value))}.`);
-	return value;
+	const picked = pick(schema, value);
+	if (!matches(schema, picked))
+		throw new HttpProblem(422, `${describeProblem(findProblem(schema, picked))}.`);
+	setBody(request, picked);
+	return picked;
 }

@@ -7,12 +7,9 @@ import type { Device } from "../sessions/device.js";
 /** @returns ids, known or not, each once @throws {HttpProblem} 422 */
 export function targetsOf(
 	devices: ReadonlyMap<string, Device>,
-	{ all, room, devices: ids, ...rest }: Targets,
+	{ all, room, devices: ids }: Targets,
 ): readonly string[] {
-	if (
-		[all, room, ids].filter((each) => each !== undefined && each !== false).length !== 1 ||
-		Object.keys(rest).length > 0
-	)
+	if ([all, room, ids].filter((each) => each !== undefined && each !== false).length !== 1)
 		throw new HttpProblem(
 			422,
 			'targets is one of {"all": true}, {"room": "Kitchen"} and {"devices": ["dev-1-a1b2c3"]}.',

@@ -1,9 +1,10 @@
 /** `/api/rollouts`: previews, starts, shows and steers roll-outs. */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { describeProblem, findProblem, object } from "../../device/protocol/schema.js";
+import { describeProblem, findProblem } from "../../device/protocol/schema.js";
 import { countsOf, type DeviceStep, type Rollout } from "../api/rollout.js";
 import { readJson } from "../http/request-body.js";
+import { anyObject } from "../json.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import { rolloutCommands } from "./commands.js";
@@ -84,7 +85,7 @@ export function rolloutRoutes(
 /** @throws {HttpProblem} 400, 422 */
 function readPlan(request: Request): Promise<object> {
 	const example = '{"firmware":{"version":"1.4.0"},"target":{"model":"DEV-1"}}';
-	return readJson(request, object({}), example, maxPlanBytes);
+	return readJson(request, anyObject, example, maxPlanBytes);
 }
 
 /** Of If-Match; undefined: any. An ETag that is none of ours matches no revision. */

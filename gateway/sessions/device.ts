@@ -11,10 +11,11 @@ import {
 	type StateReport,
 	uplinks,
 } from "../../device/protocol/messages.js";
-import { isRecord, type Model, type Schema } from "../../device/protocol/schema.js";
+import type { Model } from "../../device/protocol/schema.js";
 import { type Label, noLabel } from "../api/label.js";
 import type { Vitals } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
+import { pick } from "../json.js";
 import { OffHeapText } from "./off-heap-text.js";
 
 export interface DeviceLink {
@@ -174,13 +175,6 @@ export function keptReport(report: StateReport, text: Buffer): Buffer {
 	if (text.length <= otherFieldsBytes) return text;
 	const checked = Buffer.from(JSON.stringify(pick(uplinks.state_report, report)));
 	return text.length - checked.length <= otherFieldsBytes ? text : checked;
-}
-
-/** @returns the value without fields that the schema lacks */
-export function pick(schema: Schema, value: unknown): unknown {
-	if (schema.type !== "object" || !isRecord(value)) return value;
-	const fields = Object.entries(schema.fields);
-	return Object.fromEntries(fields.map(([name, field]) => [name, pick(field, value[name])]));
 }
 
 export class Session {

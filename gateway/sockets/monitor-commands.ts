@@ -20,7 +20,8 @@ import {
 import type { Change } from "../access/access.js";
 import type { MonitorErrorCode } from "../api/frames.js";
 import type { Updates } from "../firmware/updates.js";
-import { pick, type Session } from "../sessions/device.js";
+import { anyObject, pick } from "../json.js";
+import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { closeCodes } from "./limits.js";
 import type { Monitor } from "./monitor.js";
@@ -30,7 +31,7 @@ export const targetId = string(64);
 /** Returned in the answer. */
 export const requestId = optional(string(64));
 /** A command; checked against the target's model. */
-const payload = object({});
+const payload = anyObject;
 const version = optional(string(64));
 
 /** By `type`. */
@@ -64,8 +65,10 @@ export function messageKind<const S extends Schema>(
 	schema: S,
 	execute: (message: Infer<S>, monitor: Monitor) => Outcome | Promise<Outcome>,
 ): MessageKind {
-	return (value, monitor) =>
-		matches(schema, value) ? execute(value, monitor) : refuseMessage(schema, value);
+	return (value, monitor) => {
+		const picked = pick(schema, value);
+		return matches(schema, picked) ? execute(picked, monitor) : refuseMessage(schema, picked);
+	};
 }
 
 export interface CommandHooks {
@@ -90,7 +93,8 @@ export function checkMonitorMessage(
 			`type must be one of ${[...Object.keys(monitorMessages), ...others].join(", ")}`,
 		);
 	const schema = monitorMessages[type];
-	return matches(schema, value) ? { message: value } : refuseMessage(schema, value);
+	const picked = pick(schema, value);
+	return matches(schema, picked) ? { message: picked } : refuseMessage(schema, picked);
 }
 
 function refuseMessage(schema: Schema, value: unknown): Refused {
@@ -140,8 +144,7 @@ export function monitorCommands(
 		const { deviceId } = sessions.find(message.targetId)?.device ?? {};
 		const outcome = await attempt(message);
 		if (monitor && !outcome.refusal) {
-			const { type: what, targetId: _, requestId: __, ...body } = message;
-			onChange({ ...monitor.client, deviceId, what, body });
+			onChange({ ...monitor.client, deviceId, what: message.type, body: definedBy(message) });
 		}
 		return outcome;
 	};
@@ -191,6 +194,14 @@ export function monitorCommands(
 			return refuse("no_firmware", "the firmware could not be read; see the gateway's log");
 		}
 	}
+}
+
+/** For the audit: what a message that was carried out defines. */
+function definedBy(message: MonitorMessage): object {
+	const { type, targetId: _, requestId: __, ...body } = message;
+	if (type !== "control_device") return body;
+	const checked = checkCommand(message.payload);
+	return checked.refusal ? {} : { payload: pick(commands[checked.command.command], checked.command) };
 }
 
 function control(session: Session, payload: unknown): Refused | undefined {

@@ -383,7 +383,11 @@ describe("an announcement", () => {
 			[{ sound: "x", url: "http://x/", targets: all }, 422, /one of sound, url and text/],
 			[{ sound: "x", targets: all }, 422, /No sound is called x/],
 			[{ url: "file:///etc/passwd", targets: all }, 422, /http:\/\/ or https:\/\//],
-			[{ url: "http://x/", targets: {} }, 422, /targets is one of/],
+			[
+				{ url: "http://x/", targets: {} },
+				422,
+				/targets must be an object with at least one of all, room, devices, and nothing/,
+			],
 			[{ url: "http://x/", targets: { all: true, room: "Kitchen" } }, 422, /targets is one of/],
 			[{ url: "http://x/", targets: { room: "Attic" } }, 422, /No device is in the room Attic/],
 			[{ url: "http://x/", targets: { devices: [] } }, 422, /names no device/],

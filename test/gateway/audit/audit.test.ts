@@ -51,8 +51,14 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: withPassword });
 	const hall = { ssid: "Hall", password: "a password of the hall" };
 	const value = { ...hall, ssid2: "Attic", password2: "a password of the attic", token: deviceToken };
-	const settings = { command: "set_settings", value };
-	const answer = await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: settings });
+	const note = "hush-hush: the password of the hall";
+	const settings = { command: "set_settings", value, note };
+	const answer = await anna.ask({
+		type: "control_device",
+		targetId: "dev-1-ffffff",
+		payload: settings,
+		note,
+	});
 	assert.equal(answer.type, "ack", JSON.stringify(answer));
 	const expected = [
 		[
@@ -88,9 +94,25 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	);
 	expected.unshift([
 		...["anna", "127.0.0.1", "dev-1-a1b2c3", "control_device"],
-		'{"payload":{"command":"query_state","x":[["…"]]}}',
+		'{"payload":{"command":"query_state"}}',
 	]);
-	assert.deepEqual(shown(await changesAt(first.url, 5)), expected);
+	const targets = { devices: [targetId] };
+	const asked = { targets, payload: { command: "identify", note }, note };
+	assert.equal((await change("POST", "/api/commands?note=hush", asked)).status, 202);
+	expected.unshift([
+		...["anna", "127.0.0.1", null, "POST /api/commands"],
+		'{"targets":{"devices":["dev-1-a1b2c3"]},"payload":{"command":"identify"}}',
+	]);
+	const items = [{ kind: "refused", id: "none", note }];
+	assert.equal((await change("POST", "/api/attention/seen", { items, note })).status, 204);
+	expected.unshift([
+		...["anna", "127.0.0.1", null, "POST /api/attention/seen"],
+		'{"items":[{"kind":"refused","id":"none"}]}',
+	]);
+	const away = await change("DELETE", "/api/devices?awayDays=30&note=hush", {});
+	assert.equal(away.status, 200);
+	expected.unshift(["anna", "127.0.0.1", null, "DELETE /api/devices?awayDays=30", null]);
+	assert.deepEqual(shown(await changesAt(first.url, 8)), expected);
 	for (const { socket } of [device, settled]) socket.terminate();
 	await first.gateway.close();
 	const second = await runGateway(t, options);
