@@ -8,6 +8,7 @@ import type { Person, PersonRole } from "../api/person.js";
 import { addressOf, bodyOf } from "../http/request-body.js";
 import { type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
+import { isDue } from "../storage/time.js";
 import type { EndedLogins } from "./ended-logins.js";
 import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { deviceOf, equalSecrets, isAmong, sign } from "./secrets.js";
@@ -68,6 +69,8 @@ interface Login {
 
 const dayMs = 24 * 60 * 60 * 1000;
 const cookieAgeMs = 30 * dayMs;
+/** Twice: after a start the clock may be behind until it is set. */
+const longestLoginMs = 2 * cookieAgeMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
 /** Of one name; browsers send one per path. */
 const mostCookies = 4;
@@ -252,7 +255,9 @@ export class Access {
 			.some((token) => equalSecrets(signature, sign(token, `login code ${head}`)));
 		// The gateway that made it ignores a changed clock or token.
 		const runsUntil = this.#loginCodes.get(code);
-		const isValid = runsUntil === undefined ? isSigned && Number(expires) > now() : runsUntil > monotonic();
+		const isOver =
+			runsUntil === undefined ? isDue(Number(expires), now(), loginCodeAgeMs) : runsUntil <= monotonic();
+		const isValid = (isSigned || runsUntil !== undefined) && !isOver;
 		return isValid && endedLogins.use(signature, Number(expires));
 	}
 
@@ -314,7 +319,8 @@ export class Access {
 			const cookies = [...(headers.cookie ?? "").matchAll(form)].slice(0, mostCookies);
 			return cookies.flatMap(([, text = "", signature = ""]) => {
 				const expires = Number(text);
-				const isValid = equalSecrets(signature, signCookie(token, text)) && expires > now();
+				const isOver = isDue(expires, now(), longestLoginMs);
+				const isValid = equalSecrets(signature, signCookie(token, text)) && !isOver;
 				return isValid && !endedLogins.has(signature, expires) ? [{ person, signature, expires }] : [];
 			});
 		});

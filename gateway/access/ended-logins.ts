@@ -1,6 +1,6 @@
 /**
- * Logins that were ended by logging out, and login codes that were used, kept until they expire: a copy still has a valid
- * signature. Each has a record.
+ * Logins that were ended by logging out, and login codes that were used: a copy still has a valid signature. Each has a record,
+ * which is kept until there is no room and it has expired: with a clock that was wrong for a while it would count again.
  */
 
 import { randomUUID } from "node:crypto";
@@ -94,7 +94,8 @@ export class EndedLogins {
 
 	/** @returns whether it is stored, by this process or another one */
 	async #keep(signature: string, ended: Ended): Promise<boolean> {
-		for (const [each, { expires }] of this.#ended) if (expires <= this.#options.now()) this.#remove(each);
+		if (this.#ended.size >= endedAtMost)
+			for (const [each, { expires }] of this.#ended) if (expires <= this.#options.now()) this.#remove(each);
 		this.#ended.set(signature, ended);
 		this.#options.onEnded?.();
 		if (this.#ended.size <= endedAtMost) return this.#save(signature, ended);

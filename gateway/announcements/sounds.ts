@@ -12,7 +12,7 @@ import { HttpProblem } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Records } from "../storage/records.js";
-import { time } from "../storage/time.js";
+import { isDue, time } from "../storage/time.js";
 import { WavCheck, WavError } from "./wav.js";
 
 const record = object({
@@ -74,7 +74,8 @@ export class Sounds {
 		const { peers, now } = this.#core;
 		// Another gateway may still play what it has spoken.
 		for (const [sha256, { isTemporary, createdAt }] of this.#sounds)
-			if (isTemporary && (!peers || createdAt < now() - abandonedMs)) await this.#delete(sha256);
+			if (isTemporary && (!peers || isDue(createdAt + abandonedMs, now(), abandonedMs)))
+				await this.#delete(sha256);
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
 	}
 

@@ -11,7 +11,7 @@ export const attention = closed({
 	kind: oneOf(...attentionKinds),
 	since: described(
 		nullable(dateTime),
-		"of the latest crash, rollback or restart, or since when it lasts; null: since before this gateway started",
+		"of the latest crash, rollback or restart, or since when it lasts; null: it is not known, as since before this gateway started",
 	),
 	seen: described(
 		{ type: "boolean" } as const,

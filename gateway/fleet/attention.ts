@@ -1,6 +1,6 @@
 /**
  * What people should look at, by device, and what of it they have seen. Seen is kept for all people, as one record per device with a
- * time for each kind; what happens after that time is not seen.
+ * time for each kind; what happens after that time is not seen. A time that is ahead of the clock is not known: it was wrong for a while.
  */
 
 import { type Infer, matches, object, optional } from "../../device/protocol/schema.js";
@@ -11,7 +11,7 @@ import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
-import { time } from "../storage/time.js";
+import { isAhead, time } from "../storage/time.js";
 
 /** When each kind was seen, in milliseconds since 1970. */
 const seenRecord = object({
@@ -93,13 +93,17 @@ export class Attentions {
 	of(device: Device): { readonly attention?: readonly Attention[] } {
 		const found = this.#find(device);
 		if (found.length === 0) return {};
-		const seen = this.#seen.get(device.deviceId);
-		const attention = found.map(({ kind, since, ...rest }) => ({
-			kind,
-			since: since === null ? null : isoTime(since),
-			seen: (seen?.[kind] ?? Number.NEGATIVE_INFINITY) >= (since ?? 0),
-			...rest,
-		}));
+		const now = this.#options.core.now();
+		const marks = this.#seen.get(device.deviceId);
+		const attention = found.map(({ kind, since, ...rest }) => {
+			const mark = marks?.[kind];
+			return {
+				kind,
+				since: since === null ? null : isoTime(since),
+				seen: mark !== undefined && mark >= (since ?? mark) && !isAhead(mark, now),
+				...rest,
+			};
+		});
 		return { attention };
 	}
 
@@ -131,6 +135,7 @@ export class Attentions {
 	#find(device: Device): readonly Found[] {
 		const { core } = this.#options;
 		const { deviceId, session, crashes, firmwareVersion, resets, metadata } = device;
+		const now = core.now();
 		const found: Found[] = [];
 		const ofThis = crashes.filter(({ version }) => version === firmwareVersion);
 		const crash = ofThis.at(-1);
@@ -142,10 +147,14 @@ export class Attentions {
 		const weakSince = this.#weakSince.get(deviceId);
 		if (!session.connected) found.push({ kind: "away", since: session.lastSeenAt });
 		else if (weakSince !== undefined) found.push({ kind: "weak_signal", since: weakSince });
-		const recent = resets.filter(({ reason, at }) => reason !== ownRestart && at > core.now() - oftenMs);
+		const recent = resets.filter(
+			({ reason, at }) => reason !== ownRestart && at > now - oftenMs && !isAhead(at, now),
+		);
 		const reset = recent.at(-1);
 		if (reset && recent.length >= oftenRestarts)
 			found.push({ kind: "often_restarted", since: reset.at, count: recent.length, reason: reset.reason });
-		return found.sort((a, b) => attentionKinds.indexOf(a.kind) - attentionKinds.indexOf(b.kind));
+		return found
+			.map((each) => (each.since !== null && isAhead(each.since, now) ? { ...each, since: null } : each))
+			.sort((a, b) => attentionKinds.indexOf(a.kind) - attentionKinds.indexOf(b.kind));
 	}
 }

@@ -11,6 +11,7 @@ import { readJson, readQuery } from "../http/request-body.js";
 import { HttpProblem, refuseMethod, sendProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
+import { isAhead } from "../storage/time.js";
 import type { Attentions } from "./attention.js";
 import type { CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
@@ -123,7 +124,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			if (!device) return sendUnknown(response, deviceId);
 			const columns = await histories.of(device);
 			const marks = marksOf(device, updates.historyOf(deviceId))
-				.filter(({ at }) => at >= now() - historyMs)
+				.filter(({ at }) => at >= now() - historyMs && !isAhead(at, now()))
 				.sort((a, b) => a.at - b.at)
 				.map(withTime);
 			const text = `${columns.slice(0, -1)},"marks":${JSON.stringify(marks)}}`;

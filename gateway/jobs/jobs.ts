@@ -5,6 +5,7 @@
 
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
+import { isDue } from "../storage/time.js";
 
 /** As `GET` shows it. */
 export interface JobDescription {
@@ -125,8 +126,9 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 				this.onFrame?.(frame);
 			}
 		}
-		const ends = [...this.#jobs.values()].map(({ endedAt }) => endedAt ?? Number.POSITIVE_INFINITY);
-		if (ends.some((endedAt) => core.now() - endedAt < followedMs)) return;
+		const isFollowed = ({ endedAt }: J) =>
+			endedAt === null || !isDue(endedAt + followedMs, core.now(), followedMs);
+		if ([...this.#jobs.values()].some(isFollowed)) return;
 		this.close();
 		onRest();
 	}

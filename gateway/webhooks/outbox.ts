@@ -11,12 +11,13 @@ import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
-import { time } from "../storage/time.js";
+import { isDue, time } from "../storage/time.js";
 import type { EventName, Hook } from "./hooks.js";
 
 /** Minutes from an attempt to the next one; after the last one the event is dropped. */
 const pauses = [1, 4, 15, 40, 0];
 const minuteMs = 60_000;
+const longestPauseMs = Math.max(...pauses) * minuteMs;
 const answerMs = 5_000;
 /** Of one subject; the oldest are dropped. */
 const waitingAtMost = 50;
@@ -67,13 +68,13 @@ export class Outbox {
 				return matches(kept, value) ? value : undefined;
 			},
 			onProblem: (problem) => core.log.warn({ problem }, "webhooks"),
-			onRecord: (key, record) => void (record ? this.#kept.set(key, record) : this.#kept.delete(key)),
+			onRecord: (key, record) => void (record ? this.#take(key, record) : this.#kept.delete(key)),
 		});
 	}
 
 	/** @throws {Error} if its records cannot be had */
 	async open(): Promise<void> {
-		await this.#records.each((key, record) => this.#kept.set(key, record));
+		await this.#records.each((key, record) => this.#take(key, record));
 	}
 
 	/** What is not delivered is so after the next start. */
@@ -149,7 +150,8 @@ export class Outbox {
 	async #attempt(key: string): Promise<boolean> {
 		const { log, now } = this.#core;
 		const record = this.#kept.get(key);
-		if (!record || record.dueAt > now() || this.#isClosed) return record === undefined;
+		const mayTry = record && isDue(record.dueAt, now(), longestPauseMs) && !this.#isClosed;
+		if (!mayTry) return record === undefined;
 		const attempts = record.attempts + 1;
 		const dueAt = now() + (pauses[record.attempts] ?? 0) * minuteMs;
 		// Before the attempt: if this process ends, or another gateway looks, it is made once.
@@ -170,7 +172,12 @@ export class Outbox {
 		try {
 			const { status, body: answer } = await fetch(url, {
 				method: "POST",
-				headers: { "Content-Type": "application/json", "X-Signature-256": `sha256=${signature}` },
+				// On a kept connection, which the receiver may close meanwhile, an attempt would be lost.
+				headers: {
+					Connection: "close",
+					"Content-Type": "application/json",
+					"X-Signature-256": `sha256=${signature}`,
+				},
 				body,
 				redirect: "manual",
 				signal: AbortSignal.timeout(answerMs),
@@ -190,7 +197,13 @@ export class Outbox {
 	/** The oldest first. */
 	#waitingOf(isMeant: (record: Kept) => boolean): readonly (readonly [key: string, record: Kept])[] {
 		const waiting = [...this.#kept].filter(([, record]) => record.body !== "" && isMeant(record));
-		return waiting.sort(([a], [b]) => (a < b ? -1 : 1));
+		return waiting.sort(([a], [b]) => numberOf(a) - numberOf(b));
+	}
+
+	/** What is added later comes after it, also where the clock has gone back. */
+	#take(key: string, record: Kept): void {
+		this.#kept.set(key, record);
+		if (record.body !== "") this.#newest = Math.max(this.#newest, numberOf(key));
 	}
 
 	/** @returns whether no other gateway has written first. What cannot be written is in memory. */
@@ -204,6 +217,11 @@ export class Outbox {
 		this.#kept.delete(key);
 		await this.#records.remove(key);
 	}
+}
+
+/** Of an event's key. */
+function numberOf(key: string): number {
+	return Number.parseInt(key, 10);
 }
 
 function describe(error: unknown): string {

@@ -113,6 +113,18 @@ describe("the one-time login link", () => {
 	});
 });
 
+test("a link and a login that were made while the clock was a year ahead do not outlive their time", async (t) => {
+	let now = 365 * 24 * 60 * 60 * 1000;
+	const first = await runGateway(t, { now: () => now });
+	const second = await runGateway(t, { now: () => now });
+	const cookie = cookieOf(await fetch(first.loginUrl, manual));
+	assert.equal(await isLoggedIn(second, cookie), true);
+	const { search } = new URL(second.loginUrl);
+	now = 0;
+	assert.equal(await isLoggedIn(second, cookie), false);
+	assert.equal((await fetch(`${first.url}/login${search}`, manual)).status, 401);
+});
+
 test("a token counts for its own request, not for those that follow on its connection", async (t) => {
 	const { url } = await runGateway(t);
 	const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -9,30 +9,47 @@ import { temporaryDirectory } from "../../support/running.js";
 
 const year = 365 * 24 * 60 * 60 * 1000;
 
-/** At the time 1000. @returns what opens the list of one data folder, and its path */
+/** At the time 1000, which a test may change. @returns what opens the list of one data folder, and its path */
 async function list(t: TestContext) {
+	const clock = { now: 1000 };
 	const dataDir = await temporaryDirectory(t);
 	const directory = join(dataDir, "ended-logins");
 	const open = async () => {
 		const onProblem = (problem: string) => assert.fail(problem);
 		const records: CreateRecords = (kind) => fileRecords({ ...kind, directory, disk });
 		const storage = { place: "disk", status: 507 } as const;
-		const ended = new EndedLogins({ dataDir, disk, records, storage, now: () => 1000, onProblem });
+		const ended = new EndedLogins({ dataDir, disk, records, storage, now: () => clock.now, onProblem });
 		await ended.open();
 		return ended;
 	};
-	return { open, dataDir, names: () => disk.readdir(directory) };
+	return { open, clock, dataDir, names: () => disk.readdir(directory) };
 }
 
-test("an ended login is on disk before it is answered, and expired ones are removed", async (t) => {
+test("an ended login is on disk before it is answered; where there is no room for more, expired ones are removed", async (t) => {
 	const { open, names } = await list(t);
 	const ended = await open();
-	await ended.end("expired", 1000);
+	for (let count = 0; count < 999; count += 1) void ended.end(`expired-${count}`, 1000);
 	await ended.end("another", year);
 	assert.ok((await names()).includes("another.json"));
+	await ended.end("third", year);
 	await ended.close();
-	assert.deepEqual(await names(), ["another.json"]);
-	assert.deepEqual([ended.has("another", year), ended.has("third", year)], [true, false]);
+	assert.deepEqual((await names()).sort(), ["another.json", "third.json"]);
+	assert.deepEqual([ended.has("another", year), ended.has("fourth", year)], [true, false]);
+});
+
+test("a login that was ended stays so after the clock was a year ahead for a while", async (t) => {
+	const { open, clock } = await list(t);
+	const ended = await open();
+	await ended.end("login", 1000 + year / 12);
+	assert.equal(await ended.use("code", 5000), true);
+	clock.now += year;
+	await ended.end("another", clock.now + year / 12);
+	clock.now -= year;
+	await ended.close();
+	for (const each of [ended, await open()]) {
+		assert.equal(each.has("login", 1000 + year / 12), true);
+		assert.equal(await each.use("code", 5000), false);
+	}
 });
 
 test("past 1000 ended logins all of the same age or older have ended, also after a restart, and no newer ones", async (t) => {

@@ -128,6 +128,28 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), []);
 	});
 
+	test("is not hidden by a clock that was wrong for a while: what it marked as seen is shown again, a time ahead is not known", async (t) => {
+		const { clock, sessions, connect, attentions, device, shown, seeAll } = await fleet(t);
+		const days = 3 * 24 * 60 * minute;
+		clock.now += days;
+		sessions.end(connect(), "disconnected");
+		device().resets = [1, 2, 3].map((at) => ({ reason: "PANIC_RESET", at: clock.now - at }));
+		await seeAll();
+		assert.deepEqual(shown(), [
+			["away", true],
+			["often_restarted", true],
+		]);
+		clock.now -= days;
+		assert.deepEqual(shown(), [["away", false]]);
+		assert.equal(attentions.of(device()).attention?.[0]?.since, null);
+		await seeAll();
+		assert.deepEqual(shown(), [["away", true]]);
+		clock.now += minute;
+		sessions.end(connect(), "disconnected");
+		assert.deepEqual(shown(), [["away", false]]);
+		assert.equal(attentions.of(device()).attention?.[0]?.since, isoTime(clock.now));
+	});
+
 	test("that has happened after what a person saw is not marked", async (t) => {
 		const { clock, sessions, connect, attentions, shown } = await fleet(t);
 		sessions.end(connect(), "disconnected");

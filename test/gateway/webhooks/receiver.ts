@@ -3,6 +3,7 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Core, CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
@@ -25,6 +26,9 @@ export type Manner = number | "redirects" | "waits";
 
 export class Receiver {
 	manner: Manner = 204;
+	/** Whether it answers one request per connection, though no answer says so: the next one is too late. */
+	closes = false;
+	readonly #answered = new WeakSet<Socket>();
 	url = "";
 	/** Of each request, in their order. */
 	readonly received: Received[] = [];
@@ -66,6 +70,8 @@ export class Receiver {
 	}
 
 	async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		if (this.closes && this.#answered.has(request.socket)) return void request.socket.destroy();
+		this.#answered.add(request.socket);
 		const chunks: Buffer[] = [];
 		for await (const chunk of request) chunks.push(chunk);
 		const bytes = Buffer.concat(chunks);

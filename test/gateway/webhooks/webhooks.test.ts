@@ -179,6 +179,32 @@ for (const [manner, shown] of [
 		assert.equal(new Set(receiver.received.map((each) => JSON.stringify(each))).size, 1);
 	});
 
+test("after the clock was three days ahead for a while all that waits is sent, in its order", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	receiver.manner = 500;
+	const dataDir = await temporaryDirectory(t);
+	const clock = new Clock();
+	const options = { dataDir, ...clock.options, ...withHooks([receiver.hook()]) };
+	clock.pass(3 * 24 * 60 * minuteMs);
+	const first = await runGateway(t, options);
+	const monitor = await first.monitor();
+	await leave(await connected(first, monitor), monitor);
+	clock.pass(6 * minuteMs);
+	await receiver.until(1);
+	await shows(first.url, ({ latest }) => latest !== null);
+	await first.gateway.close();
+
+	clock.pass(-3 * 24 * 60 * minuteMs);
+	receiver.manner = 204;
+	const second = await runGateway(t, options);
+	await connected(second, await second.monitor());
+	const received = await receiver.until(3);
+	assert.deepEqual(
+		received.map(({ event }) => event),
+		["away", "away", "back"],
+	);
+});
+
 test("a receiver that never answers, or is dead, delays no other; what one of a device waits for comes in its order", async (t) => {
 	const [silent, dead, well] = [
 		await new Receiver().listen(t),
@@ -277,6 +303,28 @@ test("only what a hook asks for is sent; the list shows no secret, and a test is
 	]);
 	for (const number of ["0", "2", "-1", "1.0", "0x1", "NaN", "__proto__", "%00"])
 		assert.equal((await call(gateway.url, "POST", `/api/webhooks/${number}/test`)).status, 404, number);
+});
+
+test("ten events at once reach a receiver that closes the connection after each answer, at their first attempt", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	receiver.closes = true;
+	const cores: Core[] = [];
+	const lines: string[] = [];
+	const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+	await runGateway(t, withHooks([], cores));
+	const [core] = cores;
+	assert.ok(core, "the extension got a core");
+	const outbox = new Outbox(receiver.hook(), { ...core, log, now: () => 0 });
+	await outbox.open();
+	const ids = Array.from({ length: 10 }, (_, index) => `dev-1-00000${index}`);
+	await Promise.all(ids.map((id) => outbox.add(id, { event: "away", text: `${id} is away.` })));
+	while (outbox.waiting > 0 && lines.length === 0) {
+		outbox.deliver();
+		await setTimeout(5);
+	}
+	assert.deepEqual(lines, []);
+	assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 10);
+	await outbox.close();
 });
 
 test("a file that is wrong stops the start, and says what to change without a secret", async (t) => {

@@ -22,7 +22,7 @@ export interface Concern {
 	readonly id: string;
 	/** Undefined: of a refusal of no known device. */
 	readonly entry: Entry | undefined;
-	/** ISO 8601; null: before the gateway's start. */
+	/** ISO 8601; null: it is not known, as since before the gateway's start. */
 	readonly since: string | null;
 	readonly seen: boolean;
 	readonly count: number;

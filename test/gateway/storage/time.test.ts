@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isAhead, isDue } from "../../../gateway/storage/time.js";
+
+const minute = 60_000;
+
+test("a stored due time has come in its time, and where it is further away than the longest wait", () => {
+	const now = 1000 * minute;
+	for (const [at, expected] of [
+		[now, true],
+		[now + 1, false],
+		[now + 40 * minute, false],
+		// Written by a gateway whose clock is a little ahead.
+		[now + 41 * minute, false],
+		[now + 41 * minute + 1, true],
+		[Number.MAX_SAFE_INTEGER, true],
+	] as const)
+		assert.equal(isDue(at, now, 40 * minute), expected, String(at - now));
+	assert.deepEqual(
+		[isAhead(now, now), isAhead(now + minute, now), isAhead(now + minute + 1, now)],
+		[false, false, true],
+	);
+});
