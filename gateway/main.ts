@@ -70,8 +70,7 @@ async function start(): Promise<void> {
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,
 	);
-	for (const address of deviceAddresses(settings.host, port, settings.tls !== undefined))
-		console.log(`Devices    ${address}`);
+	for (const address of deviceAddresses(settings, port)) console.log(`Devices    ${address}`);
 	console.log(`Firmware   ${describeSigning(settings)}`);
 	if (settings.auth) console.log(`Tokens     ${whereTokensAre(settings)}`);
 

@@ -12,14 +12,13 @@ import { dashboardRoutes } from "./routes.js";
 /** @param pageEntry the file that starts the page; default: page/main.tsx */
 export function createDashboard(core: Core, pageEntry?: string): Extension {
 	const { access, tokens, settings, requireMonitor, port } = core;
-	const { host, tls } = settings;
 	const deviceToken = () => tokens.current("device");
 	const dashboard = dashboardRoutes({ access, deviceToken, makeBundle: () => bundlePage(pageEntry) });
 	const setup = deviceSetupRoutes({
 		requireMonitor,
 		tokenOf: (deviceId) => deviceTokenOf(deviceToken(), deviceId),
-		addresses: () => deviceAddresses(host, port(), tls !== undefined),
-		authority: findAuthority(tls?.cert),
+		addresses: () => deviceAddresses(settings, port()),
+		authority: findAuthority(settings.tls?.cert),
 	});
 	return { routes: Router().use(setup, dashboard.router), loginPage: dashboard.loginPage };
 }

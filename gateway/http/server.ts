@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createTlsServer } from "node:https";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
-import { hostOf, targetOf } from "../access/origin.js";
+import { hostOf, targetOf, trimmed } from "../access/origin.js";
 import { errorCode, StartError } from "../problem.js";
 import type { Settings } from "../settings.js";
 
@@ -76,10 +76,15 @@ export async function listen(server: Server, { host, port, tls }: Settings) {
 }
 
 /**
- * The addresses at which devices reach a gateway that listens on `host`: for a wildcard address, one for each network interface.
+ * The addresses at which devices reach the gateway: that of PUBLIC_URL; without it those on which the gateway listens, for a
+ * wildcard address one for each network interface.
  */
-export function deviceAddresses(host: string, port: number, isTls: boolean): readonly string[] {
-	return hostsOf(host).map((each) => `${isTls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
+export function deviceAddresses(
+	{ host, tls, publicUrl }: Pick<Settings, "host" | "tls" | "publicUrl">,
+	port: number,
+): readonly string[] {
+	if (publicUrl) return [`${trimmed(publicUrl).replace("http", "ws")}/device`];
+	return hostsOf(host).map((each) => `${tls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
 }
 
 function hostsOf(host: string): readonly string[] {

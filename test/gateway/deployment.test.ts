@@ -1,4 +1,4 @@
-/** The files for operators: Dockerfile, compose.yaml, device-gateway.service and the haproxy.cfg of cluster.md. */
+/** The files for operators: Dockerfile, compose.yaml, device-gateway.service and each haproxy.cfg of the documents. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -8,6 +8,7 @@ import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
+import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { haproxyEnvironment, whyNoHaproxy } from "../support/haproxy.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
@@ -80,13 +81,19 @@ test("compose.yaml sets what README.md names, and its gateways differ by their n
 	}
 });
 
-test("haproxy accepts its configurations", { skip: whyNoHaproxy() }, async (t) => {
+test("haproxy accepts its configurations, and takes a gateway out after three checks of 3 s", {
+	skip: whyNoHaproxy() || whyNoCertificates(),
+}, async (t) => {
 	const folder = await temporaryDirectory(t);
+	const { cert, key } = new Authority(folder, "authority").issue("IP:127.0.0.1");
+	await writeFile(join(folder, "gateway.pem"), `${cert}${key}`);
 	const { configs } = parse(await read("compose.yaml"));
 	const listed = /^```\n(listen gateways\n[\s\S]+?)```$/m.exec(await read("cluster.md"))?.[1];
-	for (const text of [configs.haproxy.content, listed]) {
+	const proxy = /^# haproxy\.cfg[\s\S]+?(?=^```$)/m.exec(await read("README.md"))?.[0];
+	for (const text of [configs.haproxy.content, listed, proxy]) {
+		assert.match(text, / check inter 3s fall 3\b/);
 		const file = join(folder, "haproxy.cfg");
-		await writeFile(file, text);
+		await writeFile(file, text.replaceAll("/etc/haproxy", folder));
 		execFileSync("haproxy", ["-c", "-q", "-f", file], { env: haproxyEnvironment, stdio: "pipe" });
 	}
 	assert.match(listed ?? "", /^ +bind 127\.0\.0\.1:/m);

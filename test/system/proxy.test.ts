@@ -1,20 +1,25 @@
-/** The gateway behind nginx as Debian ships it, under a path, with and without TLS, beside devices that connect directly. */
+/** The gateway behind nginx as Debian ships it and with the block of gateway/README.md: alone, under a path, with and without TLS. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
+import { problemDetail } from "../../gateway/api/client/request.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { hasNginx, howToInstall, Nginx } from "../bench/servers/nginx.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
+import { eventually } from "../support/eventually.js";
 import { type Fleet, runFleet } from "../support/fleet.js";
+import { makeImage } from "../support/images.js";
 import { freePort } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { filePart, form, formHeaders } from "../support/serving.js";
+import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 
 const skip = hasNginx() ? whyNoCertificates() : howToInstall;
 
@@ -25,8 +30,8 @@ interface Proxied {
 	readonly authority: Authority;
 	/** A request through nginx; `path` begins with a slash. */
 	ask(path: string, options?: RequestOptions, body?: Buffer | string): Promise<Answer>;
-	/** An open WebSocket through nginx. */
-	open(path: string, headers: Readonly<Record<string, string>>): Promise<Client>;
+	/** An open WebSocket through nginx. @param localAddress of the client */
+	open(path: string, headers: Readonly<Record<string, string>>, localAddress?: string): Promise<Client>;
 }
 
 interface Answer {
@@ -35,25 +40,51 @@ interface Answer {
 	readonly body: string;
 }
 
-/** A gateway without TLS, and nginx at `/gw/` before it. */
-async function runProxied(t: TestContext, scheme: "http" | "https"): Promise<Proxied> {
+/**
+ * The block that gateway/README.md gives for nginx, with this test's addresses and certificate in place of the example's.
+ * @param at such as `/gw/`
+ */
+async function readBlock(
+	port: number,
+	scheme: "http" | "https",
+	gateway: string,
+	at: string,
+): Promise<string> {
+	const [, block = ""] = /^```nginx\n(.+?)^```$/ms.exec(await readFile("gateway/README.md", "utf8")) ?? [];
+	const replaced = [
+		["listen 443 ssl;", `listen 127.0.0.1:${port}${scheme === "https" ? " ssl" : ""};`],
+		["/etc/nginx/gateway.pem", "www/cert.pem"],
+		["/etc/nginx/gateway.key", "www/key.pem"],
+		["location / {", `location ${at} {`],
+		["http://127.0.0.1:8080;", `${gateway}${at === "/" ? "" : "/"};`],
+	] as const;
+	return replaced.reduce((text, [from, to]) => {
+		assert.equal(text.split(from).length, 2, `${from} is in the block once`);
+		return text.replace(from, to);
+	}, block);
+}
+
+/**
+ * A gateway without TLS, and nginx before it.
+ * @param at the gateway's path at nginx
+ * @param change of nginx's block
+ */
+async function runProxied(
+	t: TestContext,
+	scheme: "http" | "https",
+	at: "/" | "/gw/",
+	change = (block: string) => block,
+): Promise<Proxied> {
 	const authority = new Authority(await temporaryDirectory(t), "authority");
 	const port = await freePort();
-	const url = `${scheme}://127.0.0.1:${port}/gw`;
-	const fleet = await runFleet(t, undefined, { publicUrl: new URL(url) });
+	const url = `${scheme}://127.0.0.1:${port}${at.slice(0, -1)}`;
+	const fleet = await runFleet(t, undefined, {
+		publicUrl: new URL(url),
+		trustProxy: (address) => address === "127.0.0.1",
+	});
 	const { cert, key } = authority.issue("IP:127.0.0.1");
-	const tls = "ssl_certificate www/cert.pem; ssl_certificate_key www/key.pem;";
-	const server = `
-		listen 127.0.0.1:${port} ${scheme === "https" ? `ssl; ${tls}` : ";"}
-		client_max_body_size 20m;
-		location /gw/ {
-			proxy_pass ${fleet.url}/;
-			proxy_http_version 1.1;
-			proxy_set_header Host $http_host;
-			proxy_set_header Upgrade $http_upgrade;
-			proxy_set_header Connection $connection_upgrade;
-		}`;
-	const nginx = await Nginx.serve(port, server, { "cert.pem": cert, "key.pem": key });
+	const block = change(await readBlock(port, scheme, fleet.url, at));
+	const nginx = await Nginx.serve(port, block, { "cert.pem": cert, "key.pem": key });
 	onEnd(t, () => nginx.close());
 	const ca = authority.certificate;
 	return {
@@ -66,8 +97,8 @@ async function runProxied(t: TestContext, scheme: "http" | "https"): Promise<Pro
 			const [response] = await once(request, "response");
 			return { status: response.statusCode, headers: response.headers, body: await text(response) };
 		},
-		open: async (path, headers) => {
-			const client = new Client(`${url.replace("http", "ws")}${path}`, { headers, ca });
+		open: async (path, headers, localAddress = "127.0.0.1") => {
+			const client = new Client(`${url.replace("http", "ws")}${path}`, { headers, ca, localAddress });
 			onEnd(t, () => client.socket.terminate());
 			await once(client.socket, "open");
 			return client;
@@ -75,9 +106,50 @@ async function runProxied(t: TestContext, scheme: "http" | "https"): Promise<Pro
 	};
 }
 
+const largeImage = makeImage({ segments: [Buffer.alloc(3 << 20, "abcdefg")] });
+const upload = { method: "POST", headers: { ...bearer(monitorToken), ...formHeaders } };
+
+test("nginx's block in gateway/README.md passes on devices, monitors, an image of 3 MB and a sound", {
+	skip,
+}, async (t) => {
+	const { fleet, ask, open, authority } = await runProxied(t, "https", "/");
+	const headers = bearer(monitorToken);
+	const { addresses } = JSON.parse((await ask("/api/device-setup", { headers })).body);
+	const settings = { gateway: addresses[0], token: deviceToken, ca: authority.base64 };
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { settings });
+	await report();
+	const monitor = await open("/monitor", headers);
+	const volume = { command: "set_volume", value: 37 };
+	monitor.send({ type: "control_device", targetId: deviceId, payload: volume });
+	await monitor.until(({ message }) => JSON.stringify(message ?? "").includes('"volume":37'));
+
+	const uploaded = await ask("/ota/upload", upload, form(filePart(largeImage)));
+	assert.equal(uploaded.status, 201, uploaded.body);
+	const refused = await ask("/ota/upload", upload, form(filePart(largeImage.subarray(7))));
+	assert.equal(refused.status, 422);
+	assert.match(problemDetail(422, refused.body), /image/, "the gateway's own sentence");
+
+	const samples = noise(bytesPerSecond);
+	const heard = capture(device.board);
+	const ofSound = { ...headers, "Content-Type": "audio/wav" };
+	const sound = await ask("/api/sounds?name=Dinner", { method: "POST", headers: ofSound }, wav(samples));
+	assert.equal(sound.status, 201, sound.body);
+	const announcement = { targets: { devices: [deviceId] }, sound: JSON.parse(sound.body).id };
+	const begun = await ask("/api/announcements", { method: "POST", headers }, JSON.stringify(announcement));
+	assert.equal(begun.status, 202, begun.body);
+	await eventually(async () => heard().includes(samples), Boolean);
+});
+
+test("an image that nginx's own limit refuses is said to be refused by the proxy", { skip }, async (t) => {
+	const { ask } = await runProxied(t, "http", "/", (block) => block.replace(/client_max_body_size .+;/, ""));
+	const { status = 0, body } = await ask("/ota/upload", upload, form(filePart(largeImage)));
+	assert.equal(status, 413);
+	assert.match(problemDetail(status, body), /^A proxy before the gateway .+ client_max_body_size\.$/);
+});
+
 for (const scheme of ["http", "https"] as const) {
 	test(`behind ${scheme} at a path, addresses lead through the proxy again`, { skip }, async (t) => {
-		const { url, ask, open } = await runProxied(t, scheme);
+		const { url, ask, open } = await runProxied(t, scheme, "/gw/");
 		const { bytes } = await buildFirmware();
 		const image = makeVirtualImage(bytes, "DEV-1", "1.1.0");
 		const headers = { ...bearer(monitorToken), ...formHeaders };
@@ -99,12 +171,9 @@ for (const scheme of ["http", "https"] as const) {
 		const monitor = await open("/monitor", { cookie: cookie.split(";")[0] ?? "", origin });
 		assert.equal((await monitor.next()).reason, "snapshot");
 
-		const device = await open("/device", {
-			...bearer(deviceToken),
-			"Device-Id": "dev-1-a1b2c3",
-			"Device-Model": "DEV-1",
-			"Device-Chip": "virtual",
-		});
+		const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "virtual" };
+		const device = await open("/device", { ...bearer(deviceToken), ...named }, "127.0.0.2");
+		assert.equal((await monitor.change("connected")).remoteAddress, "127.0.0.2", "the client's, not nginx's");
 		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
 		assert.deepEqual(command, { command: "start_ota", url: `${url}/ota/firmware.bin` });
@@ -117,7 +186,7 @@ for (const scheme of ["http", "https"] as const) {
 	test(`behind ${scheme} at a path, devices in XS are updated, and so is one that connects directly`, {
 		skip,
 	}, async (t) => {
-		const { fleet, url, authority } = await runProxied(t, scheme);
+		const { fleet, url, authority } = await runProxied(t, scheme, "/gw/");
 		const { bytes } = await buildFirmware();
 		await fleet.release("1.1.0", makeVirtualImage(bytes, "DEV-1", "1.1.0"));
 		const proxied = {

@@ -53,13 +53,16 @@ async function responseTo(path: string, request: GatewayRequest): Promise<Respon
 	return response;
 }
 
-/** The `detail` of problem+json (RFC 9457). */
+/** The `detail` of problem+json (RFC 9457). An answer without it is not the gateway's but that of a proxy before it. */
 export function problemDetail(status: number, text: string): string {
 	try {
 		const problem: { detail?: string } = JSON.parse(text);
 		if (problem.detail) return problem.detail;
 	} catch {
-		// A proxy's own page, perhaps: the status says enough.
+		// Such as nginx's own page.
 	}
-	return `The gateway refused it (${status}).`;
+	if (status === 413)
+		return "A proxy before the gateway refused this as too large (413): raise its limit, in nginx client_max_body_size.";
+	if (status >= 502 && status <= 504) return `A proxy does not reach the gateway (${status}).`;
+	return `Not the gateway answered but another program, such as a proxy before it (${status}).`;
 }

@@ -35,22 +35,22 @@ export class Nginx {
 	/** @param files name → content, served at `/<name>` */
 	static async start(files: Readonly<Record<string, Buffer>>): Promise<Nginx> {
 		const port = await freePort();
-		return Nginx.serve(port, `listen 127.0.0.1:${port}; root www;`, files);
+		return Nginx.serve(port, `server { listen 127.0.0.1:${port}; root www; }`, files);
 	}
 
 	/**
-	 * @param server the content of its `server` block
+	 * @param blocks of its `http` block
 	 * @param files name → content, in the folder `www`
 	 */
 	static async serve(
 		port: number,
-		server: string,
+		blocks: string,
 		files: Readonly<Record<string, string | Buffer>> = {},
 	): Promise<Nginx> {
 		const folder = mkdtempSync(join(tmpdir(), "nginx-"));
 		mkdirSync(join(folder, "www"), { mode: 0o755 });
 		for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, "www", name), content);
-		writeFileSync(join(folder, "nginx.conf"), configuration(folder, server));
+		writeFileSync(join(folder, "nginx.conf"), configuration(folder, blocks));
 		const child = spawn(
 			"nginx",
 			["-p", folder, "-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")],
@@ -99,7 +99,7 @@ function accepts(port: number): Promise<boolean> {
 	});
 }
 
-function configuration(folder: string, server: string): string {
+function configuration(folder: string, blocks: string): string {
 	const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 	return `
 daemon off;
@@ -111,9 +111,8 @@ http {
 	tcp_nopush on;
 	access_log off;
 	keepalive_requests 100000;
-	map $http_upgrade $connection_upgrade { default upgrade; "" close; }
 	${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(" ")}
-	server { ${server} }
+	${blocks}
 }
 ${process.getuid?.() === 0 ? "user root;" : ""}
 `;

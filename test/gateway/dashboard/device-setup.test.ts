@@ -5,6 +5,7 @@ import { json } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { deviceAddresses } from "../../../gateway/http/server.js";
+import { defaultSettings } from "../../../gateway/settings.js";
 import { Authority, whyNoCertificates } from "../../support/certificates.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
@@ -79,10 +80,17 @@ describe("how a device reaches the gateway", () => {
 	});
 
 	test("is by the interfaces' addresses where it listens on all of them, without the loopback one", () => {
-		for (const address of deviceAddresses("0.0.0.0", 8080, true)) {
-			assert.match(address, /^wss:\/\/\d+\.\d+\.\d+\.\d+:8080\/device$/);
+		for (const address of deviceAddresses({ ...defaultSettings, host: "0.0.0.0" }, 8080)) {
+			assert.match(address, /^ws:\/\/\d+\.\d+\.\d+\.\d+:8080\/device$/);
 			assert.doesNotMatch(address, /127\.0\.0\.1/);
 		}
-		assert.deepEqual(deviceAddresses("::1", 80, false), ["ws://[::1]:80/device"]);
+		assert.deepEqual(deviceAddresses({ ...defaultSettings, host: "::1" }, 80), ["ws://[::1]:80/device"]);
+	});
+
+	test("is by PUBLIC_URL behind a proxy, with its path and its TLS", () => {
+		const of = (url: string) =>
+			deviceAddresses({ ...defaultSettings, host: "0.0.0.0", publicUrl: new URL(url) }, 8080);
+		assert.deepEqual(of("https://gateway.example"), ["wss://gateway.example/device"]);
+		assert.deepEqual(of("http://10.0.0.1:81/gw/"), ["ws://10.0.0.1:81/gw/device"]);
 	});
 });
