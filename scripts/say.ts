@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { readWav, resample, writeWav } from "../gateway/announcements/pcm.js";
+import { convertWav } from "../gateway/announcements/pcm.js";
 import type { Announcement, Play } from "../gateway/api/announcement.js";
 import { printable } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
@@ -71,14 +71,24 @@ async function contentOf(what: string): Promise<Content> {
 	if (!isFile && what !== "-") return { text: what };
 	if (isFile && !existsSync(what)) throw new UsageError(`There is no file ${what}.`);
 	const bytes = isFile ? await readFile(what) : await buffer(process.stdin);
-	if (!isFile && bytes.toString("latin1", 0, 4) !== "RIFF") return { text: bytes.toString().trim() };
+	const text = isFile ? undefined : textOf(bytes);
+	if (text !== undefined) return { text };
+	const subject = isFile ? what : "What came from standard input";
 	try {
-		return {
-			wav: new Uint8Array(writeWav(resample(readWav(bytes)))),
-			name: isFile ? basename(what).slice(0, 64) : "say",
-		};
+		const wav = new Uint8Array(Buffer.concat([...convertWav(bytes)]));
+		return { wav, name: isFile ? basename(what).slice(0, 64) : "say" };
 	} catch (error) {
-		throw new UsageError(`${what} cannot be played: ${error instanceof Error ? error.message : error}.`);
+		throw new UsageError(`${subject} cannot be played. ${error instanceof Error ? error.message : error}`);
+	}
+}
+
+/** @returns undefined if it is a file of another kind */
+function textOf(bytes: Buffer): string | undefined {
+	try {
+		if (bytes.includes(0)) return undefined;
+		return new TextDecoder("utf-8", { fatal: true }).decode(bytes).trim();
+	} catch {
+		return undefined;
 	}
 }
 

@@ -51,6 +51,8 @@ export class SoundStream {
 	#skip = 0;
 	/** Bytes that arrived and were not read. */
 	#unread = 0;
+	/** Of all samples, once the header is whole. */
+	#sampleBytes = 0;
 	/** Samples added, in bytes. */
 	#loadedBytes = 0;
 	#resumptions = 0;
@@ -64,7 +66,7 @@ export class SoundStream {
 
 	/** Whether all samples have been added. */
 	get isWhole(): boolean {
-		return this.#header.isWhole && this.#loadedBytes === this.#header.dataBytes;
+		return this.#header.isWhole && this.#loadedBytes === this.#sampleBytes;
 	}
 
 	/** Call it when there is room in the ring again. */
@@ -183,7 +185,7 @@ export class SoundStream {
 	/** Where the next bytes go; empty where there is no room. */
 	#target(most: number): Uint8Array {
 		if (this.#header.isWhole)
-			return this.#options.ring.space(Math.min(most, this.#header.dataBytes - this.#loadedBytes));
+			return this.#options.ring.space(Math.min(most, this.#sampleBytes - this.#loadedBytes));
 		return this.#scratch.subarray(0, Math.min(most, this.#header.wantedBytes, this.#scratch.byteLength));
 	}
 
@@ -195,11 +197,9 @@ export class SoundStream {
 			return;
 		}
 		this.#header.write(bytes);
-		const { isWhole, dataBytes } = this.#header;
-		if (isWhole && dataBytes > this.#total - this.#position)
-			throw new Error(
-				`The WAV file announces ${dataBytes} bytes of samples and has ${this.#total - this.#position}.`,
-			);
+		if (!this.#header.isWhole) return;
+		this.#sampleBytes = this.#header.sampleBytes(this.#total - this.#position);
+		if (this.#sampleBytes === 0) throw new Error("The WAV file has no samples.");
 	}
 
 	#onLost(reason: string): void {

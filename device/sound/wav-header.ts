@@ -1,12 +1,9 @@
-/**
- * Reads the header of a WAV file (RIFF) piece by piece, up to the first sample. Only what the output plays is accepted,
- * so that nothing is converted on the device; each refusal names what the file is.
- */
+/** Reads the header of a WAV file (RIFF) piece by piece, up to the first sample. Each refusal names what the file is. */
+
+import { nameFormat } from "./file-format.js";
 
 /** Hz; signed 16 bits, mono. */
 export const sampleRate = 16_000;
-/** Of the file, before its samples: a tag with a picture is refused. */
-const longestHeaderBytes = 16 * 1024;
 
 const riffBytes = 12;
 const chunkHeadBytes = 8;
@@ -17,21 +14,34 @@ const shortestFormatBytes = 16;
 const pcm = 1;
 const extensible = 0xfffe;
 
-/** How files that are no WAV begin. */
-const otherFormats = Object.freeze([
-	format("RIFX", "a WAV with its bytes in the other order"),
-	format("RF64", "a WAV of the 64-bit kind"),
-	format("ID3", "an MP3"),
-	format("\xff\xfb", "an MP3"),
-	format("\xff\xf1", "an AAC"),
-	format("OggS", "an Ogg"),
-	format("fLaC", "a FLAC"),
-	format("FORM", "an AIFF"),
-	format("<", "HTML"),
-	format("{", "JSON"),
-]);
+export interface WavFormat {
+	readonly isPcm: boolean;
+	readonly channels: number;
+	/** Hz. */
+	readonly rate: number;
+	/** Of a sample. */
+	readonly bits: number;
+}
+
+/** What a file must be. */
+export interface WantedFormat {
+	/** For a person, such as "a WAV of 16000 Hz". */
+	readonly name: string;
+	readonly accepts: (format: WavFormat) => boolean;
+	/** Of the file, before its samples. */
+	readonly headerBytes: number;
+}
+
+/** What the output plays, so that nothing is converted on the device. A tag with a picture is refused. */
+export const playable: WantedFormat = Object.freeze({
+	name: `a WAV of ${sampleRate} Hz, mono, 16 bit PCM`,
+	accepts: ({ isPcm, channels, rate, bits }: WavFormat) =>
+		isPcm && channels === 1 && rate === sampleRate && bits === 16,
+	headerBytes: 16 * 1024,
+});
 
 export class WavHeader {
+	readonly #wantedFormat: WantedFormat;
 	readonly #field = new Uint8Array(formatBytes);
 	#filled = 0;
 	/** Of the field that is being read. */
@@ -42,17 +52,33 @@ export class WavHeader {
 	/** Of the chunk `fmt `, after its field. */
 	#rest = 0;
 	#byteCount = 0;
-	#isFormatKnown = false;
+	#format: WavFormat | undefined;
+	/** Of the chunk `data`, as it says itself. */
 	#dataBytes = 0;
+
+	constructor(wanted = playable) {
+		this.#wantedFormat = wanted;
+	}
 
 	/** Whether the samples follow. */
 	get isWhole(): boolean {
 		return this.#state === "data";
 	}
 
-	/** Of the samples, once the header is whole. */
-	get dataBytes(): number {
-		return this.#dataBytes;
+	/** Undefined: it is not known yet. */
+	get format(): WavFormat | undefined {
+		return this.#format;
+	}
+
+	/**
+	 * The length of the samples, once the header is whole. A length of 0 or beyond the end of the file goes to its end: a
+	 * program that writes to a pipe does not know the length, and writes 0, 0x7ffff000, 0xffffffff or the like.
+	 * @param available bytes from the first sample to the end of the file
+	 * @returns bytes of whole samples of 16 bits
+	 */
+	sampleBytes(available: number): number {
+		const byteCount = this.#dataBytes === 0 ? available : Math.min(this.#dataBytes, available);
+		return byteCount - (byteCount % 2);
 	}
 
 	/** How many bytes write() takes next, at most; 0 once the header is whole. */
@@ -67,8 +93,9 @@ export class WavHeader {
 	 */
 	write(bytes: Uint8Array): void {
 		this.#byteCount += bytes.byteLength;
-		if (this.#byteCount > longestHeaderBytes)
-			throw new Error(`The WAV file has more than ${longestHeaderBytes} bytes before its samples.`);
+		const { headerBytes } = this.#wantedFormat;
+		if (this.#byteCount > headerBytes)
+			throw new Error(`The WAV file has more than ${headerBytes} bytes before its samples.`);
 		if (this.#skip > 0) {
 			this.#skip -= bytes.byteLength;
 			return;
@@ -83,13 +110,12 @@ export class WavHeader {
 	#onField(): void {
 		switch (this.#state) {
 			case "riff":
-				if (this.#text(0) !== "RIFF" || this.#text(8) !== "WAVE") throw new Error(this.#describeOther());
+				if (this.#text(0) !== "RIFF" || this.#text(8) !== "WAVE") this.#refuseFile();
 				return this.#await("chunk", chunkHeadBytes);
 			case "chunk":
 				return this.#onChunk(this.#text(0), this.#uint32(4));
 			case "format":
-				this.#checkFormat();
-				this.#isFormatKnown = true;
+				this.#onFormat();
 				this.#skip = this.#rest;
 				return this.#await("chunk", chunkHeadBytes);
 			case "data":
@@ -111,23 +137,23 @@ export class WavHeader {
 			this.#skip = paddedBytes;
 			return;
 		}
-		if (!this.#isFormatKnown) throw new Error("The WAV file has samples before their format.");
-		if (byteLength === 0) throw new Error("The WAV file has no samples.");
-		if (byteLength % 2 !== 0) throw new Error("The WAV file ends within a sample.");
+		if (!this.#format) throw new Error("The WAV file has samples before their format.");
 		this.#dataBytes = byteLength;
 		this.#state = "data";
 	}
 
-	#checkFormat(): void {
+	#onFormat(): void {
 		const tag = this.#uint16(0);
+		const code = tag === extensible ? this.#uint16(24) : tag;
 		const channels = this.#uint16(2);
 		const rate = this.#uint32(4);
 		const bits = this.#uint16(14);
-		const format = tag === extensible ? this.#uint16(24) : tag;
-		if (format === pcm && channels === 1 && rate === sampleRate && bits === 16) return;
-		const kind = format === pcm ? "" : `, not PCM (format ${format})`;
+		this.#format = { isPcm: code === pcm, channels, rate, bits };
+		const { accepts, name } = this.#wantedFormat;
+		if (accepts(this.#format)) return;
+		const kind = code === pcm ? "" : `, not PCM (format ${code})`;
 		throw new Error(
-			`The sound is ${rate} Hz, ${describeChannels(channels)}, ${bits} bit${kind}; it must be a WAV of ${sampleRate} Hz, mono, 16 bit PCM.`,
+			`The sound is ${rate} Hz, ${describeChannels(channels)}, ${bits} bit${kind}; it must be ${name}.`,
 		);
 	}
 
@@ -136,10 +162,10 @@ export class WavHeader {
 		this.#wanted = byteCount;
 	}
 
-	#describeOther(): string {
-		const start = String.fromCharCode(...this.#field.subarray(0, riffBytes));
-		const known = otherFormats.find(({ magic }) => start.trimStart().startsWith(magic));
-		return `At this address is ${known?.kind ?? "something else"} and not a WAV.`;
+	/** @throws Error */
+	#refuseFile(): never {
+		const kind = nameFormat(this.#field) ?? "no WAV";
+		throw new Error(`The file is ${kind}; it must be ${this.#wantedFormat.name}.`);
 	}
 
 	#text(at: number): string {
@@ -158,8 +184,4 @@ export class WavHeader {
 function describeChannels(count: number): string {
 	if (count === 1) return "mono";
 	return count === 2 ? "stereo" : `${count} channels`;
-}
-
-function format(magic: string, kind: string) {
-	return Object.freeze({ magic, kind });
 }

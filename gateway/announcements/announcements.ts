@@ -113,8 +113,8 @@ export class Announcements {
 
 	/** @returns the id of a temporary sound @throws {HttpProblem} */
 	async #speak(text: string): Promise<string> {
-		const file = await this.#options.speak(text);
-		return (await this.#options.sounds.add("", [file], true)).id;
+		const pieces = await this.#options.speak(text);
+		return (await this.#options.sounds.add("", pieces, true)).id;
 	}
 
 	async #play(announcement: Announcement, deviceId: string, payload: object): Promise<void> {

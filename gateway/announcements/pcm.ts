@@ -1,105 +1,158 @@
-/** PCM samples: read from a WAV file of any rate, brought to the devices' rate, and written as a WAV file. */
+/**
+ * Converts a WAV file of any rate to what devices play. It yields the file in pieces, between which a gateway handles other
+ * requests: a minute of speech takes a second in all on a slow computer.
+ */
 
-import { sampleRate } from "../../device/sound/wav-header.js";
+import { sampleRate, type WantedFormat, type WavFormat, WavHeader } from "../../device/sound/wav-header.js";
 
 const headBytes = 44;
-
-/** One channel, from -1 to 1. */
-export interface Pcm {
-	/** Hz. */
-	readonly rate: number;
-	readonly samples: Float32Array;
-}
-
-/**
- * Reads 16 bit PCM; several channels are mixed. A size beyond the end of the file counts as its end: programs that write to a
- * pipe do not know it.
- * @throws {RangeError} its message says what is wrong
- */
-export function readWav(file: Buffer): Pcm {
-	if (file.toString("latin1", 0, 4) !== "RIFF" || file.toString("latin1", 8, 12) !== "WAVE")
-		throw new RangeError("it is not a WAV file");
-	let format: { readonly channels: number; readonly rate: number } | undefined;
-	for (let at = 12; at + 8 <= file.length; ) {
-		const name = file.toString("latin1", at, at + 4);
-		const size = file.readUInt32LE(at + 4);
-		const content = file.subarray(at + 8, Math.min(file.length, at + 8 + size));
-		if (name === "fmt " && content.length >= 16) {
-			const [tag, channels, bits] = [
-				content.readUInt16LE(0),
-				content.readUInt16LE(2),
-				content.readUInt16LE(14),
-			];
-			const isPcm = tag === 1 || (tag === 0xfffe && content.length >= 26 && content.readUInt16LE(24) === 1);
-			if (!isPcm || bits !== 16 || channels === 0) throw new RangeError("it is not PCM of 16 bits");
-			format = { channels, rate: content.readUInt32LE(4) };
-		} else if (name === "data") {
-			if (!format || format.rate < 4_000 || format.rate > 192_000)
-				throw new RangeError("it does not say its rate");
-			return { rate: format.rate, samples: mix(content, format.channels) };
-		}
-		at += 8 + size + (size & 1);
-	}
-	throw new RangeError("it has no samples");
-}
-
-function mix(content: Buffer, channels: number): Float32Array {
-	const samples = new Float32Array(Math.floor(content.length / 2 / channels));
-	for (let index = 0; index < samples.length; index += 1) {
-		let sum = 0;
-		for (let channel = 0; channel < channels; channel += 1)
-			sum += content.readInt16LE((index * channels + channel) * 2);
-		samples[index] = sum / channels / 32_768;
-	}
-	return samples;
-}
-
+/** Of 16 bits. */
+const bytesPerSample = 2;
+/** A piece takes about 1 ms, the first ones up to 10 ms. */
+const samplesPerPiece = 2_048;
 /** Zero crossings of the filter on each side: 16 keep the aliases of speech below -60 dB. */
 const crossings = 16;
 
-/** Brings samples to another rate, by a sinc filter with a Hann window. @param rate Hz */
-export function resample({ rate: from, samples }: Pcm, rate = sampleRate): Float32Array {
-	if (from === rate) return samples;
-	const output = new Float32Array(Math.floor((samples.length * rate) / from));
-	const cutoff = Math.min(1, rate / from);
-	const reach = crossings / cutoff;
-	for (let index = 0; index < output.length; index += 1) {
-		const center = (index * from) / rate;
-		let sum = 0;
-		for (
-			let at = Math.max(0, Math.ceil(center - reach));
-			at <= center + reach && at < samples.length;
-			at += 1
-		) {
-			const distance = at - center;
-			const phase = Math.PI * distance * cutoff;
-			const sinc = phase === 0 ? 1 : Math.sin(phase) / phase;
-			sum += (samples[at] ?? 0) * sinc * (0.5 + 0.5 * Math.cos((Math.PI * distance) / reach));
-		}
-		output[index] = sum * cutoff;
+const convertible: WantedFormat = Object.freeze({
+	name: "a WAV of 16 bit PCM, 4000 to 192000 Hz",
+	accepts: ({ isPcm, channels, rate, bits }: WavFormat) =>
+		isPcm && channels > 0 && bits === 16 && rate >= 4_000 && rate <= 192_000,
+	headerBytes: Number.POSITIVE_INFINITY,
+});
+
+/**
+ * Several channels are mixed. A length of samples that is 0 or beyond the end of the file counts as its end.
+ * @yields the head of a WAV file of `sampleRate`, mono, 16 bit PCM, then its samples
+ * @throws {Error} its message is a sentence that says what is wrong with the file
+ */
+export function* convertWav(file: Buffer): Generator<Buffer, void> {
+	const { channels, rate, samples } = readWav(file);
+	const frames = Math.floor(samples.length / bytesPerSample / channels);
+	const count = Math.floor((frames * sampleRate) / rate);
+	if (count === 0) throw new Error("The WAV file has no samples.");
+	yield headOf(count);
+	const filter = new Filter(rate, sampleRate);
+	for (let at = 0; at < count; at += samplesPerPiece) {
+		const length = Math.min(samplesPerPiece, count - at);
+		const { first, end } = filter.inputFor(at, length);
+		const input = new Float32Array(end - first);
+		for (let frame = Math.max(0, first); frame < Math.min(end, frames); frame += 1)
+			input[frame - first] = mix(samples, frame, channels);
+		yield encode(filter.apply(input, at, length));
 	}
-	return output;
 }
 
-/** A WAV file as the devices play it. @param samples of `sampleRate` */
-export function writeWav(samples: Float32Array): Buffer {
-	const file = Buffer.alloc(headBytes + samples.length * 2);
-	file.write("RIFF", 0);
-	file.writeUInt32LE(file.length - 8, 4);
-	file.write("WAVEfmt ", 8);
-	file.writeUInt32LE(16, 16);
-	file.writeUInt16LE(1, 20);
-	file.writeUInt16LE(1, 22);
-	file.writeUInt32LE(sampleRate, 24);
-	file.writeUInt32LE(sampleRate * 2, 28);
-	file.writeUInt16LE(2, 32);
-	file.writeUInt16LE(16, 34);
-	file.write("data", 36);
-	file.writeUInt32LE(samples.length * 2, 40);
-	for (const [index, sample] of samples.entries())
-		file.writeInt16LE(
-			Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768))),
-			headBytes + index * 2,
-		);
-	return file;
+function readWav(file: Buffer) {
+	const header = new WavHeader(convertible);
+	let at = 0;
+	while (at < file.length && !header.isWhole) {
+		const end = Math.min(file.length, at + header.wantedBytes);
+		header.write(file.subarray(at, end));
+		at = end;
+	}
+	const { format, isWhole } = header;
+	if (!format || !isWhole) throw new Error("The file ends before the first sample; it is no WAV.");
+	return { ...format, samples: file.subarray(at, at + header.sampleBytes(file.length - at)) };
+}
+
+/** @returns from -32,768 to 32,767 */
+function mix(samples: Buffer, frame: number, channels: number): number {
+	let sum = 0;
+	for (let channel = 0; channel < channels; channel += 1)
+		sum += samples.readInt16LE((frame * channels + channel) * bytesPerSample);
+	return sum / channels;
+}
+
+/** Resamples by a sinc filter with a Hann window. Each output sample lies at one of a few phases between two input samples. */
+class Filter {
+	/** Input samples per output sample, as a fraction. */
+	readonly #step: number;
+	readonly #phases: number;
+	readonly #cutoff: number;
+	/** Input samples on each side. */
+	readonly #reach: number;
+	readonly #weights = new Map<number, Float32Array>();
+
+	/** @param from Hz @param to Hz */
+	constructor(from: number, to: number) {
+		const divisor = greatestDivisor(from, to);
+		this.#step = from / divisor;
+		this.#phases = to / divisor;
+		this.#cutoff = Math.min(1, to / from);
+		this.#reach = Math.ceil(crossings / this.#cutoff);
+	}
+
+	/** @returns which input samples `count` output samples from `at` on are made of; some may lie before or after the sound */
+	inputFor(at: number, count: number): { readonly first: number; readonly end: number } {
+		const last = at + count - 1;
+		return { first: this.#inputOf(at) - this.#reach, end: this.#inputOf(last) + this.#reach + 1 };
+	}
+
+	/** @param input as `inputFor` says @returns as loud as the input */
+	apply(input: Float32Array, at: number, count: number): Float32Array {
+		const output = new Float32Array(count);
+		const first = this.#inputOf(at);
+		for (let index = 0; index < count; index += 1) {
+			const start = this.#inputOf(at + index) - first;
+			const weights = this.#weightsAt(((at + index) * this.#step) % this.#phases);
+			let sum = 0;
+			for (let tap = 0; tap < weights.length; tap += 1)
+				sum += (input[start + tap] ?? 0) * (weights[tap] ?? 0);
+			output[index] = sum;
+		}
+		return output;
+	}
+
+	/** @returns the input sample at an output sample, or the one before */
+	#inputOf(at: number): number {
+		return Math.floor((at * this.#step) / this.#phases);
+	}
+
+	/** @param phase from the input sample, in fractions of `#phases` */
+	#weightsAt(phase: number): Float32Array {
+		const known = this.#weights.get(phase);
+		if (known) return known;
+		const reach = crossings / this.#cutoff;
+		const weights = Float32Array.from({ length: 2 * this.#reach + 1 }, (_, tap) => {
+			const distance = tap - this.#reach - phase / this.#phases;
+			if (Math.abs(distance) > reach) return 0;
+			const angle = Math.PI * distance * this.#cutoff;
+			const sinc = angle === 0 ? 1 : Math.sin(angle) / angle;
+			return sinc * this.#cutoff * (0.5 + 0.5 * Math.cos((Math.PI * distance) / reach));
+		});
+		this.#weights.set(phase, weights);
+		return weights;
+	}
+}
+
+function greatestDivisor(a: number, b: number): number {
+	return b === 0 ? a : greatestDivisor(b, a % b);
+}
+
+function headOf(sampleCount: number): Buffer {
+	const head = Buffer.alloc(headBytes);
+	const dataBytes = sampleCount * bytesPerSample;
+	head.write("RIFF", 0);
+	head.writeUInt32LE(headBytes - 8 + dataBytes, 4);
+	head.write("WAVEfmt ", 8);
+	head.writeUInt32LE(16, 16);
+	head.writeUInt16LE(1, 20);
+	head.writeUInt16LE(1, 22);
+	head.writeUInt32LE(sampleRate, 24);
+	head.writeUInt32LE(sampleRate * bytesPerSample, 28);
+	head.writeUInt16LE(bytesPerSample, 32);
+	head.writeUInt16LE(16, 34);
+	head.write("data", 36);
+	head.writeUInt32LE(dataBytes, 40);
+	return head;
+}
+
+/** @param samples what is beyond 16 bits is cut off */
+function encode(samples: Float32Array): Buffer {
+	const bytes = Buffer.alloc(samples.length * bytesPerSample);
+	for (let index = 0; index < samples.length; index += 1) {
+		const sample = Math.round(samples[index] ?? 0);
+		bytes.writeInt16LE(Math.max(-32_768, Math.min(32_767, sample)), index * bytesPerSample);
+	}
+	return bytes;
 }

@@ -111,10 +111,14 @@ export function announcementRoutes({
 		.route("/api/speech")
 		.post(requireMonitor, async (request, response) => {
 			const { text } = await readJson(request, askedSpeech, '{"text":"Dinner is ready"}');
-			response
-				.type("audio/wav")
-				.set("Cache-Control", "no-store")
-				.send(await speak(text));
+			const file = Buffer.concat(await speak(text));
+			// Without the digest that send() makes of a body.
+			response.set({
+				"Content-Type": "audio/wav",
+				"Content-Length": file.length,
+				"Cache-Control": "no-store",
+			});
+			response.end(file);
 		})
 		.all(refuseMethod("POST"));
 

@@ -4,14 +4,14 @@ import { spawn } from "node:child_process";
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
 import { Queue } from "../storage/queue.js";
-import { readWav, resample, writeWav } from "./pcm.js";
+import { convertWav } from "./pcm.js";
 
 const longestMs = 30_000;
 const longestBytes = 4 << 20;
 const waitingAtMost = 10;
 
-/** @returns a WAV file as devices play it @throws {HttpProblem} */
-export type Speak = (text: string) => Promise<Buffer>;
+/** @returns the pieces of a WAV file as devices play it @throws {HttpProblem} */
+export type Speak = (text: string) => Promise<readonly Buffer[]>;
 
 export interface Speech {
 	readonly speak: Speak;
@@ -20,7 +20,11 @@ export interface Speech {
 }
 
 /** Nothing of a text is logged, or in a program's arguments, which other users of the computer can read. */
-export function createSpeech({ settings, log }: Pick<Core, "settings" | "log">): Speech {
+export function createSpeech({
+	settings,
+	log,
+	yieldToLoop,
+}: Pick<Core, "settings" | "log" | "yieldToLoop">): Speech {
 	const { speechCommand } = settings;
 	const queue = new Queue();
 	const ending = new AbortController();
@@ -36,11 +40,16 @@ export function createSpeech({ settings, log }: Pick<Core, "settings" | "log">):
 		waiting += 1;
 		const spoken = queue.add(() => run(speechCommand, text, ending.signal));
 		try {
-			return writeWav(resample(readWav(await spoken)));
+			const pieces: Buffer[] = [];
+			for (const piece of convertWav(await spoken)) {
+				pieces.push(piece);
+				await yieldToLoop();
+			}
+			return pieces;
 		} catch (error) {
 			const why = error instanceof Error ? error.message : String(error);
 			log.warn({ program: speechCommand[0], problem: why }, "speech");
-			throw new HttpProblem(502, `The program of SPEECH_COMMAND gave no sound: ${why}.`);
+			throw new HttpProblem(502, `The program of SPEECH_COMMAND gave no sound. ${why}`);
 		} finally {
 			waiting -= 1;
 		}
@@ -48,7 +57,7 @@ export function createSpeech({ settings, log }: Pick<Core, "settings" | "log">):
 	return { speak, close: () => ending.abort() };
 }
 
-/** @throws {Error} its message says why there is no output */
+/** @throws {Error} its message is a sentence that says why there is no output */
 function run(
 	[program = "", ...words]: readonly string[],
 	text: string,
@@ -62,23 +71,23 @@ function run(
 			child.kill("SIGKILL");
 			reject(new Error(why));
 		};
-		const timer = setTimeout(() => give(`it took longer than ${longestMs / 1000} s`), longestMs);
+		const timer = setTimeout(() => give(`It took longer than ${longestMs / 1000} s.`), longestMs);
 		child.once("error", ({ message }) => {
 			clearTimeout(timer);
-			reject(new Error(`it cannot be started (${message})`));
+			reject(new Error(`It cannot be started (${message}).`));
 		});
 		// It may end without having read all.
 		child.stdin.on("error", () => {});
 		child.stdin.end(text);
 		child.stdout.on("data", (chunk: Buffer) => {
 			size += chunk.length;
-			if (size > longestBytes) give(`its output is larger than ${longestBytes >> 20} MB`);
+			if (size > longestBytes) give(`Its output is larger than ${longestBytes >> 20} MB.`);
 			else chunks.push(chunk);
 		});
 		child.once("close", (code, signal) => {
 			clearTimeout(timer);
 			if (code === 0) resolve(Buffer.concat(chunks));
-			else reject(new Error(`it ended with ${signal ?? `code ${code}`}`));
+			else reject(new Error(`It ended with ${signal ?? `code ${code}`}.`));
 		});
 	});
 }

@@ -4,14 +4,14 @@ import { sampleRate, WavHeader } from "../../device/sound/wav-header.js";
 import { longestSeconds } from "../api/announcement.js";
 
 /** 16 bits, mono. */
-const bytesPerSample = 2;
+const bytesPerSecond = sampleRate * 2;
 
 /** Its message is a sentence for a person. */
 export class WavError extends Error {}
 
 export class WavCheck {
 	readonly #header = new WavHeader();
-	/** Of samples. */
+	/** From the first sample on. */
 	#byteCount = 0;
 
 	/** @throws {WavError} */
@@ -27,18 +27,19 @@ export class WavCheck {
 			at = end;
 		}
 		this.#byteCount += chunk.length - at;
-		if (this.#header.isWhole && this.#header.dataBytes > longestSeconds * sampleRate * bytesPerSample)
+		if (this.#seconds > longestSeconds)
 			throw new WavError(`The sound is longer than ${longestSeconds} s; shorten it.`);
 	}
 
 	/** @returns its length in seconds @throws {WavError} */
 	end(): number {
-		const { isWhole, dataBytes } = this.#header;
-		if (!isWhole) throw new WavError("The file ends before the first sample; send a WAV file.");
-		if (this.#byteCount < dataBytes)
-			throw new WavError(
-				`The file has ${this.#byteCount} of the ${dataBytes} bytes of samples that it announces.`,
-			);
-		return dataBytes / bytesPerSample / sampleRate;
+		if (!this.#header.isWhole) throw new WavError("The file ends before the first sample; send a WAV file.");
+		if (this.#seconds === 0) throw new WavError("The WAV file has no samples.");
+		return this.#seconds;
+	}
+
+	/** Of what has arrived. */
+	get #seconds(): number {
+		return this.#header.isWhole ? this.#header.sampleBytes(this.#byteCount) / bytesPerSecond : 0;
 	}
 }

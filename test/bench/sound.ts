@@ -4,9 +4,9 @@
  */
 
 import { setTimeout } from "node:timers/promises";
-import { writeWav } from "../../gateway/announcements/pcm.js";
 import type { Announcement } from "../../gateway/api/announcement.js";
 import { ask } from "../../gateway/api/client/request.js";
+import { bytesPerSecond, noise, wav } from "../support/sounds.js";
 import { Child } from "./child.js";
 import type { Listeners } from "./load/listeners.js";
 import type { Players } from "./load/players.js";
@@ -17,7 +17,6 @@ import { hasNginx, howToInstall, Nginx } from "./servers/nginx.js";
 import { startGateway } from "./servers/start-gateway.js";
 
 const benchmark = "sound";
-const rate = 16_000;
 const together = 20;
 /** In one process its event loop would let them begin one after the other. */
 const inProcess = 5;
@@ -43,7 +42,7 @@ export async function run(): Promise<readonly Row[]> {
 
 /** Noise, as silence would not be heard to begin. */
 function sound(seconds: number): Uint8Array<ArrayBuffer> {
-	return new Uint8Array(writeWav(Float32Array.from({ length: rate * seconds }, () => Math.random() - 0.5)));
+	return new Uint8Array(wav(noise(bytesPerSecond * seconds)));
 }
 
 async function upload(url: string, { monitor }: Tokens, file: Uint8Array<ArrayBuffer>): Promise<string> {

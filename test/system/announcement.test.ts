@@ -43,4 +43,8 @@ test("npm run say plays a file on all devices from the first sample to the last,
 	const text = runCommand(t, "scripts/say.ts", ["--all", "--gateway", fleet.url, "Dinner is ready"], env);
 	assert.equal(await text.exitCode, 1);
 	assert.match(text.output(), /set SPEECH_COMMAND/);
+	const other = runCommand(t, "scripts/say.ts", ["--all", "--gateway", fleet.url, "-"], env);
+	other.process.stdin?.end(Buffer.from("ID3\x04\0\0\0\0\0\x23TSSE"));
+	assert.equal(await other.exitCode, 1);
+	assert.match(other.output(), /What came from standard input cannot be played. The file is an MP3;/);
 });

@@ -72,7 +72,7 @@ test("the device's token is sent to its own gateway alone, by its address", asyn
 	const other = fleet.url.replace("127.0.0.1", "localhost");
 	assert.notEqual(other, fleet.url);
 	for (const [id, url, reason] of [
-		["own", `${fleet.url}/${file}`, "At this address is something else and not a WAV."],
+		["own", `${fleet.url}/${file}`, "The file is no WAV; it must be a WAV of 16000 Hz, mono, 16 bit PCM."],
 		["other", `${other}/${file}`, "The server answered 401: it does not give the sound to this device."],
 	] as const) {
 		await control({ command: "play_sound", value: { id, url } });
@@ -91,5 +91,8 @@ test("a sound is loaded over TLS, from a server that the device's authority has 
 	assert.match(url, /^https:/);
 	await control({ command: "play_sound", value: { id: "secure", url } });
 	const frame = await fleet.monitorClient.until((each) => updateIn(each)?.id === "secure");
-	assert.equal(updateIn(frame)?.reason, "At this address is something else and not a WAV.");
+	assert.equal(
+		updateIn(frame)?.reason,
+		"The file is no WAV; it must be a WAV of 16000 Hz, mono, 16 bit PCM.",
+	);
 });

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { writeWav } from "../../../gateway/announcements/pcm.js";
 import { bearer, deviceToken, monitorToken } from "../../support/running.js";
+import { tone, wav as wavOf } from "../../support/sounds.js";
 import { type Clustered, runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
 import { ofFleet, SoundDevice } from "./sound-device.js";
 
-const wav = writeWav(new Float32Array(8_000).fill(0.25));
+const wav = wavOf(tone(16_000));
 const sha256 = createHash("sha256").update(wav).digest("hex");
 
 async function connect(t: TestContext, { url }: Clustered, serial: string): Promise<SoundDevice> {

@@ -9,7 +9,6 @@ import { Duplex, PassThrough } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
-import { writeWav } from "../../../gateway/announcements/pcm.js";
 import { bodyOf } from "../../../gateway/announcements/sounds.js";
 import { HttpProblem } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
@@ -22,10 +21,11 @@ import {
 	runGateway,
 	temporaryDirectory,
 } from "../../support/running.js";
+import { tone, wav as wavOf } from "../../support/sounds.js";
 import { checkFrame } from "../api/schemas.js";
 import { ofFleet, SoundDevice, type SoundDeviceOptions } from "./sound-device.js";
 
-const wav = writeWav(Float32Array.from({ length: 8_000 }, (_, at) => Math.sin(at / 10) / 2));
+const wav = wavOf(tone(16_000));
 const sha256 = createHash("sha256").update(wav).digest("hex");
 const wavType = { "Content-Type": "audio/wav" };
 
@@ -171,13 +171,15 @@ describe("a sound", () => {
 		const { call } = await run(t, { dataDir });
 		const stereo = Buffer.from(wav);
 		stereo.writeUInt16LE(2, 22);
-		const long = Buffer.from(wav);
-		long.writeUInt32LE(121 * 32_000, 40);
 		for (const [body, reason] of [
-			[Buffer.from("<html></html>"), /HTML/],
+			[
+				Buffer.from("ID3\x04\0\0\0\0\0\0TSSE"),
+				/^The file is an MP3; it must be a WAV of 16000 Hz, mono, 16 bit PCM\.$/,
+			],
 			[stereo, /stereo/],
-			[long, /longer than 120 s/],
-			[wav.subarray(0, 1000), /956 of the 16000 bytes/],
+			[wavOf(Buffer.alloc(121 * 32_000)), /longer than 120 s/],
+			[wavOf(Buffer.alloc(121 * 32_000), { dataBytes: 0 }), /longer than 120 s/],
+			[wavOf(Buffer.alloc(0)), /has no samples/],
 			[wav.subarray(0, 20), /ends before the first sample/],
 		] as const) {
 			const answer = await call("POST", "/api/sounds?name=x", body);
@@ -191,6 +193,14 @@ describe("a sound", () => {
 		assert.equal((await call("POST", "/api/sounds?name=", wav)).status, 422);
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
+	});
+
+	test("from a pipe, which announces no length or one beyond its end, is kept to its end", async (t) => {
+		const { call } = await run(t);
+		for (const dataBytes of [0, 0x7fff_f000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff]) {
+			const answer = await call("POST", "/api/sounds?name=x", wavOf(tone(16_000), { dataBytes }));
+			assert.deepEqual([answer.status, answer.body.seconds], [201, 0.5], JSON.stringify(answer.body));
+		}
 	});
 
 	test("whose upload breaks off is not kept", async (t) => {

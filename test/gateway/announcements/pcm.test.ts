@@ -1,11 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readWav, resample, writeWav } from "../../../gateway/announcements/pcm.js";
+import { convertWav } from "../../../gateway/announcements/pcm.js";
+import { chunk, type WavFields, wav } from "../../support/sounds.js";
 
+/** @returns samples from -1 to 1 */
 function tone(hz: number, rate: number, seconds: number): Float32Array {
 	return Float32Array.from(
 		{ length: rate * seconds },
 		(_, at) => Math.sin((2 * Math.PI * hz * at) / rate) / 2,
+	);
+}
+
+function fileOf(samples: ArrayLike<number>, fields: WavFields = {}): Buffer {
+	const bytes = Buffer.alloc(samples.length * 2);
+	for (const [index, sample] of Array.from(samples).entries())
+		bytes.writeInt16LE(Math.round(sample * 32_767), index * 2);
+	return wav(bytes, fields);
+}
+
+const convert = (file: Buffer) => Buffer.concat([...convertWav(file)]);
+
+/** @returns samples from -1 to 1 */
+function samplesOf(file: Buffer): Float32Array {
+	return Float32Array.from(
+		{ length: (file.length - 44) / 2 },
+		(_, at) => file.readInt16LE(44 + at * 2) / 32_767,
 	);
 }
 
@@ -17,63 +36,89 @@ function level(samples: Float32Array): number {
 
 const decibels = (ratio: number) => 20 * Math.log10(ratio);
 
-describe("resampling", () => {
-	for (const rate of [8_000, 11_025, 22_050, 44_100, 48_000])
-		test(`a tone of 1 kHz at ${rate} Hz is the same tone at 16 kHz`, () => {
-			const output = resample({ rate, samples: tone(1_000, rate, 1) });
-			assert.equal(output.length, 16_000);
-			const meant = tone(1_000, 16_000, 1);
+describe("a WAV file", () => {
+	for (const rate of [8_000, 11_025, 22_050, 22_051, 44_100, 48_000, 192_000])
+		test(`with a tone of 1 kHz at ${rate} Hz is the same tone at 16 kHz, without a click between two pieces`, () => {
+			const output = samplesOf(convert(fileOf(tone(1_000, rate, 2), { rate })));
+			assert.equal(output.length, 32_000);
+			const meant = tone(1_000, 16_000, 2);
 			const error = output.map((sample, at) => sample - (meant[at] ?? 0));
 			assert.ok(decibels(level(error) / level(meant)) < -50, `${decibels(level(error) / level(meant))} dB`);
+			assert.ok(error.subarray(500, -500).every((difference) => Math.abs(difference) < 0.005));
 		});
 
-	test("what 16 kHz cannot hold is left out and not heard as another tone", () => {
+	test("is converted in pieces of at most 2,048 samples, of whichever length and rate it is", () => {
+		for (const [rate, seconds] of [
+			[22_050, 10],
+			[48_000, 5],
+		] as const) {
+			const [head, ...pieces] = [...convertWav(wav(Buffer.alloc(rate * seconds * 2), { rate }))];
+			assert.equal(head?.length, 44);
+			assert.ok(pieces.every(({ length }) => length <= 2 * 2_048));
+			assert.equal(Buffer.concat(pieces).length, 32_000 * seconds);
+		}
+	});
+
+	test("loses what 16 kHz cannot hold, which is not heard as another tone", () => {
 		const samples = tone(10_000, 44_100, 1);
-		const output = resample({ rate: 44_100, samples });
+		const output = samplesOf(convert(fileOf(samples, { rate: 44_100 })));
 		assert.ok(decibels(level(output) / level(samples)) < -50);
 	});
-});
 
-describe("a WAV file", () => {
-	test("that was written is read again", () => {
-		const file = writeWav(tone(440, 16_000, 0.1));
-		const { rate, samples } = readWav(file);
-		assert.equal(rate, 16_000);
-		assert.ok(writeWav(samples).equals(file));
+	test("that devices play stays as it is, without its other chunks", () => {
+		const samples = fileOf(tone(440, 16_000, 1)).subarray(44);
+		const file = wav(samples, {
+			before: chunk("LIST", Buffer.from("abc")),
+			after: chunk("LIST", Buffer.from("later")),
+		});
+		assert.ok(convert(file).equals(wav(samples)));
 	});
 
-	test("is at its loudest where samples are louder, as a filter makes them", () => {
+	test("is at its loudest where the filter makes samples that are louder", () => {
+		// Half way between two samples, a square wave is beyond both.
+		const square = Array.from({ length: 16_000 }, (_, at) => (at % 16 < 8 ? 1 : -1));
+		const output = samplesOf(convert(fileOf(square, { rate: 8_000 })));
+		assert.ok(Math.max(...output) <= 1 && Math.min(...output) <= -1);
+	});
+
+	test("of two channels is mixed", () => {
+		const output = samplesOf(convert(fileOf([0.5, -0.25, 0.5, 0.25], { channels: 2 })));
 		assert.deepEqual(
-			[...readWav(writeWav(Float32Array.from([1.2, -1.2, 0]))).samples],
-			[32_767 / 32_768, -1, 0],
+			[...output].map((sample) => sample.toFixed(3)),
+			["0.125", "0.375"],
 		);
 	});
 
-	test("of two channels is mixed, other chunks are left out, and a size beyond its end is its end", () => {
-		const file = writeWav(Float32Array.from([0.5, -0.25, 0.5, 0.25]));
-		file.writeUInt16LE(2, 22);
-		file.writeUInt32LE(0xffff_ffff, 40);
-		const chunk = Buffer.concat([
-			file.subarray(0, 12),
-			Buffer.from("LIST\x03\0\0\0abc\0", "latin1"),
-			file.subarray(12),
-		]);
-		assert.deepEqual([...readWav(chunk).samples], [0.125, 0.375]);
-	});
+	for (const dataBytes of [0, 0x7fff_f000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff])
+		test(`from a pipe, which announces 0x${dataBytes.toString(16)} bytes of samples, goes to its end`, () => {
+			const samples = fileOf(tone(440, 16_000, 1)).subarray(44);
+			assert.ok(convert(Buffer.concat([wav(samples, { dataBytes }), Buffer.alloc(1)])).equals(wav(samples)));
+		});
 
-	test("that is none is refused with the reason", () => {
-		const float = writeWav(new Float32Array(4));
-		float.writeUInt16LE(3, 20);
-		const extensible = Buffer.concat([float.subarray(0, 36), Buffer.alloc(10), float.subarray(36)]);
-		extensible.writeUInt32LE(26, 16);
-		extensible.writeUInt16LE(0xfffe, 20);
-		extensible.writeUInt16LE(3, 44);
+	test("that cannot be converted is refused with the reason", () => {
+		const samples = Buffer.alloc(64);
+		const extensible = Buffer.alloc(40);
+		extensible.writeUInt16LE(0xfffe, 0);
+		extensible.writeUInt16LE(2, 2);
+		extensible.writeUInt32LE(48_000, 4);
+		extensible.writeUInt16LE(32, 14);
+		extensible.writeUInt16LE(3, 24);
+		const head = wav(samples).subarray(0, 12);
 		for (const [file, reason] of [
-			[Buffer.from("<html>"), /not a WAV/],
-			[extensible, /not PCM of 16 bits/],
-			[float, /not PCM of 16 bits/],
-			[writeWav(new Float32Array(4)).subarray(0, 36), /no samples/],
+			[
+				Buffer.from("<!doctype html>"),
+				/^The file is HTML; it must be a WAV of 16 bit PCM, 4000 to 192000 Hz\.$/,
+			],
+			[Buffer.from("OggS\0\u0002\0\0\0\0\0\0\0\0"), /^The file is an Ogg; /],
+			[wav(samples, { format: 3, bits: 32 }), /32 bit, not PCM \(format 3\); it must be a WAV of 16 bit PCM/],
+			[Buffer.concat([head, chunk("fmt ", extensible)]), /48000 Hz, stereo, 32 bit, not PCM \(format 3\)/],
+			[wav(samples, { bits: 24 }), /24 bit; it must be/],
+			[wav(samples, { rate: 3_999 }), /3999 Hz/],
+			[wav(samples, { channels: 0 }), /0 channels/],
+			[wav(samples).subarray(0, 36), /ends before the first sample/],
+			[wav(Buffer.alloc(0)), /has no samples/],
+			[wav(Buffer.alloc(1)), /has no samples/],
 		] as const)
-			assert.throws(() => readWav(file), reason);
+			assert.throws(() => convert(file), { message: reason });
 	});
 });

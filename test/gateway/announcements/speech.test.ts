@@ -3,8 +3,11 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { readSettings } from "../../../gateway/settings.js";
+import { createSpeech } from "../../../gateway/announcements/speech.js";
+import { defaultSettings, readSettings } from "../../../gateway/settings.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { wav as wavOf } from "../../support/sounds.js";
 import { SoundDevice } from "./sound-device.js";
 
 /** Writes its text's length in samples of 22,050 Hz, as espeak-ng does: the sizes in the header are not known yet. */
@@ -56,6 +59,21 @@ describe("a text", () => {
 		while ((await readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
 	});
 
+	test("of 70 s is converted in pieces, between which other requests are handled", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const path = join(dataDir, "sound.wav");
+		await writeFile(path, wavOf(Buffer.alloc(70 * 44_100), { rate: 22_050 }));
+		const settings = { ...defaultSettings, speechCommand: ["cat", path] };
+		let yields = 0;
+		const yieldToLoop = async () => {
+			yields += 1;
+		};
+		const pieces = await createSpeech({ settings, log: createLog("silent"), yieldToLoop }).speak("hello");
+		assert.equal(Buffer.concat(pieces).length, 44 + 70 * 32_000);
+		assert.ok(pieces.every(({ length }) => length <= 2 * 2_048));
+		assert.equal(yields, pieces.length);
+	});
+
 	test("is heard before it is announced, by one who may announce it", async (t) => {
 		const { url } = await run(t, voice);
 		const hear = (token: string, body: object) =>
@@ -70,8 +88,8 @@ describe("a text", () => {
 
 	test("is refused with the reason where the program fails, gives no WAV, or too much", async (t) => {
 		for (const [program, reason] of [
-			["process.exit(3)", /it ended with code 3/],
-			["process.stdout.write('hello')", /not a WAV file/],
+			["process.exit(3)", /It ended with code 3/],
+			["process.stdout.write('hello, world')", /no WAV; it must be a WAV of 16 bit PCM/],
 			[
 				"const full = Buffer.alloc(1 << 20); for (let i = 0; i < 6; i += 1) process.stdout.write(full)",
 				/larger than 4 MB/,

@@ -30,7 +30,7 @@ test("a WAV file has the header that devices take, and each sample", () => {
 		at = end;
 	}
 	assert.equal(at, 44);
-	assert.equal(header.dataBytes, samples.length * 2);
+	assert.equal(header.sampleBytes(file.length - at), samples.length * 2);
 	assert.equal(sampleRate, deviceRate);
 	assert.deepEqual(
 		[...new Int16Array(file.buffer, at)],

@@ -1,5 +1,6 @@
 /** Brings what the browser can decode to what devices play, and plays it here. */
 
+import { magicBytes, nameFormat } from "../../../../device/sound/file-format.js";
 import { longestSeconds } from "../../../api/announcement.js";
 import { duration, timeLeft } from "../../../api/client/words.js";
 import { level, loudnessOf } from "./loudness.js";
@@ -45,10 +46,12 @@ export async function draftOf(content: Blob, name: string, isRecording: boolean)
 
 /** @returns it at `sampleRate` @throws Error that says what to change */
 export async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> {
+	const kind = nameFormat(new Uint8Array(content).subarray(0, magicBytes));
 	try {
 		return await new OfflineAudioContext(1, 1, sampleRate).decodeAudioData(content);
 	} catch {
-		throw new Error(`This browser cannot decode ${name}: choose an audio file, such as a WAV, MP3 or Ogg.`);
+		const what = kind === undefined ? name : `${name}, which is ${kind}`;
+		throw new Error(`This browser cannot decode ${what}: choose an audio file, such as a WAV, MP3 or Ogg.`);
 	}
 }
 
