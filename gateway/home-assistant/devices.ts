@@ -7,7 +7,6 @@ import { createHash } from "node:crypto";
 import type { MqttClient } from "mqtt";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
-import { trimmed } from "../access/origin.js";
 import type { Release } from "../api/firmware.js";
 import type { Core } from "../extension.js";
 import { fits } from "../firmware/image.js";
@@ -16,7 +15,16 @@ import { TokenBucket } from "../rates.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { Queue } from "../storage/queue.js";
-import { buttons, discoveryText, discoveryTopic, type Facts, stateOf } from "./entities.js";
+import {
+	buttons,
+	discoveryText,
+	discoveryTopic,
+	type Facts,
+	type Gateway,
+	gatewayText,
+	gatewayTopic,
+	stateOf,
+} from "./entities.js";
 
 interface Own {
 	/** By topic, digests of what the broker has. */
@@ -39,8 +47,7 @@ export interface DevicesOptions {
 	readonly client: MqttClient;
 	/** Of what Home Assistant reads of all gateways. */
 	readonly prefix: string;
-	/** Of this gateway's topics; no other one has the same. */
-	readonly base: string;
+	readonly gateway: Gateway;
 }
 
 export class Devices {
@@ -90,13 +97,17 @@ export class Devices {
 
 	/** Publishes all, and only then that this gateway is there: what the broker had of it may be outdated. */
 	publishAll(): void {
+		const { prefix, gateway } = this.#options;
+		// The first, as devices refer to it.
+		this.#add(() => this.#retain(gatewayTopic(prefix, gateway), gatewayText(gateway)));
 		this.#touchAll(true);
-		this.#add(() => this.#retain(`${this.#options.base}/status`, "online"));
+		this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
 	}
 
 	/** An empty retained message removes one from the broker. @param isForgotten by all gateways */
 	remove(deviceId: string, isForgotten: boolean): void {
-		const { core, prefix, base } = this.#options;
+		const { core, prefix, gateway } = this.#options;
+		const { base } = gateway;
 		this.#add(async () => {
 			const device = core.sessions.devices.get(deviceId);
 			if (device && this.#own.has(device)) return;
@@ -163,13 +174,14 @@ export class Devices {
 
 	/** Without the broker it is lost: later it would be taken for a new one. */
 	#fire(device: Device, entity: string, event_type: string): void {
-		const { base, client } = this.#options;
+		const { gateway, client } = this.#options;
 		if (client.connected && this.#own.get(device)?.events.take())
-			client.publish(`${base}/${device.deviceId}/${entity}`, JSON.stringify({ event_type }));
+			client.publish(`${gateway.base}/${device.deviceId}/${entity}`, JSON.stringify({ event_type }));
 	}
 
 	async #publish(device: Device, own: Own): Promise<void> {
-		const { core, client, prefix, base } = this.#options;
+		const { core, client, prefix, gateway } = this.#options;
+		const { base } = gateway;
 		const { deviceId, session, state } = device;
 		own.isPlanned = false;
 		// Later all is published.
@@ -182,13 +194,13 @@ export class Devices {
 		if (own.session !== session) own.published.clear();
 		own.session = session;
 		const facts = this.factsOf(device);
-		const { publicUrl } = core.settings;
-		const discovery = discoveryText(facts, base, publicUrl && trimmed(publicUrl));
+		const parsed = parseJson(state.text ?? "null");
+		const report = matches(uplinks.state_report, parsed) ? parsed : undefined;
+		const discovery = discoveryText(facts, gateway, report?.system.mac_address);
 		const isNew = await this.#retain(discoveryTopic(prefix, deviceId), discovery, own);
 		// With a new configuration Home Assistant forgets the state of a siren (mqtt/siren.py, _setup_from_config).
 		if (isNew) own.published.delete(`${base}/${deviceId}/state`);
-		const report = parseJson(state.text ?? "null");
-		if (matches(uplinks.state_report, report)) {
+		if (report) {
 			const shown = stateOf(report, facts, own.brightness);
 			own.brightness = shown.brightness;
 			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(shown), own);

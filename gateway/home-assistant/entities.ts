@@ -11,6 +11,7 @@ import {
 	type StateReport,
 } from "../../device/protocol/messages.js";
 import { type BoardPart, hasPart } from "../../device/protocol/models.js";
+import packageFile from "../../package.json" with { type: "json" };
 import type { Release } from "../api/firmware.js";
 import { isActiveUpdate } from "../api/statuses.js";
 import type { Device } from "../sessions/device.js";
@@ -25,6 +26,15 @@ export interface Facts {
 	readonly canSpeak: boolean;
 }
 
+/** This gateway, as Home Assistant knows it. */
+export interface Gateway {
+	readonly name: string;
+	/** Of its topics; no other gateway has the same. */
+	readonly base: string;
+	/** For a link. */
+	readonly publicUrl: string | undefined;
+}
+
 interface Entity {
 	readonly platform: string;
 	/** Only devices that have it have the entity. */
@@ -34,7 +44,8 @@ interface Entity {
 }
 
 export const buttons = ["btn_play", "btn_mute", "btn_vol_up", "btn_vol_down"] as const;
-const origin = "device-gateway";
+const product = "device-gateway";
+const { version } = packageFile;
 /** More is an error of Home Assistant. */
 const summaryCharacters = 255;
 
@@ -42,6 +53,7 @@ const percent = { platform: "number", min: 0, max: 100, step: 1, unit_of_measure
 const press = { platform: "event", device_class: "button", event_types: ["press_start"] };
 const diagnostic = { entity_category: "diagnostic" };
 const config = { entity_category: "config" };
+const disabled = { enabled_by_default: false };
 const measurement = { platform: "sensor", state_class: "measurement" };
 const decibel = { device_class: "signal_strength", unit_of_measurement: "dBm", ...diagnostic };
 const kibibyte = { device_class: "data_size", unit_of_measurement: "KiB", ...diagnostic };
@@ -49,7 +61,6 @@ const effect_list = commands.set_led.fields.value.values;
 
 const entities: Readonly<Record<string, Entity>> = {
 	volume: { name: "Volume", icon: "mdi:volume-high", ...percent },
-	brightness: { name: "Brightness", icon: "mdi:brightness-6", ...percent },
 	// In place of "ON" Home Assistant sends the latest brightness.
 	ring: {
 		name: "Ring",
@@ -74,10 +85,16 @@ const entities: Readonly<Record<string, Entity>> = {
 	btn_vol_up: { name: "Volume up button", ...press },
 	btn_vol_down: { name: "Volume down button", ...press },
 	touch: { name: "Touch", icon: "mdi:gesture-tap", platform: "binary_sensor", part: "touch" },
-	light: { name: "Light", icon: "mdi:brightness-5", part: "ambientLight", ...measurement },
+	light: { name: "Ambient light", icon: "mdi:brightness-5", part: "ambientLight", ...measurement },
 	signal: { name: "Signal", ...measurement, ...decibel },
-	memory: { name: "Free memory", ...measurement, ...kibibyte },
-	reset_reason: { name: "Reset reason", icon: "mdi:restart-alert", platform: "sensor", ...diagnostic },
+	memory: { name: "Free memory", ...measurement, ...kibibyte, ...disabled },
+	reset_reason: {
+		name: "Reset reason",
+		icon: "mdi:restart-alert",
+		platform: "sensor",
+		...diagnostic,
+		...disabled,
+	},
 	crash: {
 		name: "Crash",
 		icon: "mdi:alert-octagon",
@@ -88,35 +105,81 @@ const entities: Readonly<Record<string, Entity>> = {
 	firmware: { name: "Firmware", device_class: "firmware", platform: "update", payload_install: "install" },
 };
 
+/** The platform alone removes an entity: those of earlier releases. */
+const removed = { brightness: { platform: "number" } };
+
 /** Home Assistant takes letters, digits, `_` and `-` alone: other characters are escaped, and `_`, which escapes. */
-export function discoveryTopic(prefix: string, deviceId: string): string {
-	const escaped = deviceId.replaceAll(/[._]/g, (character) => (character === "." ? "_2E" : "_5F"));
-	return `${prefix}/device/${escaped}/config`;
+function escaped(text: string): string {
+	return encodeURIComponent(text)
+		.replaceAll(/[_.!~*'()]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+		.replaceAll("%", "_");
 }
 
-/** @param base of this gateway's topics @param publicUrl of this gateway, for a link */
-export function discoveryText(facts: Facts, base: string, publicUrl: string | undefined): string {
+export function discoveryTopic(prefix: string, deviceId: string): string {
+	return `${prefix}/device/${escaped(deviceId)}/config`;
+}
+
+/** Below a node of its own: no device has the same. */
+export function gatewayTopic(prefix: string, { name }: Gateway): string {
+	return `${prefix}/device/${product}/${escaped(name)}/config`;
+}
+
+/** The gateway as a device of Home Assistant, through which it has the others. */
+export function gatewayText({ name, base, publicUrl }: Gateway): string {
+	const status = {
+		platform: "binary_sensor",
+		unique_id: `${base}-status`,
+		name: "Connection",
+		device_class: "connectivity",
+		state_topic: `${base}/status`,
+		payload_on: "online",
+		payload_off: "offline",
+		...diagnostic,
+	};
+	return JSON.stringify({
+		device: {
+			identifiers: [base],
+			manufacturer: product,
+			name: `Device gateway ${name}`,
+			sw_version: version,
+			configuration_url: publicUrl,
+		},
+		origin: { name: product, sw_version: version, support_url: publicUrl },
+		components: { status },
+	});
+}
+
+/** @param macAddress undefined before its first report */
+export function discoveryText(facts: Facts, { base, publicUrl }: Gateway, macAddress?: string): string {
 	const { deviceId, label, model, chip, firmwareVersion } = facts.device;
-	const components: Record<string, object> = {};
+	const components: Record<string, object> = { ...removed };
 	for (const [key, entity] of Object.entries(entities))
 		components[key] = componentOf(key, entity, facts, base);
 	return JSON.stringify({
 		device: {
-			identifiers: [`${origin}-${deviceId}`],
+			identifiers: [`${product}-${deviceId}`],
+			connections: isUnique(macAddress) ? [["mac", macAddress]] : undefined,
+			manufacturer: product,
 			serial_number: deviceId,
 			name: label.name ?? deviceId,
 			suggested_area: label.room,
 			model,
 			hw_version: chip,
 			sw_version: firmwareVersion ?? undefined,
+			via_device: base,
 			configuration_url: publicUrl,
 		},
-		origin: { name: origin },
+		origin: { name: product, sw_version: version, support_url: publicUrl },
 		// A device is available while both say so.
 		availability: [{ topic: `${base}/status` }, { topic: `${base}/${deviceId}/availability` }],
 		availability_mode: "all",
 		components,
 	});
+}
+
+/** Those of simulated devices are locally administered; Home Assistant makes one device of two with the same. */
+function isUnique(macAddress: string | undefined): boolean {
+	return macAddress !== undefined && (Number.parseInt(macAddress, 16) & 2) === 0;
 }
 
 /** The platform alone removes an entity, if there was one. */
@@ -129,7 +192,7 @@ function componentOf(key: string, entity: Entity, { device, tones, canSpeak }: F
 	const state_topic = `${base}/${deviceId}/${platform === "event" ? key : "state"}`;
 	const command_topic = `${base}/${deviceId}/${key}/set`;
 	const value_template = `{{ value_json.${key} }}`;
-	const common = { platform, unique_id: `${origin}-${deviceId}-${key}`, qos: 1, ...options };
+	const common = { platform, unique_id: `${product}-${deviceId}-${key}`, qos: 1, ...options };
 	switch (platform) {
 		case "number":
 			return { ...common, state_topic, value_template, command_topic };

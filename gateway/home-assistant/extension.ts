@@ -2,6 +2,7 @@
 
 import { hostname } from "node:os";
 import { connect, type MqttClient } from "mqtt";
+import { trimmed } from "../access/origin.js";
 import type { Core, Extension, Joined } from "../extension.js";
 import { Commands } from "./commands.js";
 import { Devices } from "./devices.js";
@@ -44,7 +45,8 @@ function createHomeAssistant(core: Core): Extension {
 			properties: { maximumPacketSize },
 			will: { topic: `${base}/status`, payload: Buffer.from("offline"), qos: 1, retain: true },
 		});
-		const devices = new Devices({ core, client, prefix, base });
+		const publicUrl = settings.publicUrl && trimmed(settings.publicUrl);
+		const devices = new Devices({ core, client, prefix, gateway: { name, base, publicUrl } });
 		const commands = new Commands(core, (device) => devices.factsOf(device));
 		const topics = [`${prefix}/status`, `${base}/+/availability`, `${base}/+/+/set`];
 		const onError = (error: unknown) => log.error({ err: error }, "Home Assistant");

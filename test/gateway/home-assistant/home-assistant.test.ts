@@ -6,9 +6,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Change } from "../../../gateway/access/access.js";
+import type { GatewayOptions } from "../../../gateway/core.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { packageVersion } from "../../../scripts/command-line/project.js";
 import { Authority, whyNoCertificates } from "../../support/certificates.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
@@ -39,7 +41,7 @@ async function startHome(t: TestContext) {
 		const entry = JSON.parse(line);
 		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
 	};
-	const run = () =>
+	const run = (more: GatewayOptions = {}) =>
 		runGateway(t, {
 			dataDir,
 			releasesDir,
@@ -47,6 +49,7 @@ async function startHome(t: TestContext) {
 			gatewayName: "hall",
 			...withHomeAssistant({ extensions: [...extensions, () => ({ onChange })] }),
 			log: createLog("warn", { write }),
+			...more,
 		});
 	const running = await run();
 	const add = async (deviceId: string, more: Partial<ScriptedDeviceOptions> = {}) => {
@@ -92,7 +95,7 @@ test(
 		);
 		device.report({ "peripherals.audio.volume": 31, "peripherals.led_ring.brightness_coef": 0.5 });
 		await home.shows(dev, "volume", "31");
-		await home.shows(dev, "brightness", "50");
+		await home.until(() => home.brightness(dev) === 50);
 		assert.equal(home.state(dev, "ring"), "ON");
 		assert.equal(JSON.parse(home.state(dev, "firmware") ?? "").latest_version, "1.4.0");
 		for (const id of [dev, proto]) for (const key of keys(id)) home.state(id, key);
@@ -106,6 +109,56 @@ test(
 			home.heard.slice(until).map(({ topic }) => topic),
 			[`device-gateway/hall/${dev}/state`],
 		);
+	},
+);
+
+test(
+	"the gateway is a device through which the others come, with its version and address; a device has its maker and MAC address",
+	skip,
+	async (t) => {
+		const { home, add, run, gateway } = await startHome(t);
+		await add(dev, { report: { "system.mac_address": "A0:B7:65:A1:B2:C3" } });
+		await add(proto);
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		const base = "device-gateway/hall";
+		const { connections, via_device: through, manufacturer } = home.devices.get(dev)?.device ?? {};
+		assert.deepEqual(
+			[connections, through, manufacturer],
+			[[["mac", "A0:B7:65:A1:B2:C3"]], base, "device-gateway"],
+		);
+		assert.equal(
+			home.devices.get(proto)?.device.connections,
+			undefined,
+			"simulated devices may have the same",
+		);
+		assert.equal(home.state(base, "status"), "online");
+		const { origin, device: gatewayDevice } = home.devices.get(base) ?? {};
+		assert.deepEqual(origin, { name: "device-gateway", sw_version: packageVersion() });
+		assert.equal(gatewayDevice?.sw_version, packageVersion());
+		const firstOf = (topic: RegExp) => home.heard.findIndex((heard) => topic.test(heard.topic));
+		assert.ok(
+			firstOf(/\/device-gateway\/hall\/config$/) < firstOf(/\/dev-1-a1b2c3\/config$/),
+			"before it is referred to",
+		);
+		const optional = Object.entries(home.devices.get(proto)?.components ?? {})
+			.filter(([, { enabled_by_default: isEnabled }]) => isEnabled === false)
+			.map(([key]) => key);
+		assert.deepEqual(optional, ["memory", "reset_reason"]);
+		const sent = JSON.parse(
+			home.heard.find(({ topic }) => topic.endsWith(`/${proto}/config`))?.payload ?? "{}",
+		);
+		assert.deepEqual(
+			sent.components.brightness,
+			{ platform: "number" },
+			"the one of earlier releases is removed",
+		);
+		await gateway.close();
+		await home.shows(base, "status", "offline");
+		await run({ publicUrl: new URL("https://devices.example/hall/") });
+		await home.shows(base, "status", "online");
+		const url = "https://devices.example/hall";
+		const { origin: named, device: linked } = home.devices.get(base) ?? {};
+		assert.deepEqual([named?.support_url, linked?.configuration_url], [url, url]);
 	},
 );
 
@@ -204,7 +257,7 @@ test(
 		};
 		await sends("volume", "30", { command: "set_volume", value: 30 });
 		await sends("brightness", "40", { command: "set_brightness", value: 0.4 });
-		await home.shows(proto, "brightness", "40");
+		await home.until(() => home.brightness(proto) === 40);
 		await sends("effect", "rainbow", { command: "set_led", value: "rainbow" });
 		await sends("ring", "OFF", { command: "set_brightness", value: 0 });
 		await home.shows(proto, "ring", "OFF");

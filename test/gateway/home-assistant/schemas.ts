@@ -149,6 +149,8 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		required: ["state_topic"],
 		options: {
 			...readOnly,
+			// components/binary_sensor/__init__.py, BinarySensorDeviceClass
+			device_class: oneOf("connectivity"),
 			payload_on: text,
 			payload_off: text,
 			expire_after: count,
@@ -199,7 +201,7 @@ export const platforms: Readonly<Record<string, Platform>> = {
 /** schemas.py, MQTT_ENTITY_DEVICE_INFO_SCHEMA: an unknown one costs the device. */
 const deviceOptions: Options = {
 	identifiers: texts,
-	connections: Array.isArray,
+	connections: (value) => Array.isArray(value) && value.every((each) => texts(each) && each.length === 2),
 	manufacturer: text,
 	model: text,
 	model_id: text,
@@ -240,6 +242,7 @@ type Component = Readonly<Record<string, unknown>>;
 
 export interface Discovery {
 	readonly device: Component;
+	readonly origin: Component;
 	readonly availability: readonly { readonly topic: string }[];
 	readonly components: Readonly<Record<string, Component>>;
 }
@@ -251,12 +254,13 @@ function isObject(value: unknown): boolean {
 /** @returns the message without components that it only removes; throws if Home Assistant would refuse or leave out a part */
 export function checkDiscovery(topicName: string, content: string): Discovery {
 	// discovery.py, TOPIC_MATCHER
-	assert.match(topicName, /^homeassistant\/device\/[a-zA-Z0-9_-]+\/config$/);
+	assert.match(topicName, /^homeassistant\/device\/([a-zA-Z0-9_-]+\/)?[a-zA-Z0-9_-]+\/config$/);
 	const message = JSON.parse(content);
 	checkOptions("message", messageOptions, ["device", "origin", "components"], message);
 	checkOptions("device", deviceOptions, ["identifiers"], message.device);
 	checkOptions("origin", originOptions, ["name"], message.origin);
-	for (const each of message.availability) checkOptions("availability", availabilityOptions, ["topic"], each);
+	for (const each of message.availability ?? [])
+		checkOptions("availability", availabilityOptions, ["topic"], each);
 	const components: Record<string, Component> = {};
 	const ids = new Set<unknown>();
 	for (const [key, component] of Object.entries<Component>(message.components)) {
@@ -271,7 +275,7 @@ export function checkDiscovery(topicName: string, content: string): Discovery {
 		ids.add(component.unique_id);
 		components[key] = component;
 	}
-	return { ...message, components };
+	return { availability: [], ...message, components };
 }
 
 function checkOptions(what: string, checks: Options, required: readonly string[], values: object): void {
@@ -310,7 +314,11 @@ export function checkState(config: Component, state: string): void {
 		case "number":
 			assert.ok(Number(state) >= Number(config.min) && Number(state) <= Number(config.max), problem);
 			return;
-		case "binary_sensor":
+		case "binary_sensor": {
+			const { payload_on: on = "ON", payload_off: off = "OFF" } = config;
+			assert.ok(state === on || state === off, problem);
+			return;
+		}
 		case "light":
 		case "siren":
 			assert.match(state, /^(ON|OFF)$/, problem);

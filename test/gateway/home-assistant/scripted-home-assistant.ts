@@ -19,7 +19,7 @@ export interface Heard {
 export class ScriptedHomeAssistant {
 	/** Every message, replayed ones too. */
 	readonly heard: Heard[] = [];
-	/** By the device's serial number. */
+	/** By the device's serial number, a gateway's by its topics' base. */
 	readonly devices = new Map<string, Discovery>();
 	/** What the broker has, and events, by topic. */
 	readonly states = new Map<string, string>();
@@ -61,7 +61,8 @@ export class ScriptedHomeAssistant {
 		if (!topic.endsWith("/config")) return this.#show(shown, topic);
 		if (payload === "") return void this.devices.delete(shown);
 		const discovery = checkDiscovery(topic, payload);
-		const id = String(discovery.device.serial_number);
+		const { serial_number: serial, identifiers } = discovery.device;
+		const id = String(serial ?? identifiers);
 		const before = this.devices.get(id);
 		if (before && !isDeepStrictEqual(before, discovery)) this.#unknownSirens.add(id);
 		this.devices.set(id, discovery);
