@@ -34,6 +34,8 @@ export interface RolloutStoreOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
+/** Entries that only say that a roll-out was removed: other gateways have long read older ones. */
+const removedAtMost = 100;
 /** Limit for an entry that is known to be there. */
 const readMs = 5_000;
 
@@ -132,6 +134,7 @@ export class RolloutStore {
 				if (isClaimed) break;
 				if (isClaimed === undefined || !(await this.reached(id, before + 1))) return false;
 			}
+		await this.#forgetRemoved();
 		return true;
 	}
 
@@ -178,8 +181,9 @@ export class RolloutStore {
 			this.#report(id, error);
 			return false;
 		}
-		// If that fails, the next roll-out of this id does it.
+		// If that fails, the next start or removal does it.
 		await this.#removeOlder(id).catch((error) => void this.#report(id, error));
+		await this.#forgetRemoved();
 		return true;
 	}
 
@@ -195,6 +199,20 @@ export class RolloutStore {
 	/** The entry by which a device was offered the update; 0: it holds no slot. */
 	offerOf(id: string, deviceId: string): number {
 		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
+	}
+
+	/** Removes what is left of removed roll-outs: in files at once, as no other process reads them. */
+	async #forgetRemoved(): Promise<void> {
+		const log = this.#log;
+		const removed = [...this.#kept].filter(([, { isRemoved }]) => isRemoved);
+		removed.sort(([, a], [, b]) => b.revision - a.revision);
+		for (const [id, { revision }] of removed.slice(log?.replace ? 0 : removedAtMost))
+			try {
+				await log?.removeBefore(id, revision + 1);
+				if (this.revisionOf(id) === revision) this.#kept.delete(id);
+			} catch (error) {
+				this.#report(id, error);
+			}
 	}
 
 	/** Rewrites each roll-out without its outdated entries, if no other process reads the log. */
@@ -221,7 +239,11 @@ export class RolloutStore {
 		if (!this.#log) return undefined;
 		const entry = { ...content, by: this.#options.gatewayId };
 		try {
-			const revision = await this.#log.append(id, JSON.stringify(entry), this.revisionOf(id));
+			const text = JSON.stringify(entry);
+			let revision = await this.#log.append(id, text, this.revisionOf(id));
+			// Another gateway may have removed the entry that says so.
+			if (revision === undefined && this.#kept.get(id)?.isRemoved)
+				revision = await this.#log.append(id, text, 0);
 			if (revision !== undefined) this.#take(id, revision, entry);
 			return revision !== undefined;
 		} catch (error) {

@@ -67,10 +67,23 @@ describe("the roll-outs on disk", () => {
 			2,
 			"in its order, and its step",
 		);
-		assert.ok(await next.remove("autumn"));
-		assert.deepEqual(next.list(), []);
-		assert.deepEqual((await open(t, fs, directory)).store.list(), []);
+	});
+
+	test("leave no file when they are removed, also where the gateway ended in between", async (t) => {
+		const { store, directory, file } = await open(t);
+		for (const id of ["autumn", "winter"]) {
+			assert.ok(await store.create({ ...created, id }));
+			assert.ok(await store.remove(id));
+		}
+		assert.deepEqual(store.list(), []);
 		assert.deepEqual(await readdir(directory), []);
+		assert.ok(await store.create(created), "its id is free");
+		await appendFile(file, `[1000,${JSON.stringify({ removed: true })}]\n`);
+		const { store: next } = await open(t, fs, directory);
+		assert.deepEqual(next.list(), []);
+		assert.deepEqual(await readdir(directory), []);
+		assert.ok(await next.create(created));
+		assert.deepEqual((await open(t, fs, directory)).store.list(), [created]);
 	});
 
 	test("lose only the last line where that was cut at any byte", async (t) => {

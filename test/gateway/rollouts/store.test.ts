@@ -52,6 +52,7 @@ function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
 
 const server = () => {
 	const memory = new MemoryServer();
+	const keys = () => new Set(memory.logs.get("gw-rollout-log")?.entries.map(([key]) => key));
 	let joined = 0;
 	/** A gateway that believes to drive, until something shows the opposite. */
 	const join = async (failing = (_text: string): "before" | "after" | undefined => undefined) => {
@@ -86,7 +87,7 @@ const server = () => {
 		await store.open(log);
 		return Object.assign(gateway, { store });
 	};
-	return { join };
+	return { join, keys };
 };
 
 async function settle(): Promise<void> {
@@ -185,6 +186,32 @@ test("a roll-out that is removed is gone everywhere, and another may have its id
 	assert.equal(await driver.store.create(next), false, "it is there");
 	await settle();
 	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
+});
+
+test("of many that were removed the last hundred alone leave an entry, and any of their ids can be used again by any gateway", async () => {
+	const { join, keys } = server();
+	const [driver, other] = [await join(), await join()];
+	for (let count = 1; count <= 110; count++) {
+		const created = rolloutOf(1, `r${count}`);
+		assert.ok(await driver.store.create(created));
+		assert.ok(await driver.store.remove(created.id));
+	}
+	await settle();
+	assert.deepEqual([keys().size, keys().has("r10"), keys().has("r11")], [100, false, true]);
+	assert.ok(await other.store.create(rolloutOf(1, "r1")));
+	assert.ok(await driver.store.create(rolloutOf(1, "r2")));
+	await settle();
+	for (const { store } of [driver, other, await join()])
+		assert.deepEqual(
+			store
+				.list()
+				.map(({ id }) => id)
+				.sort(),
+			["r1", "r2"],
+		);
+	const next = await join(() => undefined);
+	assert.ok(await next.store.claim());
+	assert.deepEqual(next.problems, []);
 });
 
 test("of a roll-out that was not stored completely nothing is shown, and nothing remains when it is tried again", async () => {
