@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { symlink, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { SerialPort } from "../../scripts/boards/serial.js";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { eventually } from "../support/eventually.js";
+import { noSerialLine, openSerialLine } from "../support/serial-line.js";
+
+test("a board's lines are read however they are cut, and it is sent lines", {
+	skip: noSerialLine,
+}, async (t) => {
+	const board = await openSerialLine(t);
+	const lines: string[] = [];
+	const port = SerialPort.open({ path: board.path, onLine: (line) => lines.push(line) });
+	onEnd(t, () => port.close());
+	board.print("Wi-Fi: K");
+	const rest = Buffer.from("üche\r\n");
+	board.print(rest.subarray(0, 1));
+	board.print(rest.subarray(1));
+	board.print("two\nthree\r\nunfinished");
+	await eventually(
+		() => lines.length,
+		(count) => count === 3,
+	);
+	assert.deepEqual(lines, ["Wi-Fi: Küche", "two", "three"]);
+	port.write("play");
+	await eventually(board.heard, (heard) => heard === "play\n");
+});
+
+test("a port that goes away while its board restarts is read again when it is back", {
+	skip: noSerialLine,
+}, async (t) => {
+	const path = join(await temporaryDirectory(t), "ttyACM0");
+	const [first, second] = [await openSerialLine(t), await openSerialLine(t)];
+	await symlink(first.path, path);
+	const lines: string[] = [];
+	const port = SerialPort.open({ path, onLine: (line) => lines.push(line) });
+	onEnd(t, () => port.close());
+	first.print("before\n");
+	await eventually(
+		() => lines.length,
+		(count) => count === 1,
+	);
+	await unlink(path);
+	await first.unplug();
+	await eventually(
+		() => port.isOpen,
+		(isOpen) => !isOpen,
+	);
+	port.write("lost");
+	await symlink(second.path, path);
+	await eventually(() => port.isOpen, Boolean);
+	second.print("after\n");
+	await eventually(
+		() => lines.length,
+		(count) => count === 2,
+	);
+	assert.deepEqual(lines, ["before", "after"]);
+	assert.equal(second.heard(), "");
+});
+
+test("what is no serial port is refused with its name", { skip: process.platform === "win32" }, async (t) => {
+	const path = join(await temporaryDirectory(t), "file");
+	await writeFile(path, "");
+	assert.throws(
+		() => SerialPort.open({ path, onLine: () => {} }),
+		new RegExp(`${path} cannot be set up as a serial port`),
+	);
+	assert.throws(() => SerialPort.open({ path: `${path}2`, onLine: () => {} }), /ENOENT/);
+});

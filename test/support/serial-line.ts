@@ -1,0 +1,54 @@
+/** A pseudo-terminal with a board's end: what util-linux's `script` connects. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import { onEnd } from "./cleanup.js";
+
+export const noSerialLine = findScript();
+
+function findScript(): string | false {
+	try {
+		if (execFileSync("script", ["--version"], { encoding: "utf8" }).includes("util-linux")) return false;
+	} catch {
+		// Said below.
+	}
+	return "there is no `script` of util-linux, whose pseudo-terminal stands for a serial port";
+}
+
+export interface SerialLine {
+	/** Such as /dev/pts/3. */
+	readonly path: string;
+	/** As the board. */
+	print(text: string | Uint8Array): void;
+	/** What the board has been sent. */
+	heard(): string;
+	/** The board is unplugged. */
+	unplug(): Promise<void>;
+}
+
+export async function openSerialLine(t: TestContext): Promise<SerialLine> {
+	// A terminal that neither echoes nor waits for ends of lines, held open by `sleep`.
+	const hold = 'stty raw -echo; echo "path:$(tty):"; exec sleep 1000000';
+	const child: ChildProcess = spawn("script", ["-qfc", hold, "/dev/null"], {
+		stdio: ["pipe", "pipe", "ignore"],
+		env: { ...process.env, SHELL: "/bin/sh" },
+	});
+	const exit = once(child, "exit");
+	const unplug = async () => {
+		child.kill("SIGTERM");
+		await exit;
+	};
+	onEnd(t, unplug);
+	let heard = "";
+	const path = await new Promise<string>((resolve) => {
+		child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+			heard += text;
+			const found = /path:(\S+):\s*/.exec(heard);
+			if (!found) return;
+			heard = heard.slice(found.index + found[0].length);
+			resolve(found[1] ?? "");
+		});
+	});
+	return { path, print: (text) => void child.stdin?.write(text), heard: () => heard, unplug };
+}
