@@ -54,7 +54,12 @@ export function readState(parts: ReportedParts): CompleteReport {
 		},
 		peripherals: {
 			// Made each time: XS's JSON.stringify refuses an object in ROM.
-			audio: audio?.report ?? { volume: 0, player_state: "idle", current_track: "none" },
+			audio: audio?.report ?? {
+				volume: 0,
+				player_state: "idle",
+				current_track: "none",
+				fault: undefined,
+			},
 			led_ring: ring.report,
 			buttons: buttons.report,
 			// In safe mode the parts are there, and not used.

@@ -105,6 +105,9 @@ function startDevice(
 		onBoot: ({ version, isPendingVerify }) => {
 			if (isPendingVerify) console.log(`${deviceId} starts ${version} for the first time`);
 		},
+		restartsAfterCrash: true,
+		onCrash: (exit) =>
+			console.error(printableLines(`${deviceId} crashed, and restarts: ${describeExit(exit)}`)),
 		onExit: (exit) => console.error(printableLines(`${deviceId} ended: ${describeExit(exit)}`)),
 	});
 }

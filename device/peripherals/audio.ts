@@ -8,7 +8,7 @@
 
 import Timer from "timer";
 import type { AudioOutput, Codec, Host } from "../host.js";
-import type { Chime, PlayerState, StateReport } from "../protocol/messages.js";
+import type { Chime, CompleteReport, PlayerState } from "../protocol/messages.js";
 import { ChimeTrack, chimeSampleRate } from "./chimes.js";
 
 /** modules/io/audioout/esp32/audioout-esp32.c: I2S_DMA_BUFFER_MAX_SIZE and dma_desc_num. */
@@ -27,8 +27,11 @@ const silentOutputBytes = 10_000 * bytesPerMs;
 
 /** Who stopped or replaced a track. */
 export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command";
-/** `error`: the output failed. */
-export type TrackEnd = "played" | "error" | Stopper;
+/** `error`: the output failed; `codec`: the codec does not answer. */
+export type TrackEnd = "played" | "error" | "codec" | Stopper;
+
+export const codecFault = "The codec does not answer.";
+export const outputFault = "The audio output cannot be opened.";
 
 /** What is played: signed 16-bit samples, little-endian, mono, 16 kHz. */
 export interface Track {
@@ -133,12 +136,19 @@ export class Audio {
 		this.#codec.volume = options.volume;
 	}
 
-	get report(): StateReport["peripherals"]["audio"] {
+	get report(): CompleteReport["peripherals"]["audio"] {
 		return {
 			volume: this.volume,
 			player_state: this.#state,
 			current_track: this.#track?.uri ?? "none",
+			fault: this.#fault,
 		};
+	}
+
+	/** Why nothing is heard. */
+	get #fault(): string | undefined {
+		if (this.#output === undefined) return outputFault;
+		return this.#codec.isReady ? undefined : codecFault;
 	}
 
 	get isReady(): boolean {
@@ -274,6 +284,7 @@ export class Audio {
 		}
 		this.#startedAtMs = this.#now();
 		this.#codec.isMuted = false;
+		if (!this.#codec.isReady) return this.#stopAs("idle", "codec");
 		this.#planEnd();
 		this.#setState("playing");
 	}
@@ -394,7 +405,10 @@ export class Audio {
 		if (this.#endAtByte === undefined || this.#endTimer || this.#startedAtMs === undefined) return;
 		const passedMs = this.#now() - this.#startedAtMs;
 		this.#endTimer = Timer.set(
-			() => this.#stopAs("idle", "played"),
+			() => {
+				this.#codec.check();
+				this.#stopAs("idle", this.#codec.isReady ? "played" : "codec");
+			},
 			Math.max(0, Math.ceil(this.#endAtByte / bytesPerMs) - passedMs),
 		);
 	}
@@ -415,12 +429,13 @@ export class Audio {
 	#end(end: TrackEnd, state: PlayerState): void {
 		const track = this.#track;
 		if (!track) return;
-		const heardBytes = end === "played" ? track.taken : this.heardBytes;
+		const heardBytes = end === "played" ? track.taken : end === "codec" ? 0 : this.heardBytes;
 		this.#track = undefined;
 		this.#trackVolume = undefined;
 		this.#isStreaming = false;
 		this.#endAtByte = undefined;
 		this.#state = state;
+		if (end === "codec") trace(`audio: ${codecFault}\n`);
 		track.onEnd?.(end, heardBytes);
 	}
 

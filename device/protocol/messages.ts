@@ -251,6 +251,8 @@ export const uplinks = Object.freeze({
 				volume: percent,
 				player_state: playerState,
 				current_track: pattern(256, "^(file://.+|none)$", "file://<path> or none"),
+				/** Why nothing is heard; absent: nothing is known to be wrong. */
+				fault: optional(string(128)),
 			}),
 			led_ring: object({
 				state_id: integer(0, 6),

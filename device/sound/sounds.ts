@@ -9,7 +9,7 @@ import type { HttpClient, HttpClientOptions } from "../host.js";
 import type { CancellableLookup } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
-import type { Audio, Stopper, Track, TrackEnd } from "../peripherals/audio.js";
+import { type Audio, codecFault, type Stopper, type Track, type TrackEnd } from "../peripherals/audio.js";
 import type { CommandOf, UplinkOf } from "../protocol/messages.js";
 import { Ring } from "./ring.js";
 import { bytesPerSecond, SoundStream } from "./sound-stream.js";
@@ -215,7 +215,8 @@ class Sound implements Track {
 		this.#state = "over";
 		Timer.clear(this.#watchTimer);
 		this.#stream?.close();
-		const failure = end === "error" ? "The audio output failed." : this.#failure;
+		const failure =
+			end === "error" ? "The audio output failed." : end === "codec" ? codecFault : this.#failure;
 		this.#options.onEnd({
 			id: this.id,
 			...(failure !== undefined

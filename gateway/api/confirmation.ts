@@ -40,6 +40,8 @@ export function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, pa
 		case "stop_sound":
 			return !audio.current_track.startsWith("file:///sounds/");
 		case "identify":
+			// The ring shows it even so.
+			if (audio.fault !== undefined) return true;
 			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
 		case "restart":
 			return health.uptime_seconds * 1000 < passedMs;

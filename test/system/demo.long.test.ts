@@ -13,6 +13,18 @@ function folders(folder: string) {
 	return { DATA_DIR: folder, RELEASES_DIR: join(folder, "releases") };
 }
 
+/** @returns the ids of the processes in which its devices run, oldest first */
+function machinesOf(demo: number | undefined): readonly number[] {
+	const processes = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args=", "--sort=start_time"], {
+		encoding: "utf8",
+	});
+	return processes
+		.split("\n")
+		.map((line) => line.trim().split(/\s+/))
+		.filter(([, parent, program]) => Number(parent) === demo && program?.includes("/machine-"))
+		.map(([id]) => Number(id));
+}
+
 test("the demo starts a device of each model, and ends cleanly at one or more Ctrl-C", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const demo = runCommand(t, "scripts/demo.ts", [], { PORT: "0", ...folders(dataDir) });
@@ -124,13 +136,29 @@ describe("the demo's boards over HTTP", () => {
 		}
 	});
 
+	test("restart a device that has crashed, and its page has the crash", async (t) => {
+		const { url, dev, command } = await runDemo(t, await temporaryDirectory(t));
+		const crashes = async () => {
+			const response = await fetch(`${url}/api/devices/${dev}`, { headers: bearer(monitorToken) });
+			return JSON.parse(await response.text()).crashes;
+		};
+		assert.deepEqual(await crashes(), []);
+		const [machine] = machinesOf(command.process.pid);
+		assert.ok(machine);
+		process.kill(machine, "SIGSEGV");
+		await command.printed(new RegExp(`^${dev} crashed, and restarts: panic: .+$`, "m"));
+		for (;;) {
+			const [crash] = await crashes();
+			if (crash) return assert.equal(crash.kind, "panic");
+			await setTimeout(100, undefined, { signal: t.signal });
+		}
+	});
+
 	test("start each device once, also where its power is cut twice at once", async (t) => {
 		const { url, proto, command } = await runDemo(t, await temporaryDirectory(t));
 		const cut = () => post(`${url}/api/demo/devices/${proto}/power-cut`);
 		for (const { status } of await Promise.all([cut(), cut(), cut()])) assert.equal(status, 204);
-		const processes = execFileSync("ps", ["-A", "-o", "ppid=,args="], { encoding: "utf8" }).split("\n");
-		const ofDemo = processes.filter((line) => Number.parseInt(line, 10) === command.process.pid);
-		assert.equal(ofDemo.filter((line) => line.includes("/machine-")).length, 2);
+		assert.equal(machinesOf(command.process.pid).length, 2);
 	});
 });
 

@@ -72,6 +72,8 @@ export interface VirtualDeviceOptions {
 	readonly onBoot?: (started: Started) => void;
 	/** Whether it restarts after a crash; default: false, it stays off. */
 	readonly restartsAfterCrash?: boolean;
+	/** It has crashed and restarts. */
+	readonly onCrash?: (exit: Exit) => void;
 	/** The machine ended without a restart. Not called after close(). */
 	readonly onExit?: (exit: Exit) => void;
 }
@@ -250,6 +252,7 @@ export class VirtualDevice {
 		if (exit.kind !== "restart" && !this.isPendingVerify && !restartsAfterCrash)
 			return this.#options.onExit?.(exit);
 		this.#rtc.onEnd(exit, this.#run);
+		if (exit.kind !== "restart") this.#options.onCrash?.(exit);
 		this.#options.onTrace?.(`${describeExit(exit)}; the device restarts\n`);
 		this.#restart(resetReasons[exit.kind] ?? "SW_RESET");
 	}

@@ -359,6 +359,48 @@ test("sounds leave nothing in the heap but the ring buffer, which an update gets
 	assert.ok(updating.chunkBytesUsed < before.chunkBytesUsed + 24_576, "the update's own buffer");
 });
 
+test("a codec that does not answer is in the report, and a sound without it fails with that reason", async (t) => {
+	const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
+	const timed = await powerOnInVirtualTime(t, "DEV-1");
+	const { connection, device } = timed;
+	const { codec } = device.board;
+	const fault = "The codec does not answer.";
+	const playAll = (id: string, onPlaying = () => {}) => {
+		connection.send({ command: "play_sound", value: { id, url: server.url } });
+		const isPlaying = connection.next(
+			"sound_update",
+			(update) => update.id === id && update.state === "playing",
+		);
+		isPlaying.then(onPlaying, () => {});
+		return run(timed, endOf(timed, id));
+	};
+	const audioOf = async () => (await connection.query()).peripherals.audio;
+	assert.equal((await audioOf()).fault, undefined);
+
+	codec.isAnswering = false;
+	connection.send({ command: "play_audio", value: "startup" });
+	const report = await connection.next("state_report", ({ peripherals }) => !!peripherals.audio.fault);
+	assert.deepEqual(report.peripherals.audio, {
+		volume: report.peripherals.audio.volume,
+		player_state: "idle",
+		current_track: "none",
+		fault,
+	});
+	const silent = await playAll("silent");
+	assert.deepEqual([silent.state, silent.reason, silent.heard_ms], ["failed", fault, 0]);
+
+	codec.isAnswering = true;
+	const heard = await playAll("heard");
+	assert.deepEqual([heard.state, heard.heard_ms], ["played", 2_000]);
+	assert.equal((await audioOf()).fault, undefined);
+
+	const cut = await playAll("cut", () => {
+		codec.isAnswering = false;
+	});
+	assert.deepEqual([cut.state, cut.reason], ["failed", fault]);
+	assert.equal((await audioOf()).fault, fault);
+});
+
 describe("a sound that cannot be played fails with a sentence:", () => {
 	const samples = noise(4000);
 	const text = (response: ServerResponse, status: number, body: string, headers = {}) => {
