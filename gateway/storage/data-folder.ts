@@ -1,9 +1,9 @@
 /**
  * The data folder: its problems, and its lock, since two gateways would overwrite each other's files.
  *
- * Node has no flock, so the lock is a file that names its process. In the same boot and process id namespace, /proc
- * shows whether that runs. Otherwise (another container or machine) it is alive if it changes the file's time, every
- * second; that is compared only with itself, as clocks may differ.
+ * Node has no flock, so the lock is a file that names its process and its folder. In the same boot and process id namespace, /proc
+ * shows whether that runs. Otherwise (another container or machine, a copy of the folder) it is alive if it changes the file's time,
+ * every second; that is compared only with itself, as clocks may differ.
  */
 
 import { randomUUID } from "node:crypto";
@@ -11,7 +11,7 @@ import { constants } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
+import { type Infer, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
 import { errorCode, StartError } from "../problem.js";
 import { type Disk, ifThere, makeFolder } from "./atomic-file.js";
 
@@ -23,6 +23,8 @@ const holder = object({
 	/** Boot and process id namespace. */
 	place: string(200),
 	host: string(255),
+	/** Device and inode of the folder, to recognize a copy of it; releases before it have none. */
+	folder: optional(string(64)),
 });
 type Holder = Infer<typeof holder>;
 
@@ -60,7 +62,7 @@ export class FolderLock {
 	async take(): Promise<void> {
 		const { disk, directory, onProblem } = this.#options;
 		await makeFolder(disk, directory);
-		const own = await describeSelf(disk);
+		const own = await describeSelf(disk, directory);
 		try {
 			if (!(await this.#write(own, "wx"))) await this.#takeOver(own);
 		} catch (error) {
@@ -88,18 +90,19 @@ export class FolderLock {
 	/** In place: if two processes try at once, one wins. */
 	async #takeOver(own: Holder): Promise<void> {
 		const previous = await this.#read();
-		if (await this.#isAlive(previous)) throw this.#refusal(previous);
+		if (await this.#isAlive(previous, own)) throw this.#refusal(previous);
 		await this.#write(own, "w");
 		await pause(this.#beatMs / 10);
 		const now = await this.#read();
 		if (now?.id !== own.id) throw this.#refusal(now);
 	}
 
-	async #isAlive(previous: Holder | undefined): Promise<boolean> {
+	async #isAlive(previous: Holder | undefined, own: Holder): Promise<boolean> {
 		const { disk } = this.#options;
-		const self = await describeSelf(disk);
-		if (previous?.place === self.place && previous.startTime !== "")
-			return (await startTimeOf(disk, previous.pid)) === previous.startTime;
+		if (previous?.place === own.place && previous.startTime !== "") {
+			if ((await startTimeOf(disk, previous.pid)) !== previous.startTime) return false;
+			if (previous.folder === own.folder) return true;
+		}
 		const state = await this.#state();
 		for (let beat = 0; beat < beatsMissed * 2; beat += 1) {
 			await pause(this.#beatMs / 2);
@@ -156,18 +159,19 @@ export class FolderLock {
 	#refusal(by: Holder | undefined): StartError {
 		const who = by ? `process ${by.pid} on ${by.host}` : "another process";
 		return new StartError(
-			`DATA_DIR is "${this.#options.directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder.`,
+			`DATA_DIR is "${this.#options.directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${this.#path}.`,
 		);
 	}
 }
 
-async function describeSelf(disk: Disk): Promise<Holder> {
+async function describeSelf(disk: Disk, directory: string): Promise<Holder> {
 	const { pid } = process;
 	const boot = await ifThere(disk.readFile("/proc/sys/kernel/random/boot_id", "utf8"));
 	const namespace = await ifThere(disk.readlink("/proc/self/ns/pid"));
 	const startTime = (await startTimeOf(disk, pid)) ?? "";
 	const place = `${boot?.trim() ?? hostname()} ${namespace ?? ""}`;
-	return { id: randomUUID(), pid, startTime, place, host: hostname() };
+	const { dev, ino } = await disk.stat(directory, { bigint: true });
+	return { id: randomUUID(), pid, startTime, place, host: hostname(), folder: `${dev}:${ino}` };
 }
 
 /** @returns undefined if the process has ended or /proc is missing */

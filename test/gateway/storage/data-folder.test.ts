@@ -41,7 +41,7 @@ describe("the lock on a data folder", () => {
 			const who = `process ${process.pid} on ${hostname()}`;
 			assert.equal(
 				error.message,
-				`DATA_DIR is "${directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder.`,
+				`DATA_DIR is "${directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${join(directory, "gateway.lock")}.`,
 			);
 			return true;
 		});
@@ -54,6 +54,18 @@ describe("the lock on a data folder", () => {
 		await lock.release();
 		assert.deepEqual(await readdir(directory), []);
 		await makeLock().take();
+	});
+
+	test("in a copy of a folder that is in use is free; the folder itself stays held", async (t) => {
+		const running = await makeLocks(t);
+		await running.makeLock().take();
+		const copy = await makeLocks(t);
+		await fs.cp(running.directory, copy.directory, { recursive: true, preserveTimestamps: true });
+		assert.deepEqual(await copy.content(), await running.content());
+		await copy.makeLock().take();
+		assert.notEqual((await copy.content()).id, (await running.content()).id);
+		await assert.rejects(running.makeLock().take(), /in use by/);
+		assert.deepEqual([...running.lost, ...copy.lost], []);
 	});
 
 	test("of a killed process is free, even if its id is used again", async (t) => {
