@@ -3,8 +3,8 @@
  * with an unexpected secret, folder or address.
  */
 
-import { readFileSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
 import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
@@ -55,7 +55,7 @@ export function readSettings(environment: Environment) {
 		/** false: any upload is stored. */
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
 		/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
-		speechCommand: readCommand(given("SPEECH_COMMAND")),
+		speechCommand: readCommand(given("SPEECH_COMMAND"), given("PATH")),
 		/** The receivers of events (webhooks/hooks.ts); undefined: none. */
 		webhooksFile: given("WEBHOOKS_FILE"),
 		/** By which several gateways act as one; undefined: this one is alone. */
@@ -115,14 +115,36 @@ function parseBit(text: string): boolean | undefined {
 }
 
 /** Words are separated by spaces; one with spaces is in double quotes. No shell reads it. */
-function readCommand(text: string | undefined): readonly string[] | undefined {
+function readCommand(text: string | undefined, path: string | undefined): readonly string[] | undefined {
 	if (text === undefined) return undefined;
 	const words = [...text.matchAll(/"([^"]*)"|[^\s"]+/g)].map(([word, quoted]) => quoted ?? word);
 	const rest = text.replaceAll(/"[^"]*"|[^\s"]+/g, "").trim();
-	if (words.length > 0 && words[0] !== "" && rest === "") return words;
-	throw new StartError(
-		"SPEECH_COMMAND is not a program with its arguments, such as espeak-ng --stdout; correct it.",
-	);
+	const [program] = words;
+	if (!program || rest !== "")
+		throw new StartError(
+			"SPEECH_COMMAND is not a program with its arguments, such as espeak-ng --stdout; correct it.",
+		);
+	if (!isProgram(program, path))
+		throw new StartError(
+			`SPEECH_COMMAND begins with "${program}", which is not a program on this computer; install it, or correct the setting.`,
+		);
+	return words;
+}
+
+/** @param path folders where a name is searched, as in PATH */
+function isProgram(name: string, path = "/usr/bin:/bin"): boolean {
+	const folders = /[/\\]/.test(name) ? ["."] : path.split(delimiter);
+	const endings = process.platform === "win32" ? ["", ".exe", ".com"] : [""];
+	return folders.some((folder) => endings.some((ending) => isExecutable(resolve(folder, name + ending))));
+}
+
+function isExecutable(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
 }
 
 /** An address may hold a password: not shown. */

@@ -1,13 +1,11 @@
 /** Speaks texts with the program of SPEECH_COMMAND: the text on its standard input, a WAV file on its standard output. */
 
-import { spawn } from "node:child_process";
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
 import { Queue } from "../storage/queue.js";
 import { convertWav } from "./pcm.js";
+import { runProgram } from "./program.js";
 
-const longestMs = 30_000;
-const longestBytes = 4 << 20;
 const waitingAtMost = 10;
 
 /** @returns the pieces of a WAV file as devices play it @throws {HttpProblem} */
@@ -35,13 +33,15 @@ export function createSpeech({
 				501,
 				"This gateway has no voice: set SPEECH_COMMAND to a program that speaks, and start it again.",
 			);
+		const line = lineOf(text);
+		if (line === "\n") throw new HttpProblem(422, "The text is blank; write what is to be spoken.");
 		if (waiting >= waitingAtMost)
 			throw new HttpProblem(503, `${waitingAtMost} texts wait to be spoken; try again.`);
 		waiting += 1;
-		const spoken = queue.add(() => run(speechCommand, text, ending.signal));
 		try {
+			const spoken = await queue.add(() => runProgram(speechCommand, line, ending.signal));
 			const pieces: Buffer[] = [];
-			for (const piece of convertWav(await spoken)) {
+			for (const piece of convertWav(spoken)) {
 				pieces.push(piece);
 				await yieldToLoop();
 			}
@@ -57,37 +57,7 @@ export function createSpeech({
 	return { speak, close: () => ending.abort() };
 }
 
-/** @throws {Error} its message is a sentence that says why there is no output */
-function run(
-	[program = "", ...words]: readonly string[],
-	text: string,
-	signal: AbortSignal,
-): Promise<Buffer> {
-	return new Promise((resolve, reject) => {
-		const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"], signal, killSignal: "SIGKILL" });
-		const chunks: Buffer[] = [];
-		let size = 0;
-		const give = (why: string) => {
-			child.kill("SIGKILL");
-			reject(new Error(why));
-		};
-		const timer = setTimeout(() => give(`It took longer than ${longestMs / 1000} s.`), longestMs);
-		child.once("error", ({ message }) => {
-			clearTimeout(timer);
-			reject(new Error(`It cannot be started (${message}).`));
-		});
-		// It may end without having read all.
-		child.stdin.on("error", () => {});
-		child.stdin.end(text);
-		child.stdout.on("data", (chunk: Buffer) => {
-			size += chunk.length;
-			if (size > longestBytes) give(`Its output is larger than ${longestBytes >> 20} MB.`);
-			else chunks.push(chunk);
-		});
-		child.once("close", (code, signal) => {
-			clearTimeout(timer);
-			if (code === 0) resolve(Buffer.concat(chunks));
-			else reject(new Error(`It ended with ${signal ?? `code ${code}`}.`));
-		});
-	});
+/** Programs such as piper speak a line at a time, each as a WAV file of its own. */
+function lineOf(text: string): string {
+	return `${text.replace(/[\s\p{Cc}]+/gu, " ").trim()}\n`;
 }

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdir, writeFile } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { createSpeech } from "../../../gateway/announcements/speech.js";
 import { defaultSettings, readSettings } from "../../../gateway/settings.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { onEnd } from "../../support/cleanup.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { wav as wavOf } from "../../support/sounds.js";
 import { SoundDevice } from "./sound-device.js";
@@ -15,7 +18,7 @@ const voice = `
 let text = "";
 process.stdin.on("data", (chunk) => { text += chunk; }).on("end", () => {
 	const head = Buffer.from("RIFF\\xff\\xff\\xff\\x7fWAVEfmt \\x10\\0\\0\\0\\x01\\0\\x01\\0\\x22\\x56\\0\\0\\x44\\xac\\0\\0\\x02\\0\\x10\\0data\\xff\\xff\\xff\\x7f", "latin1");
-	process.stdout.write(Buffer.concat([head, Buffer.alloc(text.length * 2 * 2205, 1)]));
+	process.stdout.write(Buffer.concat([head, Buffer.alloc(text.trim().length * 2 * 2205, 1)]));
 });`;
 
 async function run(t: TestContext, program: string) {
@@ -36,6 +39,14 @@ async function run(t: TestContext, program: string) {
 	};
 	const say = (text: string) => call("/api/announcements", { text, targets: { devices: [device.deviceId] } });
 	return { dataDir, url, device, call, say };
+}
+
+function voiceOf(speechCommand: readonly string[], yieldToLoop = async () => {}) {
+	return createSpeech({
+		settings: { ...defaultSettings, speechCommand },
+		log: createLog("silent"),
+		yieldToLoop,
+	});
 }
 
 describe("a text", () => {
@@ -60,18 +71,80 @@ describe("a text", () => {
 	});
 
 	test("of 70 s is converted in pieces, between which other requests are handled", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const path = join(dataDir, "sound.wav");
+		const path = join(await temporaryDirectory(t), "sound.wav");
 		await writeFile(path, wavOf(Buffer.alloc(70 * 44_100), { rate: 22_050 }));
-		const settings = { ...defaultSettings, speechCommand: ["cat", path] };
 		let yields = 0;
 		const yieldToLoop = async () => {
 			yields += 1;
 		};
-		const pieces = await createSpeech({ settings, log: createLog("silent"), yieldToLoop }).speak("hello");
+		const { speak } = voiceOf(["cat", path], yieldToLoop);
+		const pieces = await speak("hello");
 		assert.equal(Buffer.concat(pieces).length, 44 + 70 * 32_000);
 		assert.ok(pieces.every(({ length }) => length <= 2 * 2_048));
 		assert.equal(yields, pieces.length);
+	});
+
+	test("of several lines is one line for the program, which may speak a line at a time", async () => {
+		const { speak } = voiceOf([
+			process.execPath,
+			"-e",
+			`process.stdin.setEncoding("utf8").once("data", (text) => process.exit(text === "Dinner is ready. Come!\\n" ? 7 : 8))`,
+		]);
+		await assert.rejects(speak("\n\r\n Dinner is\tready.\u2028Come!\u0085\n"), /It ended with code 7\./);
+		await assert.rejects(speak(" \n\t"), /The text is blank/);
+	});
+
+	for (const [child, detached] of [
+		["child, which ends too", false],
+		["child in a session of its own", true],
+	] as const)
+		test(`is spoken by a program that has ended and whose output is held by a ${child}`, async (t) => {
+			const server = createServer().listen(0, "127.0.0.1");
+			onEnd(t, () => server.close());
+			await once(server, "listening");
+			const address = server.address();
+			assert.ok(typeof address === "object" && address);
+			const hold = `
+				const socket = require("node:net").connect(${address.port}, "127.0.0.1", () => process.send("connected"));
+				socket.on("data", () => process.exit());`;
+			const program = `
+				const stdio = ["ignore", "inherit", "ignore", "ipc"];
+				const options = { stdio, detached: ${detached} };
+				require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(hold)}], options).on("message", () => {
+					const head = Buffer.from("${wavOf(Buffer.alloc(200_000)).toString("base64", 0, 44)}", "base64");
+					process.stdout.write(Buffer.concat([head, Buffer.alloc(200_000)]), () => process.exit());
+				});`;
+			const connected = once(server, "connection");
+			const { speak } = voiceOf([process.execPath, "-e", program]);
+			assert.equal(Buffer.concat(await speak("hello")).length, 200_044);
+			const [socket]: Socket[] = await connected;
+			assert.ok(socket);
+			socket.on("error", () => {});
+			const closed = once(socket, "close");
+			if (detached) socket.write("end");
+			else socket.resume();
+			await closed;
+		});
+
+	test("stops with the gateway, with all that its program has started", async (t) => {
+		const server = createServer().listen(0, "127.0.0.1");
+		onEnd(t, () => server.close());
+		await once(server, "listening");
+		const address = server.address();
+		assert.ok(typeof address === "object" && address);
+		const hold = `require("node:net").connect(${address.port}, "127.0.0.1")`;
+		const { speak, close } = voiceOf(["sh", "-c", `"$0" -e '${hold}'; true`, process.execPath]);
+		const connected = once(server, "connection");
+		const speaking = speak("hello");
+		const [socket]: Socket[] = await connected;
+		assert.ok(socket);
+		const closed = once(
+			socket.resume().on("error", () => {}),
+			"close",
+		);
+		close();
+		await assert.rejects(speaking, /It was stopped\./);
+		await closed;
 	});
 
 	test("is heard before it is announced, by one who may announce it", async (t) => {
@@ -90,6 +163,11 @@ describe("a text", () => {
 		for (const [program, reason] of [
 			["process.exit(3)", /It ended with code 3/],
 			["process.stdout.write('hello, world')", /no WAV; it must be a WAV of 16 bit PCM/],
+			["", /The file ends before the first sample/],
+			[
+				"process.stdout.write(Buffer.from('UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA=', 'base64'))",
+				/has no samples/,
+			],
 			[
 				"const full = Buffer.alloc(1 << 20); for (let i = 0; i < 6; i += 1) process.stdout.write(full)",
 				/larger than 4 MB/,
@@ -117,10 +195,10 @@ describe("a text", () => {
 
 	test("is not in the program's arguments: they are those of the setting, read without a shell", () => {
 		assert.deepEqual(
-			readSettings({ SPEECH_COMMAND: 'piper --model "my voice.onnx" --output_file -' }).speechCommand,
-			["piper", "--model", "my voice.onnx", "--output_file", "-"],
+			readSettings({ SPEECH_COMMAND: 'sh --model "my voice.onnx" --output_file -' }).speechCommand,
+			["sh", "--model", "my voice.onnx", "--output_file", "-"],
 		);
-		assert.throws(() => readSettings({ SPEECH_COMMAND: 'piper "voice' }), /SPEECH_COMMAND is not a program/);
+		assert.throws(() => readSettings({ SPEECH_COMMAND: 'sh "voice' }), /SPEECH_COMMAND is not a program/);
 		assert.equal(readSettings({}).speechCommand, undefined);
 	});
 });

@@ -1,0 +1,66 @@
+/** Runs a program: bytes on its standard input, and its standard output as the result. It ends with all that it has started. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { setImmediate } from "node:timers/promises";
+
+const longestMs = 30_000;
+const longestBytes = 4 << 20;
+const hasGroups = process.platform !== "win32";
+
+/**
+ * @param command the program and its arguments; no shell reads them
+ * @param signal ends it
+ * @throws {Error} its message is a sentence that says why there is no output
+ */
+export function runProgram(command: readonly string[], input: string, signal: AbortSignal): Promise<Buffer> {
+	return new Promise((resolve, reject) => {
+		if (signal.aborted) return reject(new Error("It was stopped."));
+		const [program = "", ...words] = command;
+		const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"], detached: hasGroups });
+		const chunks: Buffer[] = [];
+		let size = 0;
+		const end = () => {
+			clearTimeout(timer);
+			signal.removeEventListener("abort", onAbort);
+			killGroup(child);
+			child.stdout.destroy();
+		};
+		const fail = (why: string) => {
+			end();
+			reject(new Error(why));
+		};
+		const onAbort = () => fail("It was stopped.");
+		signal.addEventListener("abort", onAbort);
+		const timer = setTimeout(() => fail(`It took longer than ${longestMs / 1000} s.`), longestMs);
+		child.once("error", ({ message }) => fail(`It cannot be started (${message}).`));
+		// It may end without having read all.
+		child.stdin.on("error", () => {});
+		child.stdin.end(input);
+		child.stdout.on("data", (chunk: Buffer) => {
+			size += chunk.length;
+			if (size > longestBytes) fail(`Its output is larger than ${longestBytes >> 20} MB.`);
+			else chunks.push(chunk);
+		});
+		child.once("exit", async (code, signalName) => {
+			if (code !== 0) return fail(`It ended with ${signalName ?? `code ${code}`}.`);
+			// What it has written is in the pipe, which a process that it has started may hold open.
+			for (let read = -1; read < size; ) {
+				read = size;
+				await setImmediate();
+				await setImmediate();
+			}
+			end();
+			resolve(Buffer.concat(chunks));
+		});
+	});
+}
+
+function killGroup(child: ChildProcess): void {
+	if (child.pid === undefined) return;
+	try {
+		if (hasGroups) process.kill(-child.pid, "SIGKILL");
+		else child.kill("SIGKILL");
+	} catch {
+		// None of the group is left.
+	}
+}
