@@ -1,4 +1,4 @@
-/** Executes commands from Home Assistant, with a monitor's checks and limits. Nothing answers it: a refusal is in the log. */
+/** Executes commands from Home Assistant, with a monitor's checks. Nothing answers it: a refusal is in the log. */
 
 import { chimes } from "../../device/protocol/messages.js";
 import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
@@ -18,8 +18,10 @@ type Ask =
 	| { readonly sound?: string; readonly text?: string; readonly volume?: number; readonly seconds?: number }
 	| Refused;
 
-/** By the key in the topic, what a payload asks for. */
-const commands: Readonly<Record<string, (text: string, facts: Facts) => Ask>> = {
+type CommandKind = (text: string, facts: Facts) => Ask;
+
+/** By the entity in the topic, what a payload asks for. */
+const commands: Readonly<Record<string, CommandKind>> = {
 	volume: (text) => control("set_volume", Math.round(numberOf(text))),
 	brightness: (text) => control("set_brightness", wholeBrightness(numberOf(text)) / 100),
 	haptics: (text) => control("set_haptics", Math.round(numberOf(text))),
@@ -35,46 +37,110 @@ const commands: Readonly<Record<string, (text: string, facts: Facts) => Ask>> = 
 	},
 };
 
+/** Of one device: it answers each command with a report. */
+const rate = { perSecond: 10, burst: 20 };
+const turnMs = 100;
+
+/** Runs a device's commands within the rate. Those that exceed it wait, of each entity the newest. */
+class CommandQueue {
+	readonly #bucket: TokenBucket;
+	/** By entity, in the order in which they came. */
+	readonly #waiting = new Map<string, () => void>();
+	readonly #onReplaced: (count: number) => void;
+	#replaced = 0;
+
+	/** @param onReplaced called when none waits any more, if any was replaced by a newer one */
+	constructor(monotonic: () => number, onReplaced: (count: number) => void) {
+		this.#bucket = new TokenBucket({ ...rate, monotonic });
+		this.#onReplaced = onReplaced;
+	}
+
+	add(entity: string, run: () => void): void {
+		const isFirst = this.#waiting.size === 0;
+		if (isFirst && this.#bucket.take()) return run();
+		if (this.#waiting.delete(entity)) this.#replaced += 1;
+		this.#waiting.set(entity, run);
+		if (isFirst) this.#plan();
+	}
+
+	#plan(): void {
+		setTimeout(() => this.#runWaiting(), turnMs).unref();
+	}
+
+	#runWaiting(): void {
+		for (const [entity, run] of this.#waiting) {
+			if (!this.#bucket.take()) return this.#plan();
+			this.#waiting.delete(entity);
+			run();
+		}
+		if (this.#replaced > 0) this.#onReplaced(this.#replaced);
+		this.#replaced = 0;
+	}
+}
+
 export class Commands {
 	readonly #core: Core;
 	readonly #factsOf: (device: Device) => Facts;
-	readonly #bucket: TokenBucket;
+	readonly #queues = new WeakMap<Device, CommandQueue>();
 
 	constructor(core: Core, factsOf: (device: Device) => Facts) {
 		this.#core = core;
 		this.#factsOf = factsOf;
-		const { commandsASecond: perSecond, commandBurst: burst } = core.limits;
-		this.#bucket = new TokenBucket({ perSecond, burst, monotonic: core.monotonic });
 	}
 
 	/** @param isRetained from before this connection: it would be executed at each one */
-	async execute(deviceId: string, key: string, text: string, isRetained: boolean): Promise<void> {
+	take(deviceId: string, entity: string, text: string, isRetained: boolean): void {
+		const { log, sessions } = this.#core;
+		const device = sessions.devices.get(deviceId);
+		const command = Object.hasOwn(commands, entity) ? commands[entity] : undefined;
+		const run = (work: () => Promise<Outcome>) => {
+			const done = this.#finish(deviceId, entity, text, work());
+			done.catch((error) => log.error({ err: error }, "Home Assistant"));
+		};
+		const no = (...refusal: Parameters<typeof refuse>) => run(async () => refuse(...refusal));
+		if (isRetained) no("invalid_message", "it is retained; send it without retain");
+		else if (!device) no("unknown_target", "no device has this name");
+		else if (!command) no("unsupported_command", "no entity of a device takes such a command");
+		else this.#queueOf(device).add(entity, () => run(() => this.#execute(device, command, text)));
+	}
+
+	#queueOf(device: Device): CommandQueue {
+		const known = this.#queues.get(device);
+		if (known) return known;
+		const { monotonic, metrics, log } = this.#core;
+		const { deviceId } = device;
+		const queue = new CommandQueue(monotonic, (count) => {
+			metrics.refusedCommands.inc({ code: "rate_limited" }, count);
+			log.warn(
+				{ deviceId, count },
+				"Home Assistant: commands were replaced by newer ones, as they came too fast",
+			);
+		});
+		this.#queues.set(device, queue);
+		return queue;
+	}
+
+	async #finish(deviceId: string, entity: string, text: string, work: Promise<Outcome>): Promise<void> {
 		const { metrics, log, onChange } = this.#core;
-		const outcome = await this.#outcomeOf(deviceId, key, text, isRetained);
+		const outcome = await work;
 		if (outcome.refusal) {
 			const { code, message: problem } = outcome.refusal;
 			metrics.refusedCommands.inc({ code });
-			log.warn({ deviceId, entity: key, code, problem }, "Home Assistant: command refused");
+			log.warn({ deviceId, entity, code, problem }, "Home Assistant: command refused");
 			return;
 		}
 		metrics.commands.inc({ type: outcome.command });
 		// The broker does not say who has sent it.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
-		onChange({ person, remoteAddress: "MQTT", deviceId, what: key, body: text });
+		onChange({ person, remoteAddress: "MQTT", deviceId, what: entity, body: text });
 	}
 
 	/** Asks synchronously: commands reach a device in their order. */
-	async #outcomeOf(targetId: string, key: string, text: string, isRetained: boolean): Promise<Outcome> {
-		const { sessions, limits, execute } = this.#core;
-		if (!this.#bucket.take()) return refuse("rate_limited", `at most ${limits.commandsASecond} a second`);
-		if (isRetained) return refuse("invalid_message", "it is retained; send it without retain");
-		const device = sessions.devices.get(targetId);
-		if (!device) return refuse("unknown_target", "no device has this name");
-		const command = Object.hasOwn(commands, key) ? commands[key] : undefined;
-		if (!command) return refuse("unsupported_command", "no entity of a device takes such a command");
+	async #execute(device: Device, command: CommandKind, text: string): Promise<Outcome> {
 		const ask = command(text, this.#factsOf(device));
 		if ("refusal" in ask) return ask;
-		return "type" in ask ? execute({ ...ask, targetId }) : this.#play(device, ask);
+		const targetId = device.deviceId;
+		return "type" in ask ? this.#core.execute({ ...ask, targetId }) : this.#play(device, ask);
 	}
 
 	async #play(

@@ -70,7 +70,7 @@ function createHomeAssistant(core: Core): Extension {
 			if (topic === `${prefix}/status`) {
 				// Home Assistant has started: it may have lost what it had.
 				if (text === "online" && !isRetained) devices.publishAll();
-			} else if (set) commands.execute(deviceId, what, text, isRetained).catch(onError);
+			} else if (set) commands.take(deviceId, what, text, isRetained);
 			else if (isRetained) devices.remove(deviceId, true);
 		});
 		client.on("packetsend", ({ cmd }) => cmd === "publish" && publishes.inc());

@@ -35,11 +35,14 @@ async function startHome(t: TestContext) {
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 	/** Refused commands. */
 	const lines: Record<string, unknown>[] = [];
+	/** Counts of commands that were replaced by newer ones. */
+	const replaced: number[] = [];
 	const changes: Change[] = [];
 	const onChange = (change: Change) => void changes.push(change);
 	const write = (line: string) => {
 		const entry = JSON.parse(line);
 		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
+		if (entry.msg.startsWith("Home Assistant: commands were replaced")) replaced.push(entry.count);
 	};
 	const run = (more: GatewayOptions = {}) =>
 		runGateway(t, {
@@ -68,7 +71,7 @@ async function startHome(t: TestContext) {
 		const response = await fetch(`${running.url}${path}`, { method, headers, ...(body && { body }) });
 		assert.ok(response.ok, `${path}: ${response.status}`);
 	};
-	return { ...running, run, broker, home, add, call, lines, changes };
+	return { ...running, run, broker, home, add, call, lines, replaced, changes };
 }
 
 test(
@@ -323,6 +326,55 @@ test(
 		assert.equal(changes.length, changesBefore);
 		await home.command(proto, "restart", "PRESS");
 		await home.shows(proto, "reset_reason", "SW_RESET");
+	},
+);
+
+test("a scene over 80 lights reaches all of them, also if it is changed at once", skip, async (t) => {
+	const { home, add } = await startHome(t);
+	const ids = Array.from({ length: 80 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
+	const devices = await Promise.all(ids.map((id) => add(id)));
+	await home.until(() => ids.every((id) => home.isAvailable(id)));
+	for (const [brightness, effect] of [
+		[51, "rainbow"],
+		[204, "idle"],
+	] as const)
+		await Promise.all(ids.map((id) => home.turnOn(id, { brightness, effect })));
+	const scene = (value: number, effect: string) => [
+		{ command: "set_brightness", value },
+		{ command: "set_led", value: effect },
+	];
+	await home.until(() => devices.every(({ commands }) => commands.length === 4));
+	for (const { commands } of devices)
+		assert.deepEqual(commands, [...scene(0.2, "rainbow"), ...scene(0.8, "idle")]);
+});
+
+test(
+	"of commands that are too many for a device the newest of each entity waits, and the others are counted",
+	skip,
+	async (t) => {
+		let time = 0;
+		const { home, add, run, gateway, lines, replaced } = await startHome(t);
+		await gateway.close();
+		const { url } = await run({ monotonic: () => time });
+		const device = await add(dev, { url });
+		const other = await add(proto, { url });
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		await home.publish(`device-gateway/hall/${dev}/effect/set`, "idle");
+		for (let volume = 1; volume <= 100; volume++) await home.command(dev, "volume", String(volume));
+		await home.publish(`device-gateway/hall/${dev}/effect/set`, "rainbow");
+		await home.command(proto, "volume", "7");
+		await other.receives({ command: "set_volume", value: 7 });
+		const values = () => device.commands.map(({ value }) => value);
+		const first = ["idle", ...Array.from({ length: 19 }, (_, index) => index + 1)];
+		await home.until(() => values().length === first.length);
+		assert.deepEqual(values(), first);
+		assert.deepEqual(replaced, []);
+		time += 60_000;
+		await home.until(() => replaced.length > 0);
+		assert.deepEqual(values(), [...first, 100, "rainbow"]);
+		assert.deepEqual([replaced, lines], [[80], []]);
+		const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
+		assert.match(metrics, /gateway_refused_commands_total\{code="rate_limited"\} 80\n/);
 	},
 );
 
