@@ -9,6 +9,7 @@ import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
+import { cleanText, freeText, percentDecoded } from "./api/text.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import { errorCode, StartError } from "./problem.js";
 import { requireRegularFile } from "./storage/atomic-file.js";
@@ -20,9 +21,9 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export const defaultSettings: Settings = Object.freeze(readSettings({}));
 
-/** An empty variable counts as unset. @throws {StartError} at the first invalid value */
+/** A blank variable counts as unset. @throws {StartError} at the first invalid value */
 export function readSettings(environment: Environment) {
-	const given = (name: string) => environment[name] || undefined;
+	const given = (name: string) => (environment[name]?.trim() ? environment[name] : undefined);
 	const read = <T>(name: string, byDefault: string, parse: (text: string) => T | undefined, form: string) => {
 		const text = given(name) ?? byDefault;
 		const value = parse(text);
@@ -165,6 +166,8 @@ function readNats(
 		throw new StartError(
 			"NATS_URL is not a list of addresses such as nats://10.0.0.1:4222,nats://10.0.0.2:4222; correct it.",
 		);
+	for (const { username, password } of servers)
+		for (const part of [username, password]) decodePart("NATS_URL", part);
 	return {
 		servers,
 		/** Content of a .creds file. */
@@ -206,8 +209,8 @@ function readMqtt({ url: address, username, password, authorityPath, prefix }: M
 	return {
 		/** Without a user name and a password. */
 		url: `${url.protocol}//${url.host}`,
-		username: username ?? decodePart(url.username),
-		password: password ?? decodePart(url.password),
+		username: username ?? decodePart("MQTT_URL", url.username),
+		password: password ?? decodePart("MQTT_URL", url.password),
 		/** PEM; undefined: the system's authorities. */
 		authority:
 			authorityPath === undefined ? undefined : readContent("MQTT_CA_FILE", authorityPath, "a PEM file"),
@@ -216,15 +219,11 @@ function readMqtt({ url: address, username, password, authorityPath, prefix }: M
 	};
 }
 
-/** @param text of MQTT_URL: not shown */
-function decodePart(text: string): string | undefined {
-	try {
-		return decodeURIComponent(text) || undefined;
-	} catch {
-		throw new StartError(
-			"MQTT_URL has a % in its user name or password that is not written %25; correct it.",
-		);
-	}
+/** @param name of the variable with the address, which is not shown @param text of its user name or password */
+function decodePart(name: string, text: string): string | undefined {
+	const decoded = percentDecoded(text);
+	if (decoded !== undefined) return decoded || undefined;
+	throw new StartError(`${name} has a % in its user name or password that is not written %25; correct it.`);
 }
 
 function readTls(certPath: string | undefined, keyPath: string | undefined) {
@@ -270,7 +269,8 @@ function readToken(name: string, text: string | undefined): string | undefined {
 }
 
 function readGatewayName(text: string | undefined): string | undefined {
-	if (text === undefined || (text.length <= 64 && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text))) return text;
+	const name = cleanText(text ?? "");
+	if (matches(freeText(64), name) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return name || undefined;
 	throw new StartError(
 		"GATEWAY_NAME is longer than 64 characters or has some that cannot be shown; set it to such as hall-1.",
 	);

@@ -7,7 +7,8 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { convertWav } from "../gateway/announcements/pcm.js";
-import type { Announcement, Play } from "../gateway/api/announcement.js";
+import { type Announcement, longestName, type Play } from "../gateway/api/announcement.js";
+import { cutText } from "../gateway/api/text.js";
 import { printable } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { findGatewayToken } from "./command-line/gateway-token.js";
@@ -76,7 +77,7 @@ async function contentOf(what: string): Promise<Content> {
 	const subject = isFile ? what : "What came from standard input";
 	try {
 		const wav = new Uint8Array(Buffer.concat([...convertWav(bytes)]));
-		return { wav, name: isFile ? basename(what).slice(0, 64) : "say" };
+		return { wav, name: isFile ? cutText(basename(what), longestName) : "say" };
 	} catch (error) {
 		throw new UsageError(`${subject} cannot be played. ${error instanceof Error ? error.message : error}`);
 	}

@@ -23,6 +23,8 @@ export type StringSchema = Presence & {
 	readonly pattern?: string;
 	/** Describes `pattern` in an error. */
 	readonly form?: string;
+	/** Given by a person: the gateway normalises it (gateway/api/text.ts), which XS cannot. */
+	readonly isFreeText?: true;
 };
 export type NumberSchema = Presence & {
 	readonly type: "integer" | "number";

@@ -98,10 +98,10 @@ export class Announcements {
 
 	/** @throws {HttpProblem} 422, 501 */
 	async #sourceOf({ sound, url, text }: AskedAnnouncement, id: string): Promise<Source> {
-		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
+		if ([sound, url, text].filter((each) => each !== undefined && each !== "").length !== 1)
 			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
 		if (url !== undefined) return { url, name: null, lengthMs: undefined };
-		const spoken = text === undefined ? undefined : await this.#speak(text);
+		const spoken = text ? await this.#speak(text) : undefined;
 		const kept = this.#options.sounds.find(spoken ?? sound ?? "");
 		if (!kept) throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
 		// A spoken one is held already.

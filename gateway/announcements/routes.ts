@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { type Response, Router } from "express";
-import { matches, string } from "../../device/protocol/schema.js";
+import { matches } from "../../device/protocol/schema.js";
 import {
 	type Announcement,
 	askedAnnouncement,
@@ -13,17 +13,19 @@ import {
 	type SoundList,
 } from "../api/announcement.js";
 import { maxTargetsBytes } from "../api/targets.js";
+import { freeText } from "../api/text.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { readJson, readQuery } from "../http/request-body.js";
 import { jobRoutes } from "../jobs/routes.js";
 import type { ShownJobs } from "../jobs/shared-jobs.js";
+import { pick } from "../json.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { Announcements } from "./announcements.js";
 import { bodyOf, type Sounds } from "./sounds.js";
 import type { Speak } from "./speech.js";
 
-const soundName = string(longestName);
+const soundName = freeText(longestName);
 /** A device decrypts a TLS record in one turn: one of 16 KB takes 0.1 s, in which no button is answered. */
 const recordBytes = 2048;
 const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
@@ -61,12 +63,12 @@ export function announcementRoutes({
 			send(response, list);
 		})
 		.post(requireMonitor, async (request, response) => {
-			const name = readQuery(request, "name");
-			if (!matches(soundName, name) || name.trim() === "")
+			const name = pick(soundName, readQuery(request, "name"));
+			if (!matches(soundName, name) || name === "")
 				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
 			if (!/^audio\/(x-|vnd\.)?wave?\b/i.test(request.headers["content-type"] ?? ""))
 				throw new HttpProblem(415, "Send the WAV file as the body, with Content-Type: audio/wav.");
-			const sound = await sounds.add(name.trim(), bodyOf(request));
+			const sound = await sounds.add(name, bodyOf(request));
 			response.set("Location", `${soundsPath}/${sound.id}`);
 			send(response, sound, 201);
 		})
@@ -111,6 +113,7 @@ export function announcementRoutes({
 		.route("/api/speech")
 		.post(requireMonitor, async (request, response) => {
 			const { text } = await readJson(request, askedSpeech, '{"text":"Dinner is ready"}');
+			if (text === "") throw new HttpProblem(422, "text is blank; say what is to be spoken.");
 			const file = Buffer.concat(await speak(text));
 			// Without the digest that send() makes of a body.
 			response.set({

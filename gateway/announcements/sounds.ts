@@ -3,11 +3,12 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
-import { boolean, integer, matches, object, optional, string } from "../../device/protocol/schema.js";
+import { boolean, integer, matches, object, optional } from "../../device/protocol/schema.js";
 import { longestName, longestSeconds, type Sound } from "../api/announcement.js";
+import { freeText } from "../api/text.js";
 import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
+import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
@@ -16,7 +17,7 @@ import { isDue, time } from "../storage/time.js";
 import { WavCheck, WavError } from "./wav.js";
 
 const record = object({
-	name: string(longestName),
+	name: freeText(longestName),
 	/** Milliseconds. */
 	lengthMs: integer(0, longestSeconds * 1000),
 	size: integer(1, Number.MAX_SAFE_INTEGER),
@@ -37,9 +38,10 @@ const soundsFile = Object.freeze({
 	what: "description",
 	isKey: (key: string) => /^[0-9a-f]{64}$/.test(key),
 	format: (kept: SoundRecord) => `${JSON.stringify(kept, undefined, "\t")}\n`,
-	parse: (content: string): SoundRecord | undefined => {
-		const value = parseJson(content);
-		return matches(record, value) ? value : undefined;
+	parse: (content: string, sha256: string): SoundRecord | undefined => {
+		const value = pick(record, parseJson(content));
+		if (!matches(record, value)) return undefined;
+		return value.name === "" && !value.isTemporary ? { ...value, name: sha256.slice(0, 8) } : value;
 	},
 });
 

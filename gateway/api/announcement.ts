@@ -12,12 +12,13 @@ import {
 } from "../../device/protocol/schema.js";
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 import { targets } from "./targets.js";
+import { freeText } from "./text.js";
 
 export const longestName = 64;
 /** Of a kept sound. */
 export const longestSeconds = 120;
 /** A text that is to be spoken. */
-const spokenText = string(1000);
+const spokenText = freeText(1000);
 export const askedSpeech = object({ text: spokenText });
 
 /** Of `sound`, `url` and `text` one. */

@@ -2,6 +2,8 @@
 
 import { boolean, changeOf, type Infer, list, optional, string } from "../../device/protocol/schema.js";
 
+import { freeText } from "./text.js";
+
 /** Devices that may be named. */
 export const targetsAtMost = 10_000;
 /** Of a request that names as many. */
@@ -10,7 +12,7 @@ export const maxTargetsBytes = targetsAtMost * 68;
 /** One of them: all devices, those of a room, or the named ones. */
 export const targets = changeOf({
 	all: optional(boolean()),
-	room: optional(string(64)),
+	room: optional(freeText(64)),
 	devices: optional(list(string(64), targetsAtMost)),
 });
 export type Targets = Infer<typeof targets>;

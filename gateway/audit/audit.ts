@@ -2,6 +2,7 @@
 
 import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
+import { cutText } from "../api/text.js";
 import type { Entry, Log, Unsubscribe } from "../bus.js";
 import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
@@ -169,5 +170,5 @@ function withoutCredentials(text: string): string {
 }
 
 function cut(text: string): string {
-	return text.length > textCharacters ? `${text.slice(0, textCharacters - 1)}…` : text;
+	return text.length > textCharacters ? `${cutText(text, textCharacters - 1)}…` : text;
 }

@@ -13,6 +13,7 @@ import {
 	object,
 } from "../../device/protocol/schema.js";
 import { type Catalog, type ReleaseFile, release } from "../api/firmware.js";
+import { wellFormedJson } from "../json.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";
@@ -92,7 +93,7 @@ export class CatalogFile implements Releases {
 
 /** @throws {Error} says what is wrong, and where */
 export function parseCatalog(content: string): Catalog {
-	const value: unknown = JSON.parse(content);
+	const value: unknown = JSON.parse(wellFormedJson(content));
 	if (!isRecord(value) || value.schema !== 1) throw new Error("schema must be 1");
 	const { latest } = value;
 	if (!matches(catalog, value)) throw new Error(describeProblem(findProblem(catalog, value)));

@@ -9,7 +9,7 @@ export function targetsOf(
 	devices: ReadonlyMap<string, Device>,
 	{ all, room, devices: ids }: Targets,
 ): readonly string[] {
-	if ([all, room, ids].filter((each) => each !== undefined && each !== false).length !== 1)
+	if ([all, room, ids].filter((each) => each !== undefined && each !== false && each !== "").length !== 1)
 		throw new HttpProblem(
 			422,
 			'targets is one of {"all": true}, {"room": "Kitchen"} and {"devices": ["dev-1-a1b2c3"]}.',

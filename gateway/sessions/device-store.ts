@@ -16,7 +16,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { type Label, label, labelOf, noLabel } from "../api/label.js";
-import { validItems } from "../json.js";
+import { validItems, wellFormedJson } from "../json.js";
 import type { CreateRecords, Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
 import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
@@ -241,7 +241,8 @@ export const deviceRecord = Object.freeze({
 	parse: (content: string, deviceId: string): Device | undefined => {
 		const value: unknown = JSON.parse(content);
 		if (!matches(record, value)) return undefined;
-		const report: unknown = JSON.parse(value.report ?? "{}");
+		const reportText = wellFormedJson(value.report ?? "{}");
+		const report: unknown = JSON.parse(reportText);
 		if (!isRecord(report)) return undefined;
 		const lists: Readonly<Record<string, unknown>> = value;
 		const device = new Device(deviceId, sessionOf(deviceId, value, featuresOf(lists.features)));
@@ -249,7 +250,7 @@ export const deviceRecord = Object.freeze({
 		device.chip = value.chip;
 		device.firmwareVersion = value.firmwareVersion ?? null;
 		if (value.report !== undefined && matches(uplinks.state_report, report)) {
-			device.state.set(keptReport(report, Buffer.from(value.report)));
+			device.state.set(keptReport(report, Buffer.from(reportText)));
 			device.vitals = vitalsOf(report);
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;

@@ -2,6 +2,7 @@
 
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
+import { percentDecoded } from "../api/text.js";
 import type { Entry, Log, LogReader, Unsubscribe } from "../bus.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifThere, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
@@ -85,9 +86,9 @@ export class FileLog implements Log {
 		const read = async (file: Dirent) => {
 			if (isTemporary(file.name)) return disk.rm(join(directory, file.name), { force: true });
 			if (!file.name.endsWith(suffix)) return;
-			const key = decodeURIComponent(file.name.slice(0, -suffix.length));
+			const key = percentDecoded(file.name.slice(0, -suffix.length));
 			// A person's files, such as a copy, are left alone.
-			if (fileOf(key) !== file.name) return;
+			if (key === undefined || fileOf(key) !== file.name) return;
 			const { entries, damagedLines } = await this.#readKey(key, this.#latest.get(key));
 			const latest = entries.at(-1)?.revision ?? 0;
 			if (damagedLines > 0)

@@ -5,6 +5,7 @@
 
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
+import { wellFormedJson } from "../json.js";
 import { errorCode } from "../problem.js";
 import { Queues } from "./queue.js";
 
@@ -241,7 +242,7 @@ export class Records<T> {
 	#parse(content: string, deviceId: string): T | undefined {
 		const { parse, what, advice, engine, onProblem } = this.#options;
 		try {
-			const record = parse(content, deviceId);
+			const record = parse(wellFormedJson(content), deviceId);
 			if (record !== undefined) return record;
 		} catch {
 			// Reported below.

@@ -3,13 +3,13 @@
 import { checkUplink, type Uplink, uplinks } from "../../device/protocol/messages.js";
 import { hasPart } from "../../device/protocol/models.js";
 import { isRecord, models, type Schema } from "../../device/protocol/schema.js";
-import { parseJson } from "../json.js";
+import { parseJson, wellFormedJson } from "../json.js";
 import { ReportShape } from "./report-shape.js";
 
 export type ReadUplink =
 	| {
 			readonly uplink: Uplink;
-			/** As received, in UTF-8, without fields of other models. */
+			/** As received, in UTF-8, but well-formed and without fields of other models. */
 			readonly text: Buffer;
 			/** How many fields were left out. */
 			readonly leftOut: number;
@@ -30,15 +30,18 @@ export class UplinkReader {
 	readonly #shapes: ReportShape[] = [];
 	#withoutShape = 0;
 
-	/** @param text as received, in UTF-8 */
-	read(text: Buffer): ReadUplink {
+	/** @param received in UTF-8 */
+	read(received: Buffer): ReadUplink {
 		for (const [index, shape] of this.#shapes.entries()) {
-			const report = shape.read(text);
+			const report = shape.read(received);
 			if (!report) continue;
 			if (index > 0) this.#use(shape, index);
-			return { uplink: report, text, leftOut: 0 };
+			return { uplink: report, text: received, leftOut: 0 };
 		}
-		const value = parseJson(text.toString());
+		const given = received.toString();
+		const json = wellFormedJson(given);
+		const text = json === given ? received : Buffer.from(json);
+		const value = parseJson(json);
 		if (value === undefined) return { problem: "not JSON" };
 		const checked = checkUplink(value);
 		if (checked.problem !== undefined) return readOwnFields(value, checked.problem);

@@ -22,6 +22,7 @@ import {
 	type UpdateJob,
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
+import { parseJson } from "../../gateway/json.js";
 import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceRecord, labelRecord } from "../../gateway/sessions/device-store.js";
@@ -49,7 +50,7 @@ function withOther(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
 
 /** As sent by a device; undefined if the model that it names has other fields. */
 function asUplink(value: unknown): Uplink | undefined {
-	const checked = checkUplink(JSON.parse(JSON.stringify(value)));
+	const checked = checkUplink(parseJson(JSON.stringify(value)));
 	return checked.problem === undefined ? checked.uplink : undefined;
 }
 const uplinkOf = (schemas: readonly Schema[]) =>

@@ -59,7 +59,7 @@ test("every variable is read", async (t) => {
 		MQTT_URL: "mqtts://home:p%40ss@broker.example:8884",
 		MQTT_PASSWORD: "from the environment",
 		MQTT_CA_FILE: pem,
-		GATEWAY_NAME: "Küche 1",
+		GATEWAY_NAME: " Ku\u0308che 1\u00a0",
 	});
 	assert.deepEqual(
 		[1, 2].map((hop) => trustProxy?.("192.0.2.1", hop)),
@@ -145,7 +145,7 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		LOG_LEVEL: ["verbose", "INFO"],
 		AUTH: ["no", "OFF", "0"],
 		IMAGE_CHECK: ["false"],
-		SPEECH_COMMAND: ['sh "--stdout', " ", '""', "espeakk --stdout", "./espeakk", "/usr/bin"],
+		SPEECH_COMMAND: ['sh "--stdout', '""', "espeakk --stdout", "./espeakk", "/usr/bin"],
 		RELEASE_KEYS: ["/nowhere/keys.pem"],
 		MQTT_CA_FILE: ["/nowhere/ca.pem"],
 		MQTT_PASSWORD: ["without MQTT_URL"],
@@ -160,11 +160,11 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		],
 		TLS_CERT: ["/nowhere/cert.pem"],
 		TLS_KEY: ["/nowhere/key.pem"],
-		NATS_URL: ["10.0.0.1:4222", "http://a", "nats://", "nats://a,", "nats://a b"],
+		NATS_URL: ["10.0.0.1:4222", "http://a", "nats://", "nats://a,", "nats://a b", "nats://%zz@a"],
 		NATS_CREDS: ["/nowhere/a.creds"],
 		NATS_CA: ["/nowhere/ca.pem"],
 		NATS_ALLOW_OLD: ["yes"],
-		GATEWAY_NAME: ["two\nlines", "x".repeat(65), "\u202egnp"],
+		GATEWAY_NAME: ["two\nlines", "\u{1f642}".repeat(65), "\u202egnp"],
 	}))
 		test(name, () => {
 			for (const value of values)

@@ -8,6 +8,7 @@ import {
 	type JsMsg,
 	type OrderedConsumerOptions,
 } from "@nats-io/jetstream";
+import { percentDecoded } from "../../api/text.js";
 import { BusError, type Unsubscribe } from "../../bus.js";
 import type { NatsLink } from "./link.js";
 
@@ -171,10 +172,6 @@ export function encodeName(text: string): string {
 }
 
 export function decodeName(name: string): string {
-	try {
-		return name === "=" ? "" : decodeURIComponent(name.replaceAll("=", "%"));
-	} catch {
-		// No name of a gateway. An error here would end the reading.
-		return name;
-	}
+	// One that is not of a gateway stays as it is: an error would end the reading.
+	return name === "=" ? "" : (percentDecoded(name.replaceAll("=", "%")) ?? name);
 }

@@ -90,10 +90,10 @@ describe("a sound", () => {
 	test("is kept under its digest, listed, served with ranges, also after a restart, and deleted", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await run(t, { dataDir });
-		const made = await first.upload();
+		const made = await first.upload("De\u0301jeuner\u00a0");
 		assert.equal(made.status, 201);
 		const { createdAt, ...rest } = made.body;
-		assert.deepEqual(rest, { id: sha256, name: "Dinner", seconds: 0.5, size: wav.length, sha256 });
+		assert.deepEqual(rest, { id: sha256, name: "D\u00e9jeuner", seconds: 0.5, size: wav.length, sha256 });
 		assert.equal(made.headers.get("location"), `/api/sounds/${sha256}`);
 		await first.gateway.close();
 
@@ -190,7 +190,8 @@ describe("a sound", () => {
 			(await call("POST", "/api/sounds?name=x", wav, { "Content-Type": "text/html" })).status,
 			415,
 		);
-		assert.equal((await call("POST", "/api/sounds?name=", wav)).status, 422);
+		for (const name of ["", "%20", "%E2%80%8B"])
+			assert.equal((await call("POST", `/api/sounds?name=${name}`, wav)).status, 422);
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
@@ -391,6 +392,8 @@ describe("an announcement", () => {
 		for (const [asked, status, reason] of [
 			[{ targets: all }, 422, /one of sound, url and text/],
 			[{ sound: "x", url: "http://x/", targets: all }, 422, /one of sound, url and text/],
+			[{ text: "\u200b", targets: all }, 422, /one of sound, url and text/],
+			[{ url: "http://x/", targets: { room: " " } }, 422, /targets is one of/],
 			[{ sound: "x", targets: all }, 422, /No sound is called x/],
 			[{ url: "file:///etc/passwd", targets: all }, 422, /http:\/\/ or https:\/\//],
 			[

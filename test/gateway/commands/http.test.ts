@@ -93,8 +93,8 @@ describe("a command to many devices", () => {
 		const { device, send, ended, call } = await run(t);
 		const inside = await device();
 		const outside = await device();
-		await call("PATCH", `/api/devices/${inside.deviceId}`, { room: "Kitchen" });
-		const command = await ended(await send({ room: "Kitchen" }, { command: "restart" }));
+		await call("PATCH", `/api/devices/${inside.deviceId}`, { room: "Ku\u0308che" });
+		const command = await ended(await send({ room: "K\u00fcche " }, { command: "restart" }));
 		assert.deepEqual(states(command), { [inside.deviceId]: "done" });
 		assert.deepEqual(outside.commands, []);
 	});

@@ -66,6 +66,38 @@ describe("a device's name, room and note", () => {
 		assert.deepEqual(await patched({ name: "", room: "d" }), [undefined, "d", "c"]);
 	});
 
+	test("are kept well-formed, normalised and trimmed, and a blank one is none", async (t) => {
+		const gateway = await runGateway(t);
+		await gateway.namedDevice(await gateway.monitor());
+		const given = { name: "Living room \ud83d", room: "\u00a0Ku\u0308che\ufeff", note: "\u200b\u00ad " };
+		const { name, room, note } = (await ask(gateway, "PATCH", `/${id}`, given)).json;
+		assert.deepEqual(
+			{ name, room, note },
+			{ name: "Living room \ufffd", room: "K\u00fcche", note: undefined },
+		);
+	});
+
+	test("that stand on disk already are read the same way", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runGateway(t, { dataDir });
+		await first.namedDevice(await first.monitor());
+		await ask(first, "PATCH", `/${id}`, { name: "a" });
+		await first.gateway.close();
+		const kept = { name: "Living room \ud83d", room: "Ku\u0308che ", note: "\u200b" };
+		await disk.writeFile(join(dataDir, "labels", `${id}.json`), JSON.stringify(kept));
+		const file = join(dataDir, "devices", `${id}.json`);
+		const device = JSON.parse(await disk.readFile(file, "utf8"));
+		const report = device.report.replace(/"wifi_ssid":"[^"]*"/, '"wifi_ssid":"\\ud83d"');
+		await disk.writeFile(file, JSON.stringify({ ...device, report }));
+		const again = await runGateway(t, { dataDir });
+		const { name, room, note, state } = (await ask(again, "GET", `/${id}`)).json;
+		assert.deepEqual(
+			{ name, room, note },
+			{ name: "Living room \ufffd", room: "K\u00fcche", note: undefined },
+		);
+		assert.equal(state.network.wifi_ssid, "\ufffd");
+	});
+
 	test("are bounded in characters, and a misspelt field is refused", async (t) => {
 		const gateway = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());

@@ -55,7 +55,7 @@ describe("a log in files", () => {
 		const { log, directory } = await open(t);
 		const first = (await log.append("a", "1", 0)) ?? 0;
 		await appendFile(join(directory, "a.jsonl"), "\0\0\n[7,\n[]\n[2,2");
-		await writeFile(join(directory, "a (copy).jsonl"), "[1,1]\n");
+		for (const name of ["a (copy)", "100%"]) await writeFile(join(directory, `${name}.jsonl`), "[1,1]\n");
 		const { log: next, all, problems } = await open(t, fs, directory);
 		assert.deepEqual(await all(), [["a", "1"]]);
 		assert.equal(problems.length, 1, problems.join("\n"));

@@ -81,6 +81,17 @@ test("each text is read as JSON.parse and the check read it", () => {
 	);
 });
 
+test("a text with half a surrogate pair is passed on with U+FFFD: it would have broken pages and Home Assistant", () => {
+	const [start] = base;
+	const reader = new UplinkReader();
+	for (const ssid of ["home", "\ud83d", "\\ud83d"]) {
+		const expected = altered(start, "network.wifi_ssid", ssid === "\ud83d" ? "\ufffd" : ssid);
+		const read = reader.read(bytesOf(altered(start, "network.wifi_ssid", ssid)));
+		assert.ok(read.problem === undefined);
+		assert.deepEqual([read.uplink, JSON.parse(read.text.toString())], [expected, expected]);
+	}
+});
+
 test("a shape reads every report that differs in values alone", () => {
 	for (const start of base) {
 		const shape = ReportShape.of(bytesOf(start), start.system.model);

@@ -8,6 +8,7 @@ import {
 	type SoundList,
 } from "../../../api/announcement.js";
 import { ask, askFile, Refusal } from "../../../api/client/request.js";
+import { cleanText, cutText } from "../../../api/text.js";
 import type { Jobs } from "../app/jobs.js";
 import { Resource } from "../app/resource.js";
 import { type Draft, decode } from "./sound.js";
@@ -109,8 +110,8 @@ export class Announcer {
 		if (source.kind === "text") return { name: source.text, asked: { text: source.text } };
 		if (source.kind === "sound") return { name: source.sound.name, asked: { sound: source.sound.id } };
 		const { draft, keptAs } = source;
-		const name = keptAs?.trim() || draft.name;
-		const path = `${soundsPath}?name=${encodeURIComponent(name.slice(0, longestName))}`;
+		const name = cutText(cleanText(keptAs ?? "") || cleanText(draft.name) || "Sound", longestName);
+		const path = `${soundsPath}?name=${encodeURIComponent(name)}`;
 		const known = new Set(this.sounds?.map(({ id }) => id));
 		const { id } = await ask<Sound>(path, { method: "POST", file: writeWav(draft.samples) });
 		// Its content may have been kept before.

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { longestName } from "../../../api/announcement.js";
 import { messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
+import { cleanText, cutText } from "../../../api/text.js";
 import { Button } from "../parts/button.js";
 import { Check, Field, Toggles } from "../parts/field.js";
 import { FileDrop } from "../parts/file-drop.js";
@@ -37,12 +38,13 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 	const [text, setText] = useState("");
 	const [problem, setProblem] = useState("");
 	const [isReading, setReading] = useState(false);
+	const toSpeak = cleanText(text);
 	const draft = drafts[kind];
 	const sound = announcer.sounds?.find(({ id }) => id === soundId);
 	useEffect(() => onSource(sourceOf()), [kind, draft, keptAs, sound, text]);
 
 	function sourceOf(): Source | undefined {
-		if (kind === "text") return text.trim() === "" ? undefined : { kind, text: text.trim() };
+		if (kind === "text") return toSpeak === "" ? undefined : { kind, text: toSpeak };
 		if (kind === "sound") return sound && { kind, sound };
 		return draft && { kind: "draft", draft, keptAs };
 	}
@@ -98,8 +100,8 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 					onInput={setText}
 				/>
 			)}
-			{kind === "text" && text.trim() !== "" && (
-				<SoundLine key={text} load={() => announcer.speak(text.trim())}>
+			{kind === "text" && toSpeak !== "" && (
+				<SoundLine key={text} load={() => announcer.speak(toSpeak)}>
 					<span class="hint">As the gateway speaks it</span>
 				</SoundLine>
 			)}
@@ -137,7 +139,7 @@ function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
 			<Check
 				label="Keep it for later"
 				checked={keptAs !== undefined}
-				onToggle={(checked) => onKeptAs(checked ? draft.name.slice(0, longestName) : undefined)}
+				onToggle={(checked) => onKeptAs(checked ? cutText(draft.name, longestName) : undefined)}
 			/>
 			{keptAs !== undefined && (
 				<Field label="Name" maxLength={longestName} value={keptAs} onInput={onKeptAs} />

@@ -3,6 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
+import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
 import type { KnownPast } from "./details.js";
 import type { Topic } from "./painter.js";
@@ -202,9 +203,5 @@ function deviceList(keys: ReadonlySet<string>): string {
 }
 
 function decode(text: string): string {
-	try {
-		return decodeURIComponent(text);
-	} catch {
-		return text;
-	}
+	return cleanText(percentDecoded(text) ?? text);
 }

@@ -7,6 +7,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { hasFailed, isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
 import type { OtaStatus } from "../../../api/statuses.js";
+import { cleanText } from "../../../api/text.js";
 
 interface StateKind {
 	readonly words: string;
@@ -233,7 +234,7 @@ export function isWrong(entry: Entry): boolean {
 }
 
 function finder(search: string): (entry: Entry) => boolean {
-	const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+	const words = cleanText(search).toLowerCase().split(/\s+/).filter(Boolean);
 	if (words.length === 0) return () => true;
 	return (entry) => {
 		const text = textOf(entry);
@@ -243,7 +244,7 @@ function finder(search: string): (entry: Entry) => boolean {
 
 /** How well a name matches: 0 it begins with the search, 1 contains it, 2 contains each word, 3 other texts do. */
 function fitter(search: string): (entry: Entry) => number {
-	const phrase = search.toLowerCase().trim().replace(/\s+/g, " ");
+	const phrase = cleanText(search).toLowerCase().replace(/\s+/g, " ");
 	const words = phrase.split(" ");
 	return (entry) => {
 		const name = nameOf(entry).toLowerCase();

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
+import { cleanText } from "../../../api/text.js";
 import { Problem } from "./problem.js";
 
 export interface FieldProps {
@@ -243,8 +244,8 @@ export function Search({ label, placeholder, value, onInput, onKeyDown }: Search
 	);
 }
 
-/** The text of a field, without space around it. */
+/** The text of a field, as the gateway keeps it. */
 export function textOf(form: FormData, name: string): string {
 	const value = form.get(name);
-	return typeof value === "string" ? value.trim() : "";
+	return typeof value === "string" ? cleanText(value) : "";
 }

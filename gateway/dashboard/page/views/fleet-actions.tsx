@@ -7,6 +7,7 @@ import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import { label } from "../../../api/label.js";
+import { cleanText } from "../../../api/text.js";
 import { announceAddress, updateAddress, useApp, useDevice, useTopic } from "../app/hooks.js";
 import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
@@ -166,7 +167,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 					}
 					onClick={() => {
 						const all = chosen.map(({ key }) => key);
-						change(roomTitle(room), all, { method: "PATCH", body: { room: room.trim() } });
+						change(roomTitle(room), all, { method: "PATCH", body: { room } });
 					}}
 				>
 					Set room
@@ -212,7 +213,7 @@ function notAskedText(away: number): string {
 }
 
 function roomTitle(room: string): string {
-	return room.trim() === "" ? "No room" : `Room ${room.trim()}`;
+	return cleanText(room) === "" ? "No room" : `Room ${cleanText(room)}`;
 }
 
 function volumeOf(text: string): number {
