@@ -180,9 +180,9 @@ export class App {
 		this.#link.retryNow();
 	}
 
-	/** Asks a device for something that its report confirms. */
-	ask(deviceId: string, ask: Ask): void {
-		void this.asks.ask(deviceId, ask, () => this.#control(deviceId, ask));
+	/** Asks a device for something that its report confirms. @returns how it ended */
+	ask(deviceId: string, ask: Ask): Promise<Attempt> {
+		return this.asks.ask(deviceId, ask, () => this.#control(deviceId, ask));
 	}
 
 	/** Has a device try settings. @param make makes them; may fail with a sentence */

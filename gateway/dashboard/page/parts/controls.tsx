@@ -31,7 +31,7 @@ export function useControl(deviceKey: string, name: AskedName): Control {
 		attempt: app.asks.get(deviceKey, name),
 		isSending: app.asks.isPending(deviceKey, name),
 		isOff: !mayChange || !entry?.session.connected,
-		ask: (ask) => app.ask(deviceKey, ask),
+		ask: (ask) => void app.ask(deviceKey, ask),
 	};
 }
 

@@ -5,7 +5,7 @@ import { plural } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
 import { titleOf } from "../app/jobs.js";
-import type { Room } from "../model/rooms.js";
+import { moveVolumes, type Room, type Volumes, volumesIn } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { Grid } from "../parts/grid.js";
 import { Signal } from "../parts/presence.js";
@@ -88,23 +88,46 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 	);
 }
 
+/** 40 commands a second; the gateway takes 50 of one page. */
+const atATime = 4;
+const eachMs = 100;
+
 interface VolumeProps {
 	readonly room: Room;
 	readonly isOff: boolean;
 	readonly send: (payload: Ask) => void;
 }
 
-/** One volume for all that are in the room now. It is sent when the slider is let go. */
+/** The volume of the loudest device that is in the room now; the others keep their proportion to it. Sent when it is let go. */
 function Volume({ room: { name, volumes }, isOff, send }: VolumeProps) {
+	const app = useApp();
 	const [least, most] = volumes ?? [0, 0];
 	const [wanted, setWanted] = useState<number>();
-	const [before, setBefore] = useState(50);
 	const shown = wanted ?? most;
-	const set = (value: number) => send({ command: "set_volume", value });
 	const title = name ?? "No room";
-	const mute = () => {
-		if (most > 0) setBefore(most);
-		set(most > 0 ? 0 : before);
+	/** @param to undefined: as before it was muted */
+	const move = (to?: number) => {
+		// A phone loads a page again that was in the background.
+		const storageKey = `volumes ${name ?? ""}`;
+		const before: readonly Volumes[] = JSON.parse(sessionStorage.getItem(storageKey) ?? "[]");
+		const moves = moveVolumes(before, volumesIn(name, app.fleet.all()), to);
+		sessionStorage.setItem(storageKey, JSON.stringify(moves));
+		const next = moves.at(-1) ?? {};
+		const values = new Set(Object.values(next));
+		const [value = to ?? 50] = values;
+		if (values.size <= 1) return send({ command: "set_volume", value });
+		app.run({
+			title: to === undefined ? `Unmute ${title}` : `Volume of ${title}`,
+			keys: Object.keys(next),
+			atATime,
+			change: async (key) => {
+				const [{ reason }] = await Promise.all([
+					app.ask(key, { command: "set_volume", value: next[key] ?? 0 }),
+					new Promise((resolve) => setTimeout(resolve, eachMs)),
+				]);
+				return reason;
+			},
+		});
 	};
 	return (
 		<div class="room-volume">
@@ -119,7 +142,7 @@ function Volume({ room: { name, volumes }, isOff, send }: VolumeProps) {
 					onInput={({ currentTarget }) => setWanted(Number(currentTarget.value))}
 					onChange={({ currentTarget }) => {
 						setWanted(undefined);
-						set(Number(currentTarget.value));
+						move(Number(currentTarget.value));
 					}}
 				/>
 			</label>
@@ -129,7 +152,7 @@ function Volume({ room: { name, volumes }, isOff, send }: VolumeProps) {
 				disabled={isOff}
 				isPressed={volumes !== undefined && most === 0}
 				label={`Mute ${title}`}
-				onClick={mute}
+				onClick={() => move(most > 0 ? 0 : undefined)}
 			>
 				Mute
 			</Button>

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { moveVolumes, type Volumes } from "../../../gateway/dashboard/page/model/rooms.js";
+
+/** A room whose devices report what is set. */
+class Room {
+	volumes: Volumes;
+	#moves: readonly Volumes[] = [];
+
+	constructor(volumes: Volumes) {
+		this.volumes = volumes;
+	}
+
+	move(to?: number): Volumes {
+		this.#moves = moveVolumes(this.#moves, this.volumes, to);
+		this.volumes = this.#moves.at(-1) ?? {};
+		return this.volumes;
+	}
+}
+
+describe("the volume of a room", () => {
+	test("moves its devices by the same proportion, which the lowest and highest do not change", () => {
+		const room = new Room({ a: 18, b: 50, c: 0 });
+		assert.deepEqual(room.move(25), { a: 9, b: 25, c: 0 });
+		assert.deepEqual(room.move(1), { a: 1, b: 1, c: 0 });
+		assert.deepEqual(room.move(0), { a: 0, b: 0, c: 0 });
+		assert.deepEqual(room.move(100), { a: 36, b: 100, c: 0 });
+		assert.deepEqual(room.move(50), { a: 18, b: 50, c: 0 });
+	});
+
+	test("is muted, and each device has the volume that it had", () => {
+		const room = new Room({ a: 18, b: 50 });
+		room.move(25);
+		room.move(0);
+		assert.deepEqual(room.move(), { a: 9, b: 25 });
+	});
+
+	test("begins from what a device has been set to meanwhile, not from a report that is late", () => {
+		const room = new Room({ a: 20, b: 40 });
+		room.move(20);
+		room.volumes = { a: 10, b: 40 };
+		assert.deepEqual(room.move(40), { a: 20, b: 40 });
+		room.volumes = { a: 30, b: 40 };
+		assert.deepEqual(room.move(20), { a: 15, b: 20 });
+	});
+
+	test("is the same for all where no proportion is known", () => {
+		assert.deepEqual(new Room({ a: 0, b: 0 }).move(), { a: 50, b: 50 });
+		assert.deepEqual(new Room({ a: 0, b: 0 }).move(30), { a: 30, b: 30 });
+	});
+});
