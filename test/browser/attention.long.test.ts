@@ -111,3 +111,22 @@ test("what needs a person", { skip }, async (t) => {
 		await regionOf(other, "Crashed").getByText("seen", { exact: true }).waitFor();
 	});
 });
+
+test("ages are by the gateway's clock: a browser's is two hours ahead", { skip }, async (t) => {
+	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const device = await new ScriptedDevice({ url, deviceId: crashed }).connect();
+	const page = await open(t, url, {
+		prepare: (context) => context.clock.install({ time: Date.now() + 2 * 60 * 60_000 }),
+	});
+	await page.getByText("1 of 1 here").waitFor();
+	device.close();
+	await page
+		.locator(".card")
+		.getByText(/^Away · heard (just now|\d+ s ago)$/)
+		.waitFor();
+	await page.getByRole("link", { name: "Attention" }).click();
+	await page.getByRole("combobox", { name: "Away for longer than" }).selectOption({ label: "an hour" });
+	await page.getByText("1 device away").click();
+	await page.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
+	await shows(page, "");
+});

@@ -133,7 +133,7 @@ export class Monitor {
 		const { ledger } = this.#options;
 		if (frame.type === "status_update") {
 			for (const session of frame.sessions) ledger.checkSession(session);
-			if (this.fleet.update(frame, 0)) this.#hasSnapshot = true;
+			if (this.fleet.update(frame)) this.#hasSnapshot = true;
 		} else if (frame.type === "device_message") {
 			ledger.checkMessage(frame);
 			this.fleet.receive(frame, 0);

@@ -29,7 +29,7 @@ export interface Entry {
 	readonly attention: readonly Attention[];
 	/** Whether each of its reports comes here. */
 	readonly isFollowed: boolean;
-	/** When the device was last heard, in milliseconds of this client's clock; may be old where it is connected and not followed. */
+	/** When the device was last heard, in milliseconds of the gateway's clock; may be old where it is connected and not followed. */
 	readonly heardAt: number;
 }
 
@@ -75,26 +75,20 @@ export class Fleet {
 		return this.#entries.get(key);
 	}
 
-	/**
-	 * @param now milliseconds of this client's clock; ages are counted by the gateway's clock alone, which may differ
-	 * @returns whether a snapshot is complete with it
-	 */
-	update({ reason, timestamp, sessions, remaining }: FrameOf<"status_update">, now: number): boolean {
+	/** @returns whether a snapshot is complete with it */
+	update({ reason, timestamp, sessions, remaining }: FrameOf<"status_update">): boolean {
 		const keys = sessions.map(({ deviceId, sessionId }) => deviceId ?? sessionId);
 		const isListed = this.#list(reason, keys, remaining);
-		for (const session of sessions) this.#take(session, reason, heardAt(session.lastSeenAt, timestamp, now));
+		for (const session of sessions) this.#take(session, reason, heardAt(session.lastSeenAt, timestamp));
 		return isListed;
 	}
 
-	/** @param now as in `update`. @returns whether a snapshot is complete with it */
-	summarize(
-		{ reason, timestamp, devices, removed = [], remaining }: FrameOf<"summary">,
-		now: number,
-	): boolean {
+	/** @returns whether a snapshot is complete with it */
+	summarize({ reason, timestamp, devices, removed = [], remaining }: FrameOf<"summary">): boolean {
 		for (const key of removed) this.#remove(key);
 		const keys = devices.map(({ deviceId }) => deviceId);
 		const isListed = this.#list(reason, keys, remaining);
-		for (const device of devices) this.#takeSummary(device, timestamp, now);
+		for (const device of devices) this.#takeSummary(device, timestamp);
 		return isListed;
 	}
 
@@ -105,7 +99,7 @@ export class Fleet {
 			if (entry.isFollowed && !keys.has(entry.key)) this.#put({ ...entry, isFollowed: false });
 	}
 
-	/** Takes in an uplink. @returns the key of the device that it came from */
+	/** Takes in an uplink. @param now milliseconds of the gateway's clock. @returns the key of the device that it came from */
 	receive({ deviceId, sessionId, message }: FrameOf<"device_message">, now: number): string | undefined {
 		const entry = this.#entries.get(deviceId ?? sessionId) ?? this.#entries.get(sessionId);
 		if (!entry) return undefined;
@@ -147,7 +141,7 @@ export class Fleet {
 		});
 	}
 
-	#takeSummary(device: DeviceSummary, timestamp: string, now: number): void {
+	#takeSummary(device: DeviceSummary, timestamp: string): void {
 		const { deviceId: key, chip, firstSeenAt: _, rssi, ssid, volume, safeMode, attention, ...rest } = device;
 		// Before its first report it may have had no name.
 		if (rest.sessionId !== undefined) this.#remove(rest.sessionId);
@@ -168,7 +162,7 @@ export class Fleet {
 				isFollowed && known?.state ? known.vitals : { rssi, ssid, volume, ...(safeMode && { safeMode }) },
 			attention: attention ?? nothing,
 			isFollowed,
-			heardAt: head.connected ? (known?.heardAt ?? now) : heardAt(lastSeenAt, timestamp, now),
+			heardAt: (head.connected && known?.heardAt) || heardAt(lastSeenAt, timestamp),
 		});
 	}
 
@@ -217,9 +211,9 @@ function vitalsOf({ health, network, peripherals }: StateReport): Vitals {
 	};
 }
 
-/** In milliseconds of this client's clock, from two times of the gateway's. */
-function heardAt(lastSeenAt: string, timestamp: string, now: number): number {
-	return now - Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt));
+/** In milliseconds of the gateway's clock. */
+function heardAt(lastSeenAt: string, timestamp: string): number {
+	return Math.min(Date.parse(lastSeenAt), Date.parse(timestamp));
 }
 
 /** One update's progress as it may be shown: it only grows, in whichever order its steps arrive. */

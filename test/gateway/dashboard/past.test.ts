@@ -4,11 +4,11 @@ import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
 import type { Past } from "../../../gateway/api/device.js";
 import { shapeOf, timeTicks } from "../../../gateway/dashboard/page/model/plot-shape.js";
-import { type Row, Series, startOf } from "../../../gateway/dashboard/page/model/series.js";
+import { type Row, Series } from "../../../gateway/dashboard/page/model/series.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 
 const stepMs = 300_000;
-/** Of the page. */
+/** Of the gateway. */
 const now = Date.UTC(2026, 10, 22, 12, 0, 0);
 
 function reportWith(rssi: number) {
@@ -92,17 +92,6 @@ describe("the past of a device", () => {
 		series.setPast(pastOf([-50, -51]), now + stepMs);
 		assert.deepEqual(most(series), [-50, -51]);
 		assert.notEqual(series.rows, rows);
-	});
-
-	test("lies by this page's clock, however far the gateway's is off", () => {
-		const hour = 3_600_000;
-		const lastStep = (past: Past) => startOf(past, now) + 287 * 300;
-		for (const off of [-hour, 0, hour]) {
-			const past = pastOf([-50], now - 60_000 - 287 * stepMs + off);
-			assert.ok(lastStep(past) <= now / 1000, `${off}`);
-			assert.ok(lastStep(past) + 300 >= now / 1000, `${off}`);
-		}
-		assert.equal(lastStep(pastOf([-50], now - 60_000 - 287 * stepMs)), now / 1000 - 60);
 	});
 
 	test("is found by time", () => {

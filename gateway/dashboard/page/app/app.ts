@@ -6,6 +6,7 @@
 import type { ComponentType } from "preact";
 import type { ChangedSettings, CommandOf } from "../../../../device/protocol/messages.js";
 import type { Play } from "../../../api/announcement.js";
+import { GatewayClock } from "../../../api/client/clock.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { sentence } from "../../../api/client/words.js";
@@ -33,6 +34,8 @@ import { Rollouts } from "./rollouts.js";
 import { Subscription } from "./subscription.js";
 
 export class App {
+	/** Every time and age on this page is by it. */
+	readonly clock = new GatewayClock();
 	readonly painter = new Painter((paint) => requestAnimationFrame(paint));
 	readonly recorder = new Recorder();
 	readonly rings = new Rings();
@@ -65,13 +68,16 @@ export class App {
 	);
 	readonly asks = new Asks({
 		later,
-		now: () => Date.now(),
+		now: () => this.clock.now(),
 		onChanged: (deviceId) => {
 			this.painter.mark(`device ${deviceId}`);
 			this.#subscription.plan();
 		},
 	});
-	readonly rollouts = new Rollouts(() => this.painter.mark("rollouts"));
+	readonly rollouts = new Rollouts(
+		() => this.painter.mark("rollouts"),
+		() => this.clock.now(),
+	);
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
 	/** Made by the view that announces, as the installer is. */
@@ -85,7 +91,7 @@ export class App {
 	person: Person | undefined;
 	/** As last received; undefined if the gateway is not one of several. */
 	cluster: FrameOf<"cluster_update"> | undefined;
-	/** When a frame was last received, in milliseconds of this page's clock. */
+	/** When a frame was last received, in milliseconds of the gateway's clock. */
 	heardAt: number | undefined;
 	/** The devices that the fleet's view shows, in its order. */
 	shownKeys: readonly string[] = [];
@@ -100,6 +106,7 @@ export class App {
 		later,
 	});
 	readonly #link = new Link({
+		now: () => this.clock.now(),
 		onFrame: (frame, text) => this.#receive(frame, text),
 		onOpen: () => this.#subscription.onOpen(),
 		onState: (state) => {
@@ -151,7 +158,7 @@ export class App {
 		const past = new Resource(
 			() => readPast(deviceId),
 			(read) => {
-				if (read) this.recorder.watch(deviceId).series.setPast(read.past, read.readAt);
+				if (read) this.recorder.watch(deviceId).series.setPast(read.past, this.clock.now());
 				this.painter.mark(`record ${deviceId}`);
 			},
 		);
@@ -216,10 +223,12 @@ export class App {
 	}
 
 	#receive(frame: MonitorFrame, text: string): void {
-		const now = Date.now();
+		if (frame.type === "status_update" || frame.type === "summary")
+			this.clock.hear(frame.timestamp, frame.reason === "snapshot");
+		const now = this.clock.now();
 		this.heardAt = now;
-		if (frame.type === "status_update") this.#update(frame, now);
-		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame, now));
+		if (frame.type === "status_update") this.#update(frame);
+		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame));
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 		else if (frame.type === "announcement_update") this.announcements.onUpdate(frame, "Another announcement");
@@ -231,8 +240,8 @@ export class App {
 		}
 	}
 
-	#update(frame: FrameOf<"status_update">, now: number): void {
-		const isSnapshotComplete = this.fleet.update(frame, now);
+	#update(frame: FrameOf<"status_update">): void {
+		const isSnapshotComplete = this.fleet.update(frame);
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
 			if (frame.reason === "crash") void this.#pasts.get(deviceId)?.refresh();

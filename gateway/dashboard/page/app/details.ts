@@ -6,13 +6,11 @@ import type { DeviceDetails, Past } from "../../../api/device.js";
 export interface KnownPast {
 	readonly details: DeviceDetails;
 	readonly past: Past;
-	/** When it was read, in milliseconds of this page's clock. */
-	readonly readAt: number;
 }
 
 /** @throws Refusal */
 export async function readPast(deviceId: string): Promise<KnownPast> {
 	const path = `api/devices/${encodeURIComponent(deviceId)}`;
 	const [details, past] = await Promise.all([ask<DeviceDetails>(path), ask<Past>(`${path}/history`)]);
-	return { details, past, readAt: Date.now() };
+	return { details, past };
 }

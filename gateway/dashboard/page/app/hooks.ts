@@ -78,14 +78,15 @@ export function useFirmware(): void {
 	useEffect(() => void firmware.refresh(), [firmware]);
 }
 
-/** This page's clock, which ticks once in `intervalMs`. */
+/** The gateway's clock, which ticks once in `intervalMs`. */
 export function useNow(intervalMs: number): number {
-	const [now, setNow] = useState(Date.now);
+	const { clock } = useApp();
+	const [ticks, tick] = useReducer((count: number, _: undefined) => count + 1, 0);
 	useEffect(() => {
-		const timer = setInterval(() => setNow(Date.now()), intervalMs);
+		const timer = setInterval(() => tick(undefined), intervalMs);
 		return () => clearInterval(timer);
 	}, [intervalMs]);
-	return now;
+	return useMemo(() => clock.now(), [clock, clock.aheadMs, ticks]);
 }
 
 /** Whether a media query holds. */

@@ -11,10 +11,11 @@ export type LinkState =
 	/** With the devices that have come, once the first have. */
 	| { readonly name: "connecting"; readonly loaded?: number; readonly total?: number }
 	| { readonly name: "live" }
-	/** Times in milliseconds of this page's clock. */
+	/** Times in milliseconds of the gateway's clock. */
 	| { readonly name: "lost"; readonly since: number; readonly retryAt: number };
 
 export interface LinkOptions {
+	readonly now: () => number;
 	/** @param text the frame as it came */
 	readonly onFrame: (frame: MonitorFrame, text: string) => void;
 	/** Requests can be sent. */
@@ -157,7 +158,7 @@ export class Link {
 		const delayMs = this.#retryMs * (0.5 + Math.random() / 2);
 		this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
 		this.#retryTimer = window.setTimeout(() => this.retryNow(), delayMs);
-		const now = Date.now();
+		const now = this.#options.now();
 		this.#lostSince ??= now;
 		this.#options.onState({ name: "lost", since: this.#lostSince, retryAt: now + delayMs });
 	}

@@ -14,18 +14,20 @@ import type { AskedPlan } from "../../../api/client/rollout-plan.js";
 import { isOver } from "../../../api/statuses.js";
 import { Resource } from "./resource.js";
 
-/** As it was read, and when by this page's clock. */
+/** As it was read, and when by the gateway's clock. */
 export interface ReadRollout extends Rollout {
 	readonly readAt: number;
 }
 
 export class Rollouts {
 	readonly #onChanged: () => void;
+	readonly #now: () => number;
 	readonly #list: Resource<{ readonly rollouts: readonly RolloutHead[] }>;
 	readonly #details = new Map<string, Resource<ReadRollout>>();
 
-	constructor(onChanged: () => void) {
+	constructor(onChanged: () => void, now: () => number) {
 		this.#onChanged = onChanged;
+		this.#now = now;
 		this.#list = new Resource(() => ask(listPath), onChanged);
 	}
 
@@ -50,7 +52,7 @@ export class Rollouts {
 		const details =
 			this.#details.get(id) ??
 			new Resource(
-				async () => ({ ...(await ask<Rollout>(pathOf(id))), readAt: Date.now() }),
+				async () => ({ ...(await ask<Rollout>(pathOf(id))), readAt: this.#now() }),
 				this.#onChanged,
 			);
 		this.#details.set(id, details);

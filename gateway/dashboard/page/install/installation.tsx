@@ -28,6 +28,7 @@ export function InstallationView({ search }: { search: string }) {
 function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: boolean }) {
 	const app = useTopic("install");
 	app.installer ??= new Installer({
+		now: () => app.clock.now(),
 		serial,
 		sessionOf: (deviceId) => app.fleet.get(deviceId)?.session,
 		onDevice: (deviceId, listener) => {

@@ -26,13 +26,15 @@ export type InstallState =
 	| { readonly name: "writing"; readonly deviceId: string; readonly percent: number }
 	/**
 	 * @param isStuck it starts only once its reset button is pressed
-	 * @param since milliseconds of this page's clock
+	 * @param since milliseconds of the gateway's clock
 	 */
 	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean; readonly since: number }
 	| { readonly name: "done"; readonly deviceId: string }
 	| { readonly name: "failed"; readonly problem: Failure };
 
 export interface InstallerOptions {
+	/** Milliseconds of the gateway's clock. */
+	readonly now: () => number;
 	readonly serial: Serial;
 	/** Undefined if no device has that name. */
 	readonly sessionOf: (deviceId: string) => SessionRecord | undefined;
@@ -109,7 +111,7 @@ export class Installer {
 
 	/** @param before its session before it was written, if it had one */
 	#waitFor(deviceId: string, before: string | undefined, isStuck: boolean): void {
-		this.#set({ name: "waiting", deviceId, isStuck, since: Date.now() });
+		this.#set({ name: "waiting", deviceId, isStuck, since: this.#options.now() });
 		const check = () => {
 			const session = this.#options.sessionOf(deviceId);
 			if (!session?.connected || !session.sessionId || session.sessionId === before) return;

@@ -34,7 +34,7 @@ export interface Attempt {
 		| "unknown";
 	/** Why it is not done; null otherwise. */
 	readonly reason: string | null;
-	/** When a device that tries settings returns to its previous ones, in milliseconds of this page's clock. */
+	/** When a device that tries settings returns to its previous ones, in milliseconds of the gateway's clock. */
 	readonly endsAt?: number;
 }
 
@@ -49,7 +49,7 @@ type Send = () => Promise<Answer>;
 export interface AsksOptions {
 	/** Calls `action` once, later. @returns a function that takes that back */
 	readonly later: (action: () => void, delayMs: number) => () => void;
-	/** Milliseconds of this page's clock. */
+	/** Milliseconds of the gateway's clock. */
 	readonly now: () => number;
 	readonly onChanged: (deviceId: string) => void;
 }

@@ -23,7 +23,7 @@ export interface Quantities {
 }
 
 export interface Row extends Quantities {
-	/** Seconds since 1970 by this page's clock, ascending. */
+	/** Seconds since 1970 by the gateway's clock, ascending. */
 	readonly time: number;
 }
 
@@ -40,8 +40,8 @@ export class Series {
 
 	/** Puts the gateway's past in the place of everything. @param now milliseconds since 1970, when it was read */
 	setPast(past: Past, now: number): void {
-		const { stepSeconds, presence, heap } = past;
-		const start = startOf(past, now);
+		const { from, stepSeconds, presence, heap } = past;
+		const start = Date.parse(from) / 1000;
 		const rangeOf = (least: number | null = null, most: number | null = null): Range =>
 			least === null || most === null ? null : [least, most];
 		const stepOf = (step: number): Row => {
@@ -86,18 +86,4 @@ export function quantitiesOf({ network, health, peripherals }: StateReport): Qua
 	const heap = health.free_heap_bytes / 1024;
 	const light = peripherals.ambient_light;
 	return { rssi: [rssi, rssi], heap: [heap, heap], light: light === undefined ? null : [light, light] };
-}
-
-/**
- * When a past begins by this page's clock. The clocks may differ: "now" lies in the last step by either.
- *
- * @param now milliseconds since 1970
- * @returns seconds since 1970
- */
-export function startOf({ from, stepSeconds, presence }: Past, now: number): number {
-	const start = Date.parse(from) / 1000;
-	const lastStep = start + (presence.length - 1) * stepSeconds;
-	const early = Math.min(0, now / 1000 - lastStep);
-	const late = Math.max(0, now / 1000 - lastStep - stepSeconds);
-	return start + early + late;
 }

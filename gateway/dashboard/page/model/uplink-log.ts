@@ -4,7 +4,7 @@ import type { UplinkType } from "../../../../device/protocol/messages.js";
 
 export interface Line {
 	readonly number: number;
-	/** Milliseconds since 1970, by this page's clock. */
+	/** Milliseconds since 1970, by the gateway's clock. */
 	readonly at: number;
 	readonly type: UplinkType;
 	/** The uplink as it came; of type `log` one traced line. */

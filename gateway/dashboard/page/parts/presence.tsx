@@ -11,7 +11,7 @@ export function Presence({ entry }: { entry: Entry }) {
 	const app = useTopic("second");
 	const { session, isFollowed } = entry;
 	const isKnown = isFollowed || !session.connected;
-	const heard = age(Date.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
+	const heard = age(app.clock.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
 	if (!isLive) return <span class="presence stale">As of {heard}</span>;
 	if (!session.connected) return <span class="presence away">Away · heard {heard}</span>;
 	if (session.firmwareVersion === null)

@@ -4,9 +4,7 @@ import type { ComponentChildren } from "preact";
 import { clock } from "../../../api/client/words.js";
 import type { PastMark } from "../../../api/device.js";
 import type { KnownPast } from "../app/details.js";
-import { startOf } from "../model/series.js";
 
-/** A mark by this page's clock. */
 export interface Mark {
 	readonly kind: PastMark["kind"];
 	/** Seconds since 1970. */
@@ -33,8 +31,8 @@ const markShare = 1 / 300;
 
 export function Timeline({ known, since, until, marks, at, onAt, children }: TimelineProps) {
 	const span = Math.max(1, until - since);
-	const { presence, stepSeconds: width } = known.past;
-	const start = startOf(known.past, known.readAt) - since;
+	const { from: begin, presence, stepSeconds: width } = known.past;
+	const start = Date.parse(begin) / 1000 - since;
 	const shares = presence.filter((share) => share !== null);
 	const share = shares.reduce((sum, one) => sum + one, 0) / Math.max(1, shares.length);
 	const steps = Math.floor(span / stepSeconds);

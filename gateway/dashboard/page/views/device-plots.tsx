@@ -6,7 +6,7 @@ import { clock, when } from "../../../api/client/words.js";
 import type { KnownPast } from "../app/details.js";
 import { useIsLive, usePast, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-words.js";
-import { quantitiesOf, type Range, startOf } from "../model/series.js";
+import { quantitiesOf, type Range } from "../model/series.js";
 import { Panel } from "../parts/panel.js";
 import { Plot, type PlotKind } from "../parts/plot.js";
 import { type Mark, Timeline } from "../parts/timeline.js";
@@ -19,14 +19,14 @@ const kinds: readonly PlotKind[] = [
 
 export function DevicePlots({ entry }: { entry: Entry }) {
 	const known = usePast(entry.key);
-	const { recorder } = useTopic(`record ${entry.key}`);
+	const { recorder, clock: gatewayClock } = useTopic(`record ${entry.key}`);
 	const { series } = recorder.watch(entry.key);
 	const isNow = useIsLive() && entry.session.connected;
 	/** What is pointed at, in seconds since 1970; undefined: the latest. */
 	const [at, setAt] = useState<number>();
 	const { rows } = series;
 	// The time of the data, so that pointing moves nothing.
-	const now = useMemo(() => Math.max(Date.now() / 1000, rows.at(-1)?.time ?? 0), [rows, known]);
+	const now = useMemo(() => Math.max(gatewayClock.now() / 1000, rows.at(-1)?.time ?? 0), [rows, known]);
 	const first = Math.min(rows[0]?.time ?? now, now - leastSeconds);
 	const marks = marksOf(known, now).filter(({ time }) => time >= first - sameSeconds);
 	// A row lies in the middle of its step, so that a mark of its first half lies before it.
@@ -76,12 +76,9 @@ function isNear(seconds: number) {
 
 function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {
 	if (!known) return [];
-	const { past, readAt } = known;
-	const shift = startOf(past, readAt) - Date.parse(past.from) / 1000;
-	return past.marks.map((mark) => ({
+	return known.past.marks.map((mark) => ({
 		kind: mark.kind,
-		// Clocks may differ by less than a step.
-		time: Math.min(now, Date.parse(mark.at) / 1000 + shift),
+		time: Math.min(now, Date.parse(mark.at) / 1000),
 		text: markText(mark),
 	}));
 }

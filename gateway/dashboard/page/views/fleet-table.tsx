@@ -116,6 +116,6 @@ function Heard({ entry: { session, heardAt } }: { entry: Entry }) {
 }
 
 function AwaySince({ heardAt }: { heardAt: number }) {
-	useTopic("second");
-	return <>{age(Date.now() - heardAt)}</>;
+	const { clock } = useTopic("second");
+	return <>{age(clock.now() - heardAt)}</>;
 }

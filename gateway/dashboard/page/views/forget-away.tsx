@@ -11,13 +11,13 @@ import { forgetQuestion } from "./fleet-actions.js";
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function ForgetAway() {
-	const { fleet } = useTopic("list");
+	const { fleet, clock } = useTopic("list");
 	const [text, setText] = useState("30");
 	const [answer, setAnswer] = useState("");
 	const away = fleet.all().filter(({ session }) => !session.connected);
 	if (away.length === 0 && answer === "") return null;
 	const days = Math.min(3650, Math.max(1, Math.round(Number(text) || 1)));
-	const count = away.filter(({ heardAt }) => heardAt < Date.now() - days * dayMs).length;
+	const count = away.filter(({ heardAt }) => heardAt < clock.now() - days * dayMs).length;
 	const forget = async () => {
 		const { forgotten, kept } = await ask<{ forgotten: number; kept: number }>(
 			`api/devices?awayDays=${days}`,

@@ -36,11 +36,11 @@ export function useDevicesOf(
 	statuses: readonly DeviceStatus[],
 	version: RolloutHead["counts"] | number,
 ) {
-	const { rollouts } = useApp();
+	const { rollouts, clock } = useApp();
 	const [read, setRead] = useState<{ readonly devices: readonly RolloutDevice[]; readonly at: number }>();
 	useEffect(() => {
 		let isShown = true;
-		const take = (devices: readonly RolloutDevice[]) => isShown && setRead({ devices, at: Date.now() });
+		const take = (devices: readonly RolloutDevice[]) => isShown && setRead({ devices, at: clock.now() });
 		if (sum(counts, statuses) === 0) take([]);
 		else rollouts.devices(id, statuses).then(take, () => {});
 		return () => {

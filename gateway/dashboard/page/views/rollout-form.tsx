@@ -110,7 +110,7 @@ interface StartProps {
 
 /** The preview of the plan, and the button that starts it. */
 function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStarted }: StartProps) {
-	const { rollouts } = useApp();
+	const { rollouts, clock } = useApp();
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
 	const text = JSON.stringify(plan);
@@ -124,7 +124,7 @@ function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStart
 	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
 	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || joinsLater);
 	const words = preview ? previewWords(preview) : problem === "" && "Counting the devices…";
-	const planned = preview && planWords(preview.plan, Date.now());
+	const planned = preview && planWords(preview.plan, clock.now());
 	const what = plural(count, "device");
 	const none = joinsLater ? "Update those that join" : "Nothing to update";
 	const label = count > 0 ? `Update ${what}` : preview ? none : "Update";

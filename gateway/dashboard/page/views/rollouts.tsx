@@ -22,13 +22,13 @@ export function ActiveRollouts() {
 }
 
 export function PastRollouts() {
-	const { rollouts } = useTopic("rollouts");
+	const { rollouts, clock } = useTopic("rollouts");
 	const past = rollouts.all.filter(isOver);
 	if (past.length === 0) return null;
 	return (
 		<Panel title="Past roll-outs" look="late">
 			{past.map((head, index) => (
-				<PastRollout key={head.id} head={head} isFresh={index === 0 && isFresh(head)} />
+				<PastRollout key={head.id} head={head} isFresh={index === 0 && isFresh(head, clock.now())} />
 			))}
 		</Panel>
 	);
@@ -50,6 +50,6 @@ function PastRollout({ head, isFresh }: { head: RolloutHead; isFresh: boolean })
 const freshMs = 600_000;
 
 /** Whether a roll-out ended less than ten minutes ago; `endedAt` is null until its end has been read. */
-function isFresh({ endedAt }: RolloutHead): boolean {
-	return endedAt === null || Date.now() - Date.parse(endedAt) < freshMs;
+function isFresh({ endedAt }: RolloutHead, now: number): boolean {
+	return endedAt === null || now - Date.parse(endedAt) < freshMs;
 }

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GatewayClock } from "../../../../gateway/api/client/clock.js";
+
+test("the gateway's clock is known from its frames, however far this computer's is off", () => {
+	const hour = 3_600_000;
+	const gateway = Date.parse("2026-11-20T12:00:00Z");
+	for (const off of [-2 * hour, 0, 2 * hour]) {
+		let own = gateway + off;
+		const clock = new GatewayClock(() => own);
+		clock.hear("2026-11-20T12:00:00Z", true);
+		assert.equal(clock.now(), gateway);
+		own += hour;
+		assert.equal(clock.now(), gateway + hour);
+		clock.hear("2026-11-20T12:30:00Z", false);
+		assert.equal(clock.now(), gateway + hour, "a frame that was read late changes nothing");
+		clock.hear("2026-11-20T13:00:01Z", false);
+		assert.equal(clock.now(), gateway + hour + 1000, "the snapshot was read late");
+		clock.hear("2026-11-20T11:00:00Z", true);
+		assert.equal(clock.now(), gateway - hour, "the gateway's clock was set back");
+	}
+});
