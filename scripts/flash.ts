@@ -1,11 +1,12 @@
 /** `npm run flash`: builds the firmware for a board and writes it by USB, with the settings of this board. */
 
 import { join } from "node:path";
-import { type FlashArguments, options, portIn, readArguments, usage } from "./boards/flash-arguments.js";
+import { type FlashArguments, options, readArguments, toolsIn, usage } from "./boards/flash-arguments.js";
 import { flashBoard } from "./boards/flash-board.js";
 import { choosePort, findPorts, missingIdf } from "./boards/tools.js";
 import { runCommand } from "./command-line/command.js";
 import { findToken } from "./command-line/device-settings.js";
+import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
@@ -45,9 +46,11 @@ interface Prepared {
 function prepare(words: readonly string[]): Prepared {
 	const problems = new Problems();
 	const given = problems.attempt(() => readArguments({ words, findToken }));
-	const sdk = problems.attempt(() => findModdableSdk());
-	problems.add(missingIdf(process.env));
-	const chosen = choosePort(portIn(words) ?? process.env.UPLOAD_PORT, findPorts());
+	const { port, ...tools } = toolsIn(words);
+	const sdk = problems.attempt(() => findModdableSdk(tools));
+	const machine = thisMachine();
+	problems.add(missingIdf(machine, tools));
+	const chosen = choosePort(port ?? process.env.UPLOAD_PORT, findPorts(machine.list));
 	if ("problem" in chosen) problems.add(chosen.problem);
 	if (problems.areFound || !given || !sdk || "problem" in chosen) throw problems.asError();
 	return { given, sdk, port: chosen.port };

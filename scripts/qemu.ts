@@ -9,11 +9,12 @@ import { missingIdf } from "./boards/tools.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand } from "./command-line/command.js";
 import { findToken } from "./command-line/device-settings.js";
+import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
-import { options, type QemuArguments, readArguments, usage } from "./qemu/arguments.js";
+import { options, type QemuArguments, readArguments, toolsIn, usage } from "./qemu/arguments.js";
 import { findQemu, qemuArguments } from "./qemu/tools.js";
 
 const { model, host } = qemuBoard;
@@ -58,8 +59,9 @@ function prepare(words: readonly string[]): Prepared {
 	const problems = new Problems();
 	const given = problems.attempt(() => readArguments({ words, findToken }));
 	const isKept = given?.mode === "keep";
-	const sdk = isKept ? undefined : problems.attempt(() => findModdableSdk());
-	if (!isKept) problems.add(missingIdf(process.env));
+	const tools = toolsIn(words);
+	const sdk = isKept ? undefined : problems.attempt(() => findModdableSdk(tools));
+	if (!isKept) problems.add(missingIdf(thisMachine(), tools));
 	else if (!existsSync(flashFile))
 		problems.add("There is no flash to keep yet: run it with --gateway, and without keep.");
 	const qemu = given?.mode === "build" ? undefined : problems.attempt(() => findQemu(process.env));

@@ -5,9 +5,16 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { missingIdf } from "./boards/tools.js";
 import { runCommand, UsageError } from "./command-line/command.js";
+import { thisMachine } from "./command-line/machine.js";
 import { projectFolder } from "./command-line/project.js";
 import { formatReleaseKeys, givenReleaseKeys } from "./command-line/release-keys.js";
-import { findModdableSdk, MissingTool, type ModdableSdk } from "./moddable/sdk.js";
+import {
+	anyVersionFlag,
+	type FindOptions,
+	findModdableSdk,
+	MissingTool,
+	type ModdableSdk,
+} from "./moddable/sdk.js";
 import {
 	addRelease,
 	type InstallableImage,
@@ -18,7 +25,7 @@ import {
 import { buildReleaseImages, makeVirtualImages } from "./release/images.js";
 import { prepareSigning } from "./release/signing.js";
 
-const usage = `Usage: npm run release -- <version> [--key release-key.pem] [--notes "what is new"] [--allow-dirty]
+const usage = `Usage: npm run release -- <version> [--key release-key.pem] [--notes "what is new"] [--allow-dirty] [--any-version]
 
 Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR, or releases. Images for virtual
 devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found.
@@ -26,12 +33,14 @@ devices are always built, those for boards and QEMU where the Moddable SDK and E
   --key           signs the images; their firmware then takes only what is signed by a key of RELEASE_KEYS, a file with one or
                   two public keys, by default that of this key alone (npm run keygen makes one)
   --notes         shown with the release
-  --allow-dirty   releases although there are changes that are not committed`;
+  --allow-dirty   releases although there are changes that are not committed
+  --any-version   builds images for boards also with another Moddable SDK or ESP-IDF than npm run doctor asks for`;
 
 const options = {
 	key: { type: "string" },
 	notes: { type: "string", default: "" },
 	"allow-dirty": { type: "boolean", default: false },
+	[anyVersionFlag]: { type: "boolean", default: false },
 } as const;
 
 await runCommand({ name: "release", usage, options: Object.keys(options), run });
@@ -52,7 +61,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const images: (Uint8Array | InstallableImage)[] = [
 		...(await makeVirtualImages(version, buildTime, releaseKeys)),
 	];
-	const sdk = findBoardTools();
+	const sdk = findBoardTools({ isAnyVersion: values[anyVersionFlag] });
 	if (typeof sdk === "string") console.log(`Without images for boards and QEMU: ${sdk}`);
 	else {
 		const buildFolder = join(projectFolder, ".cache");
@@ -74,10 +83,10 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 /** @returns the SDK; a sentence where something is missing */
-function findBoardTools(): ModdableSdk | string {
+function findBoardTools(tools: FindOptions): ModdableSdk | string {
 	try {
-		const sdk = findModdableSdk();
-		return missingIdf(process.env) ?? sdk;
+		const sdk = findModdableSdk(tools);
+		return missingIdf(thisMachine(), tools) ?? sdk;
 	} catch (error) {
 		if (error instanceof MissingTool) return error.message;
 		throw error;

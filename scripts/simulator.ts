@@ -19,12 +19,12 @@ import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { parseSettingWords } from "./command-line/setting-words.js";
-import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
+import { anyVersionFlag, findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
 import { buildForSimulator, startSimulator } from "./simulator/app.js";
 import { findDebugger, startDebugger } from "./simulator/debugger.js";
 import { SimulatorFolder } from "./simulator/folder.js";
 
-const usage = `Usage: npm run simulator -- ${modelNames.join("|")} [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug]
+const usage = `Usage: npm run simulator -- ${modelNames.join("|")} [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug] [--any-version]
 
 Runs the firmware in the Moddable simulator. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
 (DATA_DIR, or data) of the gateway on this computer. While one runs, a second one of the same model is another device.
@@ -32,15 +32,21 @@ Runs the firmware in the Moddable simulator. Without token=, the device token is
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
   password=…          of the access point, which takes every one but wrong-password
   sntp=pool.ntp.org   the time server
-  --debug             starts xsbug, which then shows what the firmware traces, and connects the firmware to it`;
+  --debug             starts xsbug, which then shows what the firmware traces, and connects the firmware to it
+  --any-version       also with another Moddable SDK than npm run doctor asks for`;
 /** What a device cannot do without. */
 const needed: readonly InstalledSetting[] = ["gateway", "token", "ssid"];
 const debugFlag = "debug";
 
-await runCommand({ name: "simulator", usage, options: [...installedSettings, debugFlag], run });
+await runCommand({
+	name: "simulator",
+	usage,
+	options: [...installedSettings, debugFlag, anyVersionFlag],
+	run,
+});
 
 async function run(words: readonly string[]): Promise<void> {
-	const { model, given, isDebugged } = readArguments(words);
+	const { model, given, isDebugged, isAnyVersion } = readArguments(words);
 	const settings = {
 		ssid: "Simulated",
 		gateway: "ws://127.0.0.1:8080/device",
@@ -49,7 +55,7 @@ async function run(words: readonly string[]): Promise<void> {
 		...(given.ca && { ca: readAuthority(given.ca) }),
 	};
 	parseGateway(settings.gateway);
-	const sdk = findModdableSdk();
+	const sdk = findModdableSdk({ isAnyVersion });
 	if (isDebugged) findDebugger(sdk);
 	if (sdk.desktop === "lin" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY)
 		throw new Error("The simulator needs a desktop for its window: DISPLAY is not set.");
@@ -114,6 +120,7 @@ interface Arguments {
 	readonly model: Model;
 	readonly given: DeviceSettings;
 	readonly isDebugged: boolean;
+	readonly isAnyVersion: boolean;
 }
 
 /** @throws UsageError */
@@ -122,11 +129,16 @@ function readArguments([name, ...words]: readonly string[]): Arguments {
 	const model = findModel(name);
 	if (!model) problems.add(modelProblem(name));
 	const { values, flags } = parseSettingWords(
-		{ words, names: installedSettings, flags: [debugFlag], position: 2 },
+		{ words, names: installedSettings, flags: [debugFlag, anyVersionFlag], position: 2 },
 		problems,
 	);
 	for (const name of needed)
 		if (values[name] === "") problems.add(`${name}= has no value: leave it out, or write what it should be.`);
 	if (problems.areFound || !model) throw new UsageError(problems.asError().message);
-	return { model, given: { ...values }, isDebugged: flags.includes(debugFlag) };
+	return {
+		model,
+		given: { ...values },
+		isDebugged: flags.includes(debugFlag),
+		isAnyVersion: flags.includes(anyVersionFlag),
+	};
 }

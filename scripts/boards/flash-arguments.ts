@@ -17,6 +17,7 @@ import {
 } from "../command-line/device-settings.js";
 import { Problems } from "../command-line/problems.js";
 import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
+import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
 export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… gateway=ws://192.168.1.20:8080/device [token=…]
        npm run flash -- ${modelNames.join("|")} keep [port=…]
@@ -28,11 +29,12 @@ An open network has an empty password=. Without token=, the device token is DEVI
   ssid2=… password2=…  a second network: the stronger is tried first, then both in turns
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
   sntp=pool.ntp.org   the time server
-  port=/dev/ttyACM0   the board's serial port, where more than one is connected`;
+  port=/dev/ttyACM0   the board's serial port, where more than one is connected
+  --any-version       also with another Moddable SDK or ESP-IDF than npm run doctor asks for`;
 
 const names = [...installedSettings, "port"] as const;
-const flags = ["keep"] as const;
-type Values = SettingWords<(typeof names)[number], "keep">["values"];
+const flags = ["keep", anyVersionFlag] as const;
+type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["values"];
 
 export const options: readonly string[] = [...names, ...flags];
 
@@ -59,9 +61,10 @@ export function readArguments({ words, findToken }: ArgumentsOptions): FlashArgu
 	return { model, settings, port: values.port || undefined };
 }
 
-/** The serial port on a command line that may have mistakes. */
-export function portIn(words: readonly string[]): string | undefined {
-	return parseSettingWords({ words, names, flags }, new Problems()).values.port || undefined;
+/** What counts on a command line that may have mistakes. */
+export function toolsIn(words: readonly string[]): { readonly port: string | undefined } & FindOptions {
+	const { values, flags: given } = parseSettingWords({ words, names, flags }, new Problems());
+	return { port: values.port || undefined, isAnyVersion: given.includes(anyVersionFlag) };
 }
 
 function readSettings(values: Values, problems: Problems, findToken: () => string): DeviceSettings {

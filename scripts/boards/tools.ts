@@ -1,33 +1,83 @@
 /** Finds ESP-IDF, and the serial port of the board. */
 
-import { accessSync, constants, existsSync, readdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { accessSync, constants, existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+	describeProblem,
+	foldersOnPath,
+	isProblem,
+	type Machine,
+	pathsOf,
+	quoted,
+	type ToolProblem,
+} from "../command-line/machine.js";
+import type { FindOptions } from "../moddable/sdk.js";
+import { activateIdf, idfSeries, installIdf, installIdfByEim, isIdfFitting } from "../moddable/versions.js";
+
+export interface FoundIdf {
+	readonly folder: string;
+	/** Such as 6.0.2. */
+	readonly version: string;
+}
+
+/** ESP-IDF, which compiles for boards and QEMU, by its own files. */
+export function findIdf(
+	machine: Machine,
+	{ isAnyVersion = false }: FindOptions = {},
+): FoundIdf | ToolProblem {
+	const { IDF_PATH: folder } = machine.environment;
+	const { join } = pathsOf(machine);
+	const isWindows = machine.platform === "win32";
+	const install = isWindows
+		? `${installIdfByEim}, then work in the shell whose shortcut it makes`
+		: `${installIdf}, then in each terminal: ${activateIdf}`;
+	if (!folder)
+		return { problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.", mend: install };
+	if (!machine.exists(join(folder, "tools", "idf.py")))
+		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, mend: install };
+	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");
+	if (!isIdfFitting(version ?? "") && !isAnyVersion)
+		return {
+			isWrong: true,
+			problem: `The ESP-IDF in ${folder} is ${version ? `v${version}` : "not whole"}; this project is built with v${idfSeries}.`,
+			mend: install,
+		};
+	if (!foldersOnPath(machine).some((one) => machine.exists(join(one, "idf.py"))))
+		return {
+			isWrong: true,
+			problem: "idf.py is not on the PATH.",
+			mend: isWindows
+				? 'in this shell: set "PATH=%IDF_PATH%\\tools;%PATH%"'
+				: machine.environment.IDF_PYTHON_ENV_PATH
+					? 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"'
+					: `in this terminal: . ${quoted(join(folder, "export.sh"))}`,
+		};
+	return { folder, version: version ?? "unknown" };
+}
+
+/** @param text of tools/cmake/version.cmake */
+function idfVersionOf(text: string): string | undefined {
+	const figures = ["MAJOR", "MINOR", "PATCH"].map(
+		(name) => new RegExp(`set\\(\\s*IDF_VERSION_${name}\\s+(\\d+)`, "i").exec(text)?.[1],
+	);
+	return figures.includes(undefined) ? undefined : figures.join(".");
+}
 
 /** @returns a sentence that says what to do; undefined where ESP-IDF is ready */
-export function missingIdf(environment: NodeJS.ProcessEnv): string | undefined {
-	const { IDF_PATH: folder, PATH = "" } = environment;
-	const install = "npx xs-dev setup --device esp32, and open a new terminal";
-	if (!folder) return `IDF_PATH is not set: ESP-IDF v6.0 compiles for the board. Install it: ${install}.`;
-	if (!existsSync(join(folder, "tools", "idf.py")))
-		return `IDF_PATH is ${folder}, but there is no ESP-IDF. Set it to the folder of ESP-IDF v6.0, or install that: ${install}.`;
-	const isOnPath = PATH.split(delimiter).some((one) => one !== "" && existsSync(join(one, "idf.py")));
-	if (!isOnPath)
-		return `idf.py is not on the PATH: in this terminal, run . ${join(folder, "export.sh")} first.`;
-	return undefined;
+export function missingIdf(machine: Machine, options: FindOptions = {}): string | undefined {
+	const found = findIdf(machine, options);
+	return isProblem(found) ? describeProblem(found) : undefined;
 }
 
 /** USB serial ports on Linux and macOS: the chip's own, and common converters. */
 const portName = /^(ttyACM|ttyUSB|cu\.usbmodem|cu\.usbserial|cu\.wchusbserial|cu\.SLAB_USBtoUART)/;
 
-export function findPorts(folder = "/dev"): readonly string[] {
-	try {
-		return readdirSync(folder)
-			.filter((name) => portName.test(name))
-			.sort()
-			.map((name) => join(folder, name));
-	} catch {
-		return [];
-	}
+/** @param list the names in a folder */
+export function findPorts(list: (folder: string) => readonly string[], folder = "/dev"): readonly string[] {
+	return list(folder)
+		.filter((name) => portName.test(name))
+		.sort()
+		.map((name) => join(folder, name));
 }
 
 /** @param given from the command line; without it, the only port found. @returns the port, or a sentence that says what to do */

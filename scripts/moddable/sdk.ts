@@ -1,18 +1,28 @@
 /** Finds the Moddable SDK and builds with it. Errors about a missing part say what to install. */
 
 import { spawn } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { isRecord } from "../../device/protocol/schema.js";
 import { exitCodeOf } from "../command-line/child.js";
+import {
+	describeProblem,
+	isProblem,
+	type Machine,
+	pathsOf,
+	quoted,
+	type ToolProblem,
+	thisMachine,
+} from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
+import { installSdk, sdkVersion } from "./versions.js";
 
 /** The first that knows es2025, the target of the SDK's configuration. */
 const oldestTypeScript = 6;
 
 /** mcconfig's name of the operating system. */
 export type Desktop = "lin" | "mac" | "win";
+const desktops: Partial<Record<NodeJS.Platform, Desktop>> = { linux: "lin", darwin: "mac", win32: "win" };
 
 export interface ModdableSdk {
 	readonly folder: string;
@@ -28,32 +38,80 @@ export class MissingTool extends Error {
 	override name = "MissingTool";
 }
 
-/** Looks where MODDABLE points, else where xs-dev installs it. @throws MissingTool */
-export function findModdableSdk(environment: NodeJS.ProcessEnv = process.env): ModdableSdk {
-	const desktop = thisDesktop();
-	const { MODDABLE: given } = environment;
-	const folder = given || join(homedir(), ".local", "share", "moddable");
-	if (!existsSync(join(folder, "tools", "mcconfig.js")))
-		throw new MissingTool(
-			given
-				? `MODDABLE is ${given}, but there is no Moddable SDK. Set it to the SDK's folder, or install one: npx xs-dev setup`
-				: `There is no Moddable SDK in ${folder} and MODDABLE is not set. Install it: npx xs-dev setup`,
-		);
-	const tools = join(folder, "build", "bin", desktop, "release");
-	if (!isProgram(join(tools, "mcconfig")))
-		throw new MissingTool(
-			`The Moddable SDK in ${folder} is not built. Build it: ` +
-				`cd ${join(folder, "build", "makefiles", desktop)} && PATH="${tools}:$PATH" make release`,
-		);
+/** Of commands that build: accepts other versions of the SDK and of ESP-IDF than those that this project is built with. */
+export const anyVersionFlag = "any-version";
+
+export interface FindOptions {
+	/** Default: false. */
+	readonly isAnyVersion?: boolean;
+}
+
+/** @throws MissingTool */
+export function findModdableSdk(options: FindOptions = {}, machine = thisMachine()): ModdableSdk {
+	const found = findSdk(machine, options);
+	if (isProblem(found)) throw new MissingTool(describeProblem(found));
+	const { folder, desktop, tools } = found;
 	requireTypeScript(join(projectFolder, "node_modules"));
-	const path = [join(projectFolder, "node_modules", ".bin"), tools, environment.PATH ?? ""];
-	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = environment;
+	const path = [join(projectFolder, "node_modules", ".bin"), tools, machine.environment.PATH ?? ""];
+	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = machine.environment;
 	return {
 		folder,
 		desktop,
 		tools,
 		environment: { ...others, MODDABLE: folder, PATH: path.join(delimiter) },
 	};
+}
+
+export interface FoundSdk extends Pick<ModdableSdk, "folder" | "desktop" | "tools"> {
+	/** By its file tools/VERSION. */
+	readonly version: string;
+}
+
+/** Looks where MODDABLE points, else where xs-dev installs it. */
+export function findSdk(
+	machine: Machine,
+	{ isAnyVersion = false }: FindOptions = {},
+): FoundSdk | ToolProblem {
+	const { MODDABLE: given } = machine.environment;
+	const desktop = desktops[machine.platform];
+	if (!desktop)
+		return {
+			problem: `The Moddable SDK does not run on ${machine.platform}.`,
+			mend: "use Linux, macOS or Windows.",
+		};
+	const { join } = pathsOf(machine);
+	const isWindows = machine.platform === "win32";
+	const installed = isWindows ? ["xs-dev", "moddable"] : [".local", "share", "moddable"];
+	const folder = given || join(machine.home, ...installed);
+	if (!machine.exists(join(folder, "tools", "mcconfig.js")))
+		return {
+			problem: given
+				? `MODDABLE is ${given}, but there is no Moddable SDK.`
+				: `There is no Moddable SDK in ${folder}, and MODDABLE is not set.`,
+			mend: `${given ? "set MODDABLE to the SDK's folder, or without MODDABLE: " : ""}${installSdk}`,
+		};
+	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
+	if (version !== sdkVersion && !isAnyVersion) {
+		const aside = `${isWindows ? "move" : "mv"} ${quoted(folder)} ${quoted(`${folder}-previous`)}`;
+		return {
+			isWrong: true,
+			problem: `The Moddable SDK in ${folder} is ${version}; this project is built with ${sdkVersion}.`,
+			// xs-dev leaves a folder that is there as it is.
+			mend: `${aside} && ${installSdk}`,
+		};
+	}
+	const tools = join(folder, "build", "bin", desktop, "release");
+	if (!["mcconfig", "mcconfig.exe"].some((name) => machine.isProgram(join(tools, name)))) {
+		const makefiles = quoted(join(folder, "build", "makefiles", desktop));
+		return {
+			isWrong: true,
+			problem: `The tools of the Moddable SDK in ${folder} are not built.`,
+			mend: isWindows
+				? `in the x86 Native Tools Command Prompt: cd ${makefiles} && build.bat`
+				: `cd ${makefiles} && MODDABLE=${quoted(folder)} PATH="${tools}:$PATH" make release`,
+		};
+	}
+	return { folder, desktop, tools, version };
 }
 
 /** @param packages the folder node_modules, whose compiler mcconfig uses @throws MissingTool where it does not know es2025 */
@@ -118,29 +176,4 @@ export async function build(options: BuildOptions): Promise<void> {
 		stream.setEncoding("utf8").on("data", (text: string) => onOutput(text));
 	const code = await exitCodeOf(child);
 	if (code !== 0) throw new Error(`mcconfig ended with ${code}`);
-}
-
-function thisDesktop(): Desktop {
-	switch (process.platform) {
-		case "linux":
-			return "lin";
-		case "darwin":
-			return "mac";
-		case "win32":
-			return "win";
-		default:
-			throw new MissingTool(`The Moddable SDK does not run on ${process.platform}.`);
-	}
-}
-
-function isProgram(path: string): boolean {
-	for (const name of [path, `${path}.exe`]) {
-		try {
-			accessSync(name, constants.X_OK);
-			return true;
-		} catch {
-			// Try the next name.
-		}
-	}
-	return false;
 }

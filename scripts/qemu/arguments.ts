@@ -15,6 +15,7 @@ import {
 } from "../command-line/device-settings.js";
 import { Problems } from "../command-line/problems.js";
 import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
+import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
 /** The address of this computer in QEMU's user network, where 127.0.0.1 is the device itself. */
 export const hostAddress = "10.0.2.2";
@@ -28,7 +29,8 @@ data folder (DATA_DIR, or data) of the gateway on this computer.
 
   ca=ca.pem           for wss, and for updates by https: the authority that signed the server's certificate
   sntp=pool.ntp.org   the time server
-  version=1.1.0       of the image; default: package.json's`;
+  version=1.1.0       of the image; default: package.json's
+  --any-version       also with another Moddable SDK or ESP-IDF than npm run doctor asks for`;
 
 type NetworkSetting = "ssid" | "password" | "ssid2" | "password2";
 /** QEMU's network is wired. */
@@ -37,9 +39,10 @@ const given = installedSettings.filter(
 );
 const names = [...given, "version"] as const;
 const modes = ["build", "keep"] as const;
-type Values = SettingWords<(typeof names)[number], (typeof modes)[number]>["values"];
+const flags = [...modes, anyVersionFlag] as const;
+type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["values"];
 
-export const options: readonly string[] = [...names, ...modes];
+export const options: readonly string[] = [...names, ...flags];
 
 export interface QemuArguments {
 	/** Undefined: the device keeps its own. */
@@ -55,9 +58,9 @@ export interface QemuArguments {
 /** @throws UsageError with everything that is wrong */
 export function readArguments({ words, findToken }: ArgumentsOptions): QemuArguments {
 	const problems = new Problems();
-	const { values, flags } = parseSettingWords({ words, names, flags: modes }, problems);
+	const { values, flags: given } = parseSettingWords({ words, names, flags }, problems);
 	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);
-	const mode = flags.at(-1) ?? "run";
+	const mode = given.filter((one) => one !== anyVersionFlag).at(-1) ?? "run";
 	const { version, ...settingValues } = values;
 	const hasSettings = Object.keys(settingValues).length > 0;
 	if (mode === "keep" && version !== undefined)
@@ -71,6 +74,12 @@ export function readArguments({ words, findToken }: ArgumentsOptions): QemuArgum
 			: undefined;
 	if (problems.areFound) throw new UsageError(problems.asError().message);
 	return { settings, remarks, mode, version };
+}
+
+/** What counts on a command line that may have mistakes. */
+export function toolsIn(words: readonly string[]): FindOptions {
+	const { flags: given } = parseSettingWords({ words, names, flags }, new Problems());
+	return { isAnyVersion: given.includes(anyVersionFlag) };
 }
 
 interface SettingsOptions extends Pick<ArgumentsOptions, "findToken"> {

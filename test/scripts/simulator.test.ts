@@ -7,6 +7,7 @@ import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import type { Model } from "../../device/protocol/schema.js";
 import { type Desktop, requireTypeScript } from "../../scripts/moddable/sdk.js";
+import { sdkVersion } from "../../scripts/moddable/versions.js";
 import { SimulatorFolder } from "../../scripts/simulator/folder.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
@@ -20,6 +21,7 @@ test("npm run simulator -- dev-1 --debug says what to build where the SDK has no
 		mkdirSync(join(folder, dirname(file)), { recursive: true });
 		writeFileSync(join(folder, file), "", { mode: 0o755 });
 	}
+	writeFileSync(join(folder, "tools", "VERSION"), `${sdkVersion}\n`);
 	const environment = { MODDABLE: folder, DEVICE_TOKEN: "device-token-of-the-tests", DISPLAY: "" };
 	for (const flag of ["--debug", "debug"]) {
 		const command = runCommand(t, "scripts/simulator.ts", ["dev-1", flag], environment);

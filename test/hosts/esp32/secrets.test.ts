@@ -22,6 +22,7 @@ import { after, describe, test } from "node:test";
 import { buildBoard } from "../../../scripts/boards/build.js";
 import { flashBoard } from "../../../scripts/boards/flash-board.js";
 import { missingIdf } from "../../../scripts/boards/tools.js";
+import { thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { findModdableSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { sdkOrReason } from "./generated.js";
@@ -153,11 +154,9 @@ done
 exit ${esptoolStatus}
 `,
 	);
-	const sdk = findModdableSdk({
-		...process.env,
-		MODDABLE: moddable,
-		PATH: [join(folder, "bin"), process.env.PATH].join(delimiter),
-	});
+	const PATH = [join(folder, "bin"), process.env.PATH].join(delimiter);
+	const machine = thisMachine({ ...process.env, MODDABLE: moddable, PATH });
+	const sdk = findModdableSdk({ isAnyVersion: true }, machine);
 	return {
 		sdk,
 		outputFolder: join(folder, "out"),
@@ -250,7 +249,7 @@ test("the device reads the namespace that is written", () => {
 const { reason } = sdkOrReason();
 
 test("an image that ESP-IDF builds contains no secret of the computer", {
-	skip: reason ?? missingIdf(process.env) ?? false,
+	skip: reason ?? missingIdf(thisMachine()) ?? false,
 	timeout: 30 * 60_000,
 }, async () => {
 	const image = await withTokens(() =>

@@ -1,0 +1,239 @@
+/** What this computer needs: each check is a small function of a machine, and says how a person mends what it misses. */
+
+import { findIdf, findPorts } from "../boards/tools.js";
+import {
+	findProgram,
+	foldersOnPath,
+	isProblem,
+	type Machine,
+	pathsOf,
+	quoted,
+	type ToolProblem,
+} from "../command-line/machine.js";
+import { findSdk } from "../moddable/sdk.js";
+import { activateIdf } from "../moddable/versions.js";
+
+export const purposes = ["demo", "simulator", "board"] as const;
+export type Purpose = (typeof purposes)[number];
+
+/** Its version and place, in words, or what is wrong. */
+export type Finding = { readonly what: string } | ToolProblem;
+
+export interface Check {
+	readonly name: string;
+	/** None: useful for tests alone. */
+	readonly purposes: readonly Purpose[];
+	/** Without it the purpose is served too. Default: false. */
+	readonly isOptional?: boolean;
+	look(machine: Machine): Finding | Promise<Finding>;
+}
+
+const oldestNode = 20;
+const oldestTypeScript = 6;
+const megabyte = 1024 * 1024;
+
+export const checks: readonly Check[] = [
+	{ name: "Node", purposes, look: lookForNode },
+	{ name: "packages", purposes, look: lookForPackages },
+	{ name: "C compiler", purposes: ["demo", "simulator"], look: (machine) => lookForProgram(machine, "cc") },
+	{ name: "make", purposes, look: (machine) => lookForProgram(machine, "make") },
+	{ name: "XS engine", purposes: ["demo"], isOptional: true, look: lookForEngine },
+	{ name: "port", purposes: ["demo"], look: lookForPort },
+	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, look: lookForGateway },
+	{ name: "Moddable SDK", purposes: ["simulator", "board"], look: lookForSdk },
+	{ name: "window", purposes: ["simulator"], look: lookForWindow },
+	{ name: "ALSA", purposes: ["simulator"], look: lookForSoundHeaders },
+	{ name: "ESP-IDF", purposes: ["board"], look: lookForIdf },
+	{ name: "its Python", purposes: ["board"], look: lookForPython },
+	{ name: "Xtensa compiler", purposes: ["board"], look: lookForXtensa },
+	{ name: "serial port", purposes: ["board"], look: lookForSerialPort },
+	{ name: "disk", purposes, look: lookForSpace },
+	{ name: "QEMU", purposes: [], isOptional: true, look: lookForQemu },
+	{ name: "Chromium", purposes: [], isOptional: true, look: lookForChromium },
+];
+
+function lookForNode({ nodeVersion }: Machine): Finding {
+	if (Number.parseInt(nodeVersion, 10) >= oldestNode) return { what: nodeVersion };
+	return {
+		isWrong: true,
+		problem: `Node is ${nodeVersion}; the project needs ${oldestNode} or newer.`,
+		mend: "install Node 20, 22 or 24 from https://nodejs.org.",
+	};
+}
+
+function lookForPackages(machine: Machine): Finding {
+	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
+	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
+	if (version === undefined)
+		return { problem: "The packages of this project are not installed.", mend: "npm ci" };
+	if (Number.parseInt(version, 10) >= oldestTypeScript) return { what: `TypeScript ${version}` };
+	return {
+		isWrong: true,
+		problem: `TypeScript in node_modules is ${version}; the Moddable SDK needs ${oldestTypeScript} or newer.`,
+		mend: "npm ci",
+	};
+}
+
+function lookForProgram(machine: Machine, name: string): Finding {
+	const file = findProgram(machine, name);
+	if (!file)
+		return {
+			problem: `${name} is not on the PATH.`,
+			mend:
+				machine.platform === "darwin"
+					? "xcode-select --install"
+					: machine.platform === "win32"
+						? "use WSL (https://learn.microsoft.com/windows/wsl): the virtual devices need a Unix."
+						: "sudo apt-get install build-essential, or your system's name for it.",
+		};
+	const [version = ""] = (machine.run(file, ["--version"]) ?? "").split(/\r?\n/);
+	if (version === "")
+		return {
+			isWrong: true,
+			problem: `${file} does not start.`,
+			mend: `see what this prints: ${quoted(file)} --version`,
+		};
+	return { what: `${version}, ${file}` };
+}
+
+function lookForEngine(machine: Machine): Finding {
+	const folder = pathsOf(machine).join(machine.project, ".cache", "virtual");
+	if (machine.list(folder).some((name) => /^machine-[0-9a-f]+$/.test(name)))
+		return { what: `compiled, ${folder}` };
+	return { problem: "It is not compiled yet.", mend: "the first npm run demo does it, in 10 to 30 seconds." };
+}
+
+const portOf = ({ environment }: Machine) => Number(environment.PORT || 8080);
+
+/** Whether a gateway listens there; it says so without a token. */
+async function isGatewayAt(machine: Machine): Promise<boolean> {
+	return (await machine.fetch(`http://127.0.0.1:${portOf(machine)}/healthz`)) === '{"status":"ok"}';
+}
+
+async function lookForPort(machine: Machine): Promise<Finding> {
+	const port = portOf(machine);
+	if (!(await machine.isListening(port))) return { what: `${port} is free` };
+	if (await isGatewayAt(machine))
+		return { what: `${port} is a gateway's; a second one needs PORT=${port + 1}` };
+	return {
+		isWrong: true,
+		problem: `Another program listens on port ${port}.`,
+		mend: `stop it, or set another port: PORT=${port + 1} npm run demo`,
+	};
+}
+
+async function lookForGateway(machine: Machine): Promise<Finding> {
+	const port = portOf(machine);
+	if (await isGatewayAt(machine)) return { what: `answers at http://127.0.0.1:${port}` };
+	return { problem: `No gateway answers at http://127.0.0.1:${port}.`, mend: "HOST=0.0.0.0 npm start" };
+}
+
+function lookForSdk(machine: Machine): Finding {
+	const found = findSdk(machine);
+	return isProblem(found) ? found : { what: `${found.version}, ${found.folder}` };
+}
+
+function lookForWindow({ platform, environment }: Machine): Finding {
+	if (platform !== "linux") return { what: "the system's" };
+	const { DISPLAY, WAYLAND_DISPLAY } = environment;
+	if (DISPLAY || WAYLAND_DISPLAY) return { what: DISPLAY || WAYLAND_DISPLAY || "" };
+	return {
+		problem: "There is no desktop for the simulator's window: DISPLAY is not set.",
+		mend: "run it in a terminal of a desktop, or with xvfb-run.",
+	};
+}
+
+function lookForSoundHeaders({ platform, exists }: Machine): Finding {
+	const header = "/usr/include/alsa/asoundlib.h";
+	if (platform !== "linux") return { what: "not needed on this system" };
+	if (exists(header)) return { what: header };
+	return { problem: "The headers of ALSA are missing.", mend: "sudo apt-get install libasound2-dev" };
+}
+
+function lookForIdf(machine: Machine): Finding {
+	const found = findIdf(machine);
+	return isProblem(found) ? found : { what: `v${found.version}, ${found.folder}` };
+}
+
+/** Of ESP-IDF: its scripts set the environment. */
+function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
+	if (platform === "win32") return "work in the shell of ESP-IDF.";
+	return `in this terminal: ${IDF_PATH ? `. ${quoted(`${IDF_PATH}/export.sh`)}` : activateIdf}`;
+}
+
+/** Espressif's scripts set its folder, and put it first on the PATH. */
+function lookForPython(machine: Machine): Finding {
+	const { IDF_PYTHON_ENV_PATH: folder } = machine.environment;
+	const { join } = pathsOf(machine);
+	if (!folder)
+		return {
+			problem: "IDF_PYTHON_ENV_PATH is not set: ESP-IDF's Python is not ready.",
+			mend: notActive(machine),
+		};
+	const names = [join("bin", "python"), join("Scripts", "python.exe")];
+	const python = names.map((name) => join(folder, name)).find((file) => machine.isProgram(file));
+	if (python) return { what: python };
+	return {
+		isWrong: true,
+		problem: `IDF_PYTHON_ENV_PATH is ${folder}, but there is no Python.`,
+		mend: `install it again: ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
+	};
+}
+
+function lookForXtensa(machine: Machine): Finding {
+	const name = "xtensa-esp32s3-elf-gcc";
+	const file = findProgram(machine, name);
+	if (file) return { what: file };
+	const hasTools = foldersOnPath(machine).some((folder) => /xtensa/.test(folder));
+	return {
+		isWrong: hasTools,
+		problem: `${name} is not on the PATH.`,
+		mend: notActive(machine),
+	};
+}
+
+function lookForSerialPort(machine: Machine): Finding {
+	if (machine.platform === "win32")
+		return { what: "not looked for on Windows: see the Device Manager, and give port=COM3" };
+	const ports = findPorts((folder) => machine.list(folder));
+	if (ports.length === 0)
+		return { problem: "No board is connected by USB.", mend: "connect it with a cable that carries data." };
+	const closed = ports.find((port) => !machine.isOpen(port));
+	if (closed === undefined) return { what: ports.join(", ") };
+	return {
+		isWrong: true,
+		problem: `You have no permission to open ${closed}.`,
+		mend: `sudo usermod -aG $(stat -c %G ${closed}) $USER, and log in again.`,
+	};
+}
+
+function lookForSpace(machine: Machine): Finding {
+	const free = machine.freeBytes(machine.project);
+	const needed = 500 * megabyte;
+	if (free === undefined) return { what: "not known" };
+	const what = `${Math.floor(free / megabyte)} MB are free`;
+	if (free >= needed) return { what };
+	return { isWrong: true, problem: `Only ${what}.`, mend: "free 500 MB: a build for a board needs that." };
+}
+
+function lookForQemu(machine: Machine): Finding {
+	const file = findProgram(machine, "qemu-system-xtensa");
+	if (file) return { what: file };
+	return {
+		problem: "It is not on the PATH: npm run qemu needs it, and ESP-IDF.",
+		mend: "with ESP-IDF: python $IDF_PATH/tools/idf_tools.py install qemu-xtensa",
+	};
+}
+
+function lookForChromium({ environment, isProgram, platform }: Machine): Finding {
+	const places =
+		platform === "darwin"
+			? ["Google Chrome", "Chromium"].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`)
+			: ["chromium", "chromium-browser", "google-chrome"].map((name) => `/usr/bin/${name}`);
+	const found = [environment.CHROMIUM ?? "", ...places].find((file) => file !== "" && isProgram(file));
+	if (found) return { what: found };
+	return {
+		problem: "It is not here: tests of the page are skipped.",
+		mend: "sudo apt-get install chromium, or set CHROMIUM.",
+	};
+}

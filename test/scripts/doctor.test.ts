@@ -1,0 +1,281 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, test } from "node:test";
+import { findIdf } from "../../scripts/boards/tools.js";
+import { type Machine, thisMachine } from "../../scripts/command-line/machine.js";
+import { examine } from "../../scripts/doctor/report.js";
+import { findSdk } from "../../scripts/moddable/sdk.js";
+import {
+	activateIdf,
+	idfVersion,
+	installIdf,
+	installIdfByEim,
+	installSdk,
+	sdkVersion,
+	xsDevVersion,
+} from "../../scripts/moddable/versions.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { runCommand } from "../support/command-line.js";
+import { idfFiles, type MadeUp, madeUpMachine, sdkFiles } from "../support/made-up-machine.js";
+
+const sdk = "/home/ann/.local/share/moddable";
+const idf = "/home/ann/.espressif/v6.0.2/esp-idf";
+const project = "/home/ann/device gateway";
+const python = "/home/ann/.espressif/tools/python/v6.0.2/venv";
+
+/** A computer with all that is needed. */
+const complete = {
+	files: {
+		...sdkFiles(sdk),
+		...idfFiles(idf),
+		[`${project}/node_modules/typescript/package.json`]: '{"version": "7.0.2"}',
+		[`${project}/.cache/virtual/machine-0a1b`]: "",
+		"/usr/bin/cc": "cc 12.2.0\nCopyright",
+		"/usr/bin/make": "GNU Make 4.3\n",
+		"/usr/include/alsa/asoundlib.h": "",
+		[`${python}/bin/python`]: "",
+		"/tools/xtensa/bin/xtensa-esp32s3-elf-gcc": "",
+		"/dev/ttyACM0": "",
+	},
+	environment: {
+		DISPLAY: ":0",
+		IDF_PATH: idf,
+		IDF_PYTHON_ENV_PATH: python,
+		PATH: `/usr/bin:/tools/xtensa/bin:${idf}/tools`,
+	},
+} as const;
+
+function without(path: string): Record<string, string> {
+	return Object.fromEntries(Object.entries(complete.files).filter(([each]) => each !== path));
+}
+
+async function reportOf(given: MadeUp, asked?: "demo" | "simulator" | "board") {
+	const { lines, isWell } = await examine(madeUpMachine(given), asked);
+	return { isWell, text: lines.join("\n") };
+}
+
+describe("npm run doctor", () => {
+	test("shows what is there by version and place, and that all is ready", async () => {
+		const { isWell, text } = await reportOf(complete);
+		assert.equal(isWell, true, text);
+		assert.doesNotMatch(text, /✘/);
+		assert.match(text, new RegExp(`✔ Moddable SDK +${sdkVersion}, ${sdk}\n`));
+		assert.match(text, new RegExp(`✔ ESP-IDF +v${idfVersion}, ${idf}\n`));
+		assert.match(text, /npm run demo: ready\nnpm run simulator: ready\nnpm run flash: ready$/);
+	});
+
+	test("asks on an empty computer for all of it, and of the demo for a compiler alone", async () => {
+		const { isWell, text } = await reportOf({});
+		assert.equal(isWell, false);
+		for (const command of ["npm ci", "apt-get install build-essential", installSdk, installIdf, activateIdf])
+			assert.ok(text.includes(command), `${command} in ${text}`);
+		const demo = await reportOf({}, "demo");
+		assert.doesNotMatch(demo.text, /Moddable|ESP-IDF|serial/);
+		assert.match(demo.text, /npm run demo: not yet$/);
+		const ready = await reportOf({ ...complete, environment: { PATH: "/usr/bin" } });
+		assert.match(ready.text, /npm run demo: ready\nnpm run simulator: not yet\nnpm run flash: not yet$/);
+	});
+
+	for (const [what, given, sentence] of [
+		["an old Node", { nodeVersion: "18.19.1" }, /Node is 18\.19\.1.*20 or newer[\s\S]*nodejs\.org/],
+		[
+			"another program on the port",
+			{ listening: { 8080: "nginx" } },
+			/Another program.*8080[\s\S]*PORT=8081/,
+		],
+		["little space", { freeBytes: 4e6 }, /Only 3 MB are free/],
+		["no sound headers", { files: without("/usr/include/alsa/asoundlib.h") }, /libasound2-dev/],
+		[
+			"no compiler for the chip",
+			{ files: without("/tools/xtensa/bin/xtensa-esp32s3-elf-gcc") },
+			/xtensa-esp32s3-elf-gcc is not/,
+		],
+		["no board", { files: without("/dev/ttyACM0") }, /No board is connected by USB/],
+		[
+			"a port without permission",
+			{ files: { ...without("/dev/ttyACM0"), "/dev/ttyACM0!": "" } },
+			/no permission to open \/dev\/ttyACM0[\s\S]*usermod/,
+		],
+		[
+			"an ESP-IDF without its Python",
+			{ files: without(`${python}/bin/python`) },
+			/there is no Python[\s\S]*install\.sh"? esp32/,
+		],
+	] as const)
+		test(`names ${what}, and what to do`, async () => {
+			const { isWell, text } = await reportOf({ ...complete, ...given });
+			assert.equal(isWell, false);
+			assert.match(text, sentence);
+			assert.equal(text.match(/✘/g)?.length, 1, text);
+		});
+
+	test("says that a gateway answers, and does not need one", async () => {
+		const listening = { 8080: '{"status":"ok"}' };
+		const { isWell, text } = await reportOf({ ...complete, listening });
+		assert.equal(isWell, true, text);
+		assert.match(text, /✔ gateway +answers at http:\/\/127\.0\.0\.1:8080/);
+	});
+
+	test("says on this computer what its commands say", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const doctor = runCommand(t, "scripts/doctor.ts", ["board"], { MODDABLE: folder, IDF_PATH: "" });
+		assert.equal(await doctor.exitCode, 1);
+		assert.match(doctor.output(), new RegExp(`MODDABLE is ${folder}, but there is no Moddable SDK\\.`));
+		const wrong = runCommand(t, "scripts/doctor.ts", ["boards"]);
+		assert.equal(await wrong.exitCode, 1);
+		assert.match(wrong.output(), /"boards" is not understood: write one of demo, simulator, board/);
+	});
+});
+
+describe("a Moddable SDK", () => {
+	const found = (machine: Machine) => JSON.stringify(findSdk(machine));
+
+	test("of another version is named with the two, and moved away first, as xs-dev keeps one that is there", () => {
+		assert.deepEqual(findSdk(madeUpMachine({ files: sdkFiles(sdk, "10.0.2") })), {
+			isWrong: true,
+			problem: `The Moddable SDK in ${sdk} is 10.0.2; this project is built with 8.2.3.`,
+			mend: `mv ${sdk} ${sdk}-previous && npx xs-dev@0.30.3 setup --target-branch 8.2.3`,
+		});
+		const machine = madeUpMachine({ files: sdkFiles(sdk, "10.0.2") });
+		assert.deepEqual(findSdk(machine, { isAnyVersion: true }), {
+			folder: sdk,
+			desktop: "lin",
+			tools: `${sdk}/build/bin/lin/release`,
+			version: "10.0.2",
+		});
+	});
+
+	test("that is half built, in a path with spaces, is built by a line that can be pasted", () => {
+		const folder = "/home/ann/Moddable SDK";
+		const { [`${folder}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(folder);
+		const text = found(madeUpMachine({ files, environment: { MODDABLE: folder } }));
+		assert.match(
+			text,
+			/are not built.*cd \\"\/home\/ann\/Moddable SDK\/build\/makefiles\/lin\\" && MODDABLE=\\"/,
+		);
+	});
+
+	test("on Windows is where xs-dev installs it there, with Windows' names and commands", () => {
+		const folder = "C:\\Users\\Ann Lee\\xs-dev\\moddable";
+		const windows = (files: Record<string, string>) => madeUpMachine({ platform: "win32", files });
+		assert.deepEqual(findSdk(windows(sdkFiles(folder, sdkVersion, "win"))), {
+			folder,
+			desktop: "win",
+			tools: `${folder}\\build\\bin\\win\\release`,
+			version: sdkVersion,
+		});
+		const wrong = JSON.parse(found(windows(sdkFiles(folder, "10.0.2", "win"))));
+		assert.equal(wrong.mend, `move "${folder}" "${folder}-previous" && ${installSdk}`);
+		assert.match(found(windows({})), /There is no Moddable SDK in C:.*xs-dev.*moddable/);
+	});
+
+	test("without a version in its files is not taken for the right one", () => {
+		assert.match(
+			found(madeUpMachine({ files: { [`${sdk}/tools/mcconfig.js`]: "" } })),
+			/of an unknown version/,
+		);
+	});
+});
+
+describe("an ESP-IDF", () => {
+	const found = (files: Record<string, string>, PATH = `${idf}/tools`) =>
+		findIdf(madeUpMachine({ files, environment: { IDF_PATH: idf, PATH } }));
+
+	test("of the same series will do, and another one is named by its own files", () => {
+		for (const version of ["6.0.0", "6.0.1", idfVersion])
+			assert.deepEqual(found(idfFiles(idf, version)), { folder: idf, version });
+		for (const version of ["5.1.2", "6.1.0", "5.5.60"])
+			assert.deepEqual(found(idfFiles(idf, version)), {
+				isWrong: true,
+				problem: `The ESP-IDF in ${idf} is v${version}; this project is built with v6.0.`,
+				mend: `${installIdf}, then in each terminal: ${activateIdf}`,
+			});
+	});
+
+	test("that is half cloned, or not active in this terminal, is not taken", () => {
+		assert.match(JSON.stringify(found({ [`${idf}/tools/idf.py`]: "" })), /is not whole/);
+		assert.match(JSON.stringify(found({})), /there is no ESP-IDF/);
+		assert.match(JSON.stringify(found(idfFiles(idf), "/usr/bin")), /idf\.py is not on the PATH.*export\.sh/);
+	});
+
+	test("of Espressif's installer, whose idf.py is a function of the shell, is put on the PATH", () => {
+		const environment = { IDF_PATH: idf, IDF_PYTHON_ENV_PATH: python, PATH: "/usr/bin" };
+		assert.deepEqual(findIdf(madeUpMachine({ files: idfFiles(idf), environment })), {
+			isWrong: true,
+			problem: "idf.py is not on the PATH.",
+			mend: 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"',
+		});
+	});
+
+	test("on Windows is found by its names", () => {
+		const folder = "C:\\esp\\v6.0.2\\esp-idf";
+		const environment = { IDF_PATH: folder, Path: `C:\\Windows;${folder}\\tools` };
+		const machine = madeUpMachine({ platform: "win32", files: idfFiles(folder), environment });
+		assert.deepEqual(findIdf(machine), { folder, version: idfVersion });
+	});
+});
+
+test("flash, qemu, simulator and release refuse an SDK 10.0.2 and an ESP-IDF 5.1.2 in doctor's words, but with --any-version", {
+	skip: process.platform === "win32" && "the tools are laid out as on Unix",
+}, async (t) => {
+	const folder = await temporaryDirectory(t);
+	const [MODDABLE, IDF_PATH] = [join(folder, "the SDK"), join(folder, "esp-idf")];
+	const desktop = process.platform === "darwin" ? "mac" : "lin";
+	const files = { ...sdkFiles(MODDABLE, "10.0.2", desktop), ...idfFiles(IDF_PATH, "5.1.2") };
+	for (const [path, content] of Object.entries(files)) {
+		await mkdir(dirname(path), { recursive: true });
+		await writeFile(path, content);
+		await chmod(path, 0o755);
+	}
+	const PATH = `${join(IDF_PATH, "tools")}:${process.env.PATH}`;
+	const environment = { MODDABLE, IDF_PATH, PATH, DISPLAY: "", DEVICE_TOKEN: "device-token-of-the-tests" };
+	const machine = thisMachine({ ...process.env, ...environment });
+	const sentenceOf = (found: object) => ("problem" in found ? String(found.problem) : "none");
+	const [ofSdk, ofIdf] = [sentenceOf(findSdk(machine)), sentenceOf(findIdf(machine))];
+	assert.match(ofSdk, /is 10\.0\.2; this project is built with/);
+	assert.match(ofIdf, /is v5\.1\.2; this project is built with/);
+	const gateway = "gateway=ws://10.0.0.9:8080/device";
+	const releasesDir = join(folder, "releases");
+	await Promise.all(
+		(
+			[
+				["flash", ["dev-1", "ssid=a", "password=", gateway, "port=/nowhere"], [ofSdk, ofIdf]],
+				["qemu", ["build", "version=not a version"], [ofSdk, ofIdf]],
+				["simulator", ["dev-1", gateway], [ofSdk]],
+				["release", ["1.0.0", "--allow-dirty"], [ofSdk]],
+			] as const
+		).flatMap(([name, words, sentences]) =>
+			[[], ["--any-version"]].map(async (more) => {
+				const RELEASES_DIR = `${releasesDir}${more.length}`;
+				const command = runCommand(t, `scripts/${name}.ts`, [...words, ...more], {
+					...environment,
+					RELEASES_DIR,
+				});
+				await command.exitCode;
+				for (const sentence of sentences)
+					assert.equal(
+						command.output().includes(sentence),
+						more.length === 0,
+						`${name}: ${command.output()}`,
+					);
+			}),
+		),
+	);
+});
+
+test("the documents name the versions and commands that the code does, and no others", async () => {
+	for (const file of ["README.md", "hosts/README.md"]) {
+		const text = await readFile(file, "utf8");
+		const whole = file === "README.md" ? [] : [installIdf, activateIdf, installIdfByEim];
+		for (const command of [installSdk, ...whole]) assert.ok(text.includes(command), `${command} in ${file}`);
+		for (const [found, version = ""] of text.matchAll(/xs-dev@?([\d.]*\d)? setup/g))
+			assert.equal(version, xsDevVersion, `${found} in ${file}`);
+		for (const [found, version = ""] of text.matchAll(/\bSDK (\d+\.[\d.]*\d)/g))
+			assert.ok(version === sdkVersion, `${found} in ${file}`);
+		for (const [found, version = ""] of text.matchAll(/ESP-IDF v(\d+\.[\d.]*\d)/g))
+			assert.ok(version === idfVersion || version === "6.0", `${found} in ${file}`);
+	}
+	const upstream = await readFile("hosts/upstream.md", "utf8");
+	assert.ok(upstream.includes(`SDK ${sdkVersion}`));
+});

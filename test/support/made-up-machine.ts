@@ -1,0 +1,68 @@
+/** Computers with made-up files, on which checks of tools are tried. */
+
+import { type Machine, pathsOf } from "../../scripts/command-line/machine.js";
+import { idfVersion, sdkVersion } from "../../scripts/moddable/versions.js";
+
+export interface MadeUp {
+	readonly platform?: NodeJS.Platform;
+	readonly nodeVersion?: string;
+	readonly home?: string;
+	readonly project?: string;
+	readonly environment?: Readonly<Record<string, string>>;
+	/** By path; a path that ends with `!` cannot be opened by this user. */
+	readonly files?: Readonly<Record<string, string>>;
+	readonly freeBytes?: number;
+	/** What answers on ports: a body, or undefined for a program that does not speak HTTP. */
+	readonly listening?: Readonly<Record<number, string | undefined>>;
+}
+
+export function madeUpMachine(given: MadeUp = {}): Machine {
+	const { platform = "linux", files = {}, listening = {}, freeBytes = 1e12 } = given;
+	const isWindows = platform === "win32";
+	const { sep } = pathsOf({ platform });
+	const paths = Object.keys(files).map((path) => path.replace(/!$/, ""));
+	const exists = (path: string) => paths.some((each) => each === path || each.startsWith(`${path}${sep}`));
+	return {
+		platform,
+		nodeVersion: given.nodeVersion ?? "22.1.0",
+		home: given.home ?? (isWindows ? "C:\\Users\\Ann Lee" : "/home/ann"),
+		project: given.project ?? (isWindows ? "D:\\device gateway" : "/home/ann/device gateway"),
+		environment: given.environment ?? {},
+		exists,
+		read: (path) => files[path],
+		list: (folder) => [
+			...new Set(
+				paths
+					.filter((path) => path.startsWith(`${folder}${sep}`))
+					.map((path) => path.slice(folder.length + 1).split(sep)[0] ?? ""),
+			),
+		],
+		isProgram: (path) => path in files,
+		isOpen: (path) => path in files,
+		run: (program) => files[program],
+		freeBytes: () => freeBytes,
+		isListening: async (port) => port in listening,
+		fetch: async (url) => listening[Number(new URL(url).port)],
+	};
+}
+
+/** Files of a Moddable SDK whose tools are built. @param desktop mcconfig's name of the system */
+export function sdkFiles(folder: string, version = sdkVersion, desktop = "lin"): Record<string, string> {
+	const isWindows = desktop === "win";
+	const at = (...names: readonly string[]) => [folder, ...names].join(isWindows ? "\\" : "/");
+	return {
+		[at("tools", "mcconfig.js")]: "",
+		[at("tools", "VERSION")]: `${version}\n`,
+		[at("build", "bin", desktop, "release", isWindows ? "mcconfig.exe" : "mcconfig")]: "",
+	};
+}
+
+export function idfFiles(folder: string, version = idfVersion): Record<string, string> {
+	const names = ["MAJOR", "MINOR", "PATCH"];
+	const lines = version.split(".").map((figure, index) => `set(IDF_VERSION_${names[index]} ${figure})`);
+	const sep = folder.includes("\\") ? "\\" : "/";
+	return {
+		[[folder, "tools", "idf.py"].join(sep)]: "",
+		[[folder, "tools", "cmake", "version.cmake"].join(sep)]: `${lines.join("\n")}\n`,
+	};
+}
