@@ -4,7 +4,6 @@
  */
 
 import { createHash } from "node:crypto";
-import type { MqttClient } from "mqtt";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
 import type { Release } from "../api/firmware.js";
@@ -15,6 +14,7 @@ import { TokenBucket } from "../rates.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { Queue } from "../storage/queue.js";
+import type { Broker } from "./broker.js";
 import {
 	buttons,
 	discoveryText,
@@ -40,11 +40,12 @@ interface Own {
 }
 
 const pauseMs = 1_000;
+const retryMs = 60_000;
 const eventRate = { perSecond: 1, burst: 10 };
 
 export interface DevicesOptions {
 	readonly core: Core;
-	readonly client: MqttClient;
+	readonly broker: Broker;
 	/** Of what Home Assistant reads of all gateways. */
 	readonly prefix: string;
 	readonly gateway: Gateway;
@@ -59,6 +60,9 @@ export class Devices {
 	#release: Release | undefined;
 	#tones: ReadonlyMap<string, string> = new Map();
 	#offers = "";
+	/** By topic: publishes again what the broker refused, which a person may allow meanwhile. */
+	readonly #refused = new Map<string, () => void>();
+	#retriedAt = 0;
 
 	constructor(options: DevicesOptions) {
 		this.#options = options;
@@ -82,7 +86,7 @@ export class Devices {
 
 	/** What can be installed and played: to be called now and then, as neither tells of changes. */
 	async refresh(): Promise<void> {
-		const { firmware, announcer } = this.#options.core;
+		const { firmware, announcer, monotonic } = this.#options.core;
 		const { latest, releases } = await firmware.catalog.read();
 		this.#release = releases.find(({ version }) => version === latest);
 		this.#tones = new Map(
@@ -93,6 +97,11 @@ export class Devices {
 		const offers = JSON.stringify([this.#release, ...this.#tones]);
 		if (offers !== this.#offers) this.#touchAll();
 		this.#offers = offers;
+		if (monotonic() - this.#retriedAt < retryMs) return;
+		this.#retriedAt = monotonic();
+		const retries = [...this.#refused.values()];
+		this.#refused.clear();
+		for (const retry of retries) retry();
 	}
 
 	/** Publishes all, and only then that this gateway is there: what the broker had of it may be outdated. */
@@ -174,18 +183,18 @@ export class Devices {
 
 	/** Without the broker it is lost: later it would be taken for a new one. */
 	#fire(device: Device, entity: string, event_type: string): void {
-		const { gateway, client } = this.#options;
-		if (client.connected && this.#own.get(device)?.events.take())
-			client.publish(`${gateway.base}/${device.deviceId}/${entity}`, JSON.stringify({ event_type }));
+		const { gateway, broker } = this.#options;
+		if (broker.isConnected && this.#own.get(device)?.events.take())
+			broker.send(`${gateway.base}/${device.deviceId}/${entity}`, JSON.stringify({ event_type }));
 	}
 
 	async #publish(device: Device, own: Own): Promise<void> {
-		const { core, client, prefix, gateway } = this.#options;
+		const { core, broker, prefix, gateway } = this.#options;
 		const { base } = gateway;
 		const { deviceId, session, state } = device;
 		own.isPlanned = false;
 		// Later all is published.
-		if (!client.connected) return;
+		if (!broker.isConnected) return;
 		own.publishedAt = core.monotonic();
 		if (session.link.isRemote) {
 			this.#own.delete(device);
@@ -218,11 +227,17 @@ export class Devices {
 	 * Resolves once the broker has it. Without a connection it waits for one.
 	 * @param own leaves out what the broker has @returns whether it was not left out
 	 */
-	async #retain(topic: string, text: string, { published }: Partial<Own> = {}): Promise<boolean> {
+	async #retain(topic: string, text: string, own?: Own): Promise<boolean> {
 		const digest = createHash("sha1").update(text).digest("base64");
-		if (published?.get(topic) === digest) return false;
-		published?.set(topic, digest);
-		await this.#options.client.publishAsync(topic, text, { qos: 1, retain: true }).catch(() => {});
+		if (own?.published.get(topic) === digest) return false;
+		own?.published.set(topic, digest);
+		this.#refused.delete(topic);
+		const retry = () => {
+			own?.published.delete(topic);
+			if (own?.session.device) this.#touch(own.session.device);
+			else this.#add(() => this.#retain(topic, text));
+		};
+		if (!(await this.#options.broker.retain(topic, text))) this.#refused.set(topic, retry);
 		return true;
 	}
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -37,6 +38,8 @@ export interface Mosquitto {
 	};
 	/** Resolves once it takes connections. */
 	start(): Promise<void>;
+	/** Reads its access list again. */
+	reload(): void;
 	/** kill -9; what it has retained is lost. */
 	kill(): Promise<void>;
 }
@@ -74,6 +77,7 @@ export async function startMosquitto(
 			}
 			assert.equal(started.exitCode, null, `another process listens on port ${port}: ${errors}`);
 		},
+		reload: () => void child?.kill("SIGHUP"),
 		kill: async () => {
 			if (!child || child.exitCode !== null || child.signalCode !== null) return;
 			child.kill("SIGKILL");
@@ -83,6 +87,45 @@ export async function startMosquitto(
 	onEnd(t, () => broker.kill());
 	await broker.start();
 	return broker;
+}
+
+/** Started by root it takes another user, who cannot read a test's files. */
+const asRoot = "user root";
+
+/** Of Debian's package, in the folder of the machine's kind. */
+const dynamicSecurity = ["/usr/lib", "/usr/local/lib"]
+	.filter((folder) => existsSync(folder))
+	.flatMap((folder) => [folder, ...readdirSync(folder).map((name) => join(folder, name))])
+	.map((folder) => join(folder, "mosquitto_dynamic_security.so"))
+	.find((file) => existsSync(file));
+export const pluginMissing = dynamicSecurity ? false : "mosquitto's dynamic security plugin is not installed";
+
+/** @returns the configuration of a listener that refuses subscriptions to a topic, which no access list does */
+export async function refusingSubscription(t: TestContext, topic: string): Promise<string> {
+	const file = join(await temporaryDirectory(t), "security.json");
+	const acls = [{ acltype: "subscribeLiteral", topic, allow: false, priority: 0 }];
+	const config = {
+		defaultACLAccess: {
+			publishClientSend: true,
+			publishClientReceive: true,
+			subscribe: true,
+			unsubscribe: true,
+		},
+		anonymousGroup: "all",
+		groups: [{ groupname: "all", roles: [{ rolename: "most" }] }],
+		roles: [{ rolename: "most", acls }],
+		clients: [],
+	};
+	await writeFile(file, JSON.stringify(config));
+	return `${asRoot}\nallow_anonymous true\nplugin ${dynamicSecurity}\nplugin_opt_config_file ${file}`;
+}
+
+/** @returns the configuration of a listener with this access list, and a function that replaces the list */
+export async function restricted(t: TestContext, list: string) {
+	const file = join(await temporaryDirectory(t), "list");
+	const write = (lines: string) => writeFile(file, `${lines}\n`, { mode: 0o600 });
+	await write(list);
+	return { configuration: `${asRoot}\nallow_anonymous true\nacl_file ${file}`, write };
 }
 
 /** @returns the configuration of a listener with TLS that asks for a password */
@@ -102,6 +145,5 @@ export async function secured(
 		`certfile ${path("cert.pem")}`,
 		`keyfile ${path("key.pem")}`,
 	];
-	// Started by root it takes another user, who cannot read these.
-	return [...lines, "user root"].join("\n");
+	return [...lines, asRoot].join("\n");
 }

@@ -1,0 +1,85 @@
+/** A broker that refuses topics. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { extensions } from "../../../gateway/extensions.js";
+import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { bearer, monitorToken, runGateway } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+import {
+	brokerMissing,
+	type Mosquitto,
+	pluginMissing,
+	refusingSubscription,
+	restricted,
+	startMosquitto,
+} from "./mosquitto.js";
+import { ScriptedHomeAssistant } from "./scripted-home-assistant.js";
+
+const dev = "dev-1-a1b2c3";
+const proto = "proto-1-a1b2c3";
+
+async function run(t: TestContext, { settings }: Mosquitto, username?: string) {
+	const clock = { time: 0 };
+	/** What was refused, as the log says it. */
+	const refused: string[] = [];
+	const write = (line: string) => {
+		const { msg, what, topic, problem } = JSON.parse(line);
+		if (msg.startsWith("MQTT: refused")) refused.push(`${what} ${topic}: ${problem}`);
+	};
+	const { url } = await runGateway(t, {
+		mqtt: { ...settings, username },
+		gatewayName: "hall",
+		...withHomeAssistant({ extensions }),
+		monotonic: () => clock.time,
+		log: createLog("warn", { write }),
+	});
+	for (const deviceId of [dev, proto]) {
+		const device = await new ScriptedDevice({ url, deviceId }).connect();
+		t.after(() => device.close());
+	}
+	const metrics = async () => (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
+	return { url, clock, refused, metrics };
+}
+
+test("a topic that the broker refuses is said once and counted; it is published once it is allowed", {
+	skip: brokerMissing,
+}, async (t) => {
+	const everything = "topic readwrite #";
+	const own = "user gateway\ntopic read homeassistant/#\ntopic readwrite device-gateway/#";
+	const { configuration, write } = await restricted(t, `${everything}\n${own}`);
+	const broker = await startMosquitto(t, configuration);
+	const home = await ScriptedHomeAssistant.start(t, broker);
+	const { url, clock, refused, metrics } = await run(t, broker, "gateway");
+	for (const id of [dev, proto])
+		await home.until(() => home.states.get(`device-gateway/hall/${id}/availability`) === "online");
+	assert.deepEqual(refused, [
+		"message homeassistant/device/device-gateway/+/config: Publish error: Not authorized (135)",
+		"message homeassistant/device/+/config: Publish error: Not authorized (135)",
+	]);
+	assert.match(await metrics(), /\ngateway_mqtt_refusals_total\{what="message"\} [3-9]\n/);
+	assert.equal((await fetch(`${url}/readyz`)).status, 200);
+	assert.equal(home.devices.size, 0);
+	await write(`${everything}\n${own}\n${everything}`);
+	broker.reload();
+	clock.time += 60_000;
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	await home.until(() => home.devices.has("device-gateway/hall"));
+	assert.equal(refused.length, 2);
+});
+
+test("a subscription that the broker refuses is said, and the others work", {
+	skip: brokerMissing || pluginMissing,
+}, async (t) => {
+	const broker = await startMosquitto(t, await refusingSubscription(t, "homeassistant/status"));
+	const home = await ScriptedHomeAssistant.start(t, broker);
+	const { refused, metrics } = await run(t, broker);
+	while (refused.length === 0) await setTimeout(10);
+	assert.deepEqual(refused, ["subscription homeassistant/status: Subscribe error: Not authorized (135)"]);
+	assert.match(await metrics(), /\ngateway_mqtt_refusals_total\{what="subscription"\} 1\n/);
+	await home.until(() => home.isAvailable(dev));
+	await home.command(dev, "volume", "12");
+	await home.shows(dev, "volume", "12");
+});
