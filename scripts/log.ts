@@ -5,9 +5,10 @@ import { WebSocket } from "ws";
 import { deviceId as deviceIdSchema, longestLogSeconds, uplinks } from "../device/protocol/messages.js";
 import { isRecord, matches } from "../device/protocol/schema.js";
 import { newLines } from "../gateway/api/client/trace-lines.js";
+import { sentence, thereAre } from "../gateway/api/client/words.js";
 import { printable } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
-import { findGatewayToken } from "./command-line/gateway-token.js";
+import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
 const usage = `Usage: npm run log -- dev-1-a1b2c3 [--gateway http://127.0.0.1:8080] [--seconds ${longestLogSeconds}]
 
@@ -15,7 +16,7 @@ Prints what the firmware of a device traces, from the last 2 KB on, until the se
 MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
 
 const options = {
-	gateway: { type: "string", default: "http://127.0.0.1:8080" },
+	gateway: gatewayOption,
 	seconds: { type: "string", default: String(longestLogSeconds) },
 } as const;
 
@@ -33,12 +34,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const seconds = Number(values.seconds);
 	if (!(Number.isInteger(seconds) && seconds > 0 && seconds <= longestLogSeconds))
 		throw new UsageError(`--seconds must be a whole number from 1 to ${longestLogSeconds}.`);
-	await printLog({
-		deviceId,
-		seconds,
-		address: monitorAddress(values.gateway),
-		token: findGatewayToken("monitor"),
-	});
+	await printLog(new GatewayClient(values.gateway), deviceId, seconds);
 }
 
 /** To the uplinks of the device alone. Its answer says that the device's gateway sends them here. */
@@ -46,17 +42,10 @@ function subscription(deviceId: string): object {
 	return { type: "subscribe", summary: false, devices: [deviceId], requestId: subscribing };
 }
 
-interface LogOptions {
-	readonly deviceId: string;
-	readonly seconds: number;
-	readonly address: URL;
-	readonly token: string;
-}
-
 /** Resolves when the time is over. Asks again where the device connects again meanwhile. */
-function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<void> {
+function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Promise<void> {
 	const endsAt = Date.now() + seconds * 1000;
-	const socket = new WebSocket(address, { headers: { Authorization: `Bearer ${token}` } });
+	const socket = gateway.openMonitor();
 	let last: string | undefined;
 	const ask = (level: "info" | "off") => {
 		const left = Math.ceil((endsAt - Date.now()) / 1000);
@@ -72,7 +61,7 @@ function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<vo
 		const timer = setTimeout(end, seconds * 1000);
 		process.once("SIGINT", end);
 		socket.on("open", () => socket.send(JSON.stringify(subscription(deviceId))));
-		socket.on("error", ({ message }) => reject(new Error(describeFailure(address, message))));
+		socket.on("error", (error) => reject(gateway.connectionError(error)));
 		socket.on("close", (code) => {
 			clearTimeout(timer);
 			process.removeListener("SIGINT", end);
@@ -84,8 +73,10 @@ function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<vo
 			// A gateway whose monitors cannot subscribe sends them everything.
 			if (frame.requestId === subscribing) return ask("info");
 			if (frame.type === "error") {
-				reject(new Error(String(frame.message)));
-				return socket.close();
+				refusalOf(gateway, deviceId, frame)
+					.then(reject, reject)
+					.finally(() => socket.close());
+				return;
 			}
 			if (isConnectionOf(deviceId, frame)) return ask("info");
 			if (frame.deviceId !== deviceId || !matches(uplinks.log, frame.message)) return;
@@ -96,10 +87,18 @@ function printLog({ deviceId, seconds, address, token }: LogOptions): Promise<vo
 	});
 }
 
-function describeFailure({ origin }: URL, message: string): string {
-	if (/ 40[13]$/.test(message))
-		return `${origin} refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder of that gateway.`;
-	return `${origin} cannot be reached: ${message}.`;
+/** @returns what the gateway's answer means for a person @throws {Refusal} */
+async function refusalOf(
+	gateway: GatewayClient,
+	deviceId: string,
+	{ code, message }: Readonly<Record<string, unknown>>,
+): Promise<Error> {
+	if (code === "forbidden") return gateway.refusal(403, message);
+	if (code === "target_offline") return new Error(`${deviceId} is not connected.`);
+	if (code !== "unknown_target") return new Error(sentence(String(message)));
+	const { devices } = await gateway.ask<{ devices: readonly { deviceId: string }[] }>("/api/devices");
+	const ids = devices.map((each) => each.deviceId);
+	return new Error(`No device is called ${deviceId}; ${thereAre("device", ids)}.`);
 }
 
 /** Whether the device has connected again. */
@@ -109,16 +108,4 @@ function isConnectionOf(
 ): boolean {
 	if (type !== "status_update" || reason !== "connected" || !Array.isArray(sessions)) return false;
 	return sessions.some((session) => isRecord(session) && session.deviceId === deviceId);
-}
-
-/** @throws UsageError */
-function monitorAddress(gateway: string): URL {
-	const base = URL.canParse(gateway) ? new URL(gateway) : undefined;
-	if (!base || !/^(http|ws)s?:$/.test(base.protocol))
-		throw new UsageError(
-			`--gateway must be an address such as ${options.gateway.default}, not "${gateway}".`,
-		);
-	const address = new URL(`${base.pathname.replace(/\/$/, "")}/monitor`, base);
-	address.protocol = base.protocol.replace("http", "ws");
-	return address;
 }

@@ -23,7 +23,7 @@ import { plural } from "../gateway/api/client/words.js";
 import { printable, printableLines } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
-import { findGatewayToken } from "./command-line/gateway-token.js";
+import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { RolloutClient } from "./rollout/client.js";
 import { exitCodes, howToComeBack, watch } from "./rollout/watch.js";
 
@@ -74,7 +74,7 @@ const options = {
 	"join-later": flag,
 	"allow-downgrade": flag,
 	yes: flag,
-	gateway: { type: "string", default: "http://127.0.0.1:8080" },
+	gateway: gatewayOption,
 	list: flag,
 	watch: text,
 	pause: text,
@@ -94,7 +94,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const ways = [version !== undefined, action !== undefined, values.watch !== "", values.list];
 	if (positionals.length > 1 || ways.filter(Boolean).length !== 1)
 		throw new UsageError("Give one version, or one of --watch, --list, --pause and the like.");
-	const client = new RolloutClient(addressOf(values.gateway), findGatewayToken("monitor"));
+	const client = new RolloutClient(new GatewayClient(values.gateway));
 	if (values.list) return list(client);
 	if (action === "delete") return client.remove(values.delete);
 	if (action) return print(await client.act(values[action], action));
@@ -171,14 +171,4 @@ function print(rollout: RolloutHead | Rollout): void {
 	console.log(
 		printable(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`),
 	);
-}
-
-/** @throws UsageError */
-function addressOf(gateway: string): string {
-	const base = URL.canParse(gateway) ? new URL(gateway) : undefined;
-	if (!base || !/^https?:$/.test(base.protocol))
-		throw new UsageError(
-			`--gateway must be an address such as ${options.gateway.default}, not "${gateway}".`,
-		);
-	return base.href.replace(/\/$/, "");
 }

@@ -11,7 +11,7 @@ import { type Announcement, longestName, type Play } from "../gateway/api/announ
 import { cutText } from "../gateway/api/text.js";
 import { printable } from "../gateway/telemetry/printable.js";
 import { runCommand, UsageError } from "./command-line/command.js";
-import { findGatewayToken } from "./command-line/gateway-token.js";
+import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { AnnouncementClient, type Content } from "./say/client.js";
 
 const usage = `Usage: npm run say -- --room Kitchen dinner.wav
@@ -33,7 +33,7 @@ const options = {
 	room: { type: "string" },
 	device: { type: "string", multiple: true },
 	volume: { type: "string" },
-	gateway: { type: "string", default: "http://127.0.0.1:8080" },
+	gateway: gatewayOption,
 } as const;
 
 const lookMs = 300;
@@ -54,7 +54,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (volume !== undefined && !(Number.isInteger(volume) && volume >= 0 && volume <= 100))
 		throw new UsageError("--volume must be a whole number from 0 to 100.");
 	const content = await contentOf(what);
-	const gateway = new AnnouncementClient(values.gateway.replace(/\/$/, ""), findGatewayToken("monitor"));
+	const gateway = new AnnouncementClient(new GatewayClient(values.gateway));
 	const { source, end } = await gateway.prepare(content);
 	try {
 		const id = await gateway.begin({ ...source, targets, ...(volume !== undefined && { volume }) });

@@ -21,11 +21,13 @@ import { personRoles } from "../gateway/api/person.js";
 import { readSettings } from "../gateway/settings.js";
 import { makeFolder, readsRegularFiles } from "../gateway/storage/atomic-file.js";
 import { runCommand, UsageError } from "./command-line/command.js";
+import { modelNames } from "./command-line/device-settings.js";
 import { retire, rotate } from "./token/rotation.js";
 
 const disk = readsRegularFiles(fs);
 
 const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token that only this device can use
+       npm run token -- --any-id kitchen-1          the same, for firmware that does not name itself by model and MAC address
        npm run token -- --rotate [device|monitor]   makes a new token; the previous one stays valid
        npm run token -- --retire [device|monitor]   ends the previous token
        npm run token -- --add viewer lobby-screen   makes a token with a name, for one who only looks, or a monitor
@@ -39,7 +41,11 @@ const options = {
 	retire: { type: "boolean" },
 	add: { type: "string" },
 	remove: { type: "string" },
+	"any-id": { type: "boolean" },
 } as const;
+
+/** As device/main.ts makes it. */
+const ownId = new RegExp(`^(${modelNames.join("|")})-[0-9a-f]{6}$`);
 
 await runCommand({ name: "token", usage, options: Object.keys(options), run });
 
@@ -48,12 +54,16 @@ async function run(words: readonly string[]): Promise<void> {
 	const [name] = positionals;
 	if (positionals.length > 1) throw new UsageError("One device, or one of the two tokens, at a time.");
 	if (Object.keys(values).length > 1)
-		throw new UsageError("--rotate, --retire, --add and --remove exclude each other.");
+		throw new UsageError("--rotate, --retire, --add, --remove and --any-id exclude each other.");
 	if (values.add !== undefined) return add(values.add, name);
 	if (values.remove !== undefined) return remove(values.remove);
 	if (values.rotate || values.retire) return change(values.rotate ? rotate : retire, name);
 	if (!matches(deviceId, name))
 		throw new UsageError(name ? `"${name}" is not a device id.` : "The device id is missing.");
+	if (!values["any-id"] && !ownId.test(name))
+		throw new UsageError(
+			`No device is called "${name}": its id is its model and the last six digits of its MAC address, such as dev-1-a1b2c3. With --any-id it may be another one.`,
+		);
 	const tokens = await openTokens();
 	console.log(deviceTokenOf(tokens.current("device"), name));
 }

@@ -1,5 +1,6 @@
 /** Finds the devices that a person has named, one by one or as a room. */
 
+import { thereAre } from "../api/client/words.js";
 import type { Targets } from "../api/targets.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
@@ -17,8 +18,16 @@ export function targetsOf(
 	const known = [...devices.values()].filter(({ label }) => all || label.room === room);
 	const found = ids ? [...new Set(ids)] : known.map(({ deviceId }) => deviceId);
 	if (found.length > 0) return found;
+	if (room === undefined) throw new HttpProblem(422, "targets names no device.");
 	throw new HttpProblem(
 		422,
-		room === undefined ? "targets names no device." : `No device is in the room ${room}.`,
+		`No device is in the room ${room}; ${thereAre("room", roomsLike(room, devices.values()))}.`,
 	);
+}
+
+/** Those that differ in case alone come first. */
+function roomsLike(room: string, devices: Iterable<Device>): readonly string[] {
+	const rooms = new Set([...devices].flatMap(({ label }) => label.room ?? []));
+	const differs = (other: string) => Number(other.toLowerCase() !== room.toLowerCase());
+	return [...rooms].sort((a, b) => differs(a) - differs(b) || a.localeCompare(b, "en"));
 }

@@ -1,6 +1,6 @@
 /** Requests about roll-outs to a gateway. Each throws Refusal, with the gateway's sentence. */
 
-import { ask, type GatewayRequest } from "../../gateway/api/client/request.js";
+import type { GatewayRequest } from "../../gateway/api/client/request.js";
 import type {
 	Preview,
 	Rollout,
@@ -9,15 +9,13 @@ import type {
 	RolloutHead,
 } from "../../gateway/api/client/rollout.js";
 import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
+import type { GatewayClient } from "../command-line/gateway-client.js";
 
 export class RolloutClient {
-	readonly #address: string;
-	readonly #token: string;
+	readonly #gateway: GatewayClient;
 
-	/** @param address of the gateway, without a slash at its end */
-	constructor(address: string, token: string) {
-		this.#address = address;
-		this.#token = token;
+	constructor(gateway: GatewayClient) {
+		this.#gateway = gateway;
 	}
 
 	async list(): Promise<readonly RolloutHead[]> {
@@ -52,7 +50,6 @@ export class RolloutClient {
 	}
 
 	#ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
-		const headers = { Authorization: `Bearer ${this.#token}` };
-		return ask(`${this.#address}/api/rollouts${path}`, { ...request, headers });
+		return this.#gateway.ask(`/api/rollouts${path}`, request);
 	}
 }

@@ -13,6 +13,7 @@ import {
 } from "../../gateway/api/client/rollout.js";
 import { sentence } from "../../gateway/api/client/words.js";
 import { deviceWords, isOver } from "../../gateway/api/statuses.js";
+import { cutText } from "../../gateway/api/text.js";
 import { printable } from "../../gateway/telemetry/printable.js";
 import type { RolloutClient } from "./client.js";
 
@@ -72,7 +73,7 @@ async function readAgain(client: RolloutClient, id: string, line: ProgressLine):
 			return await client.read(id);
 		} catch (error) {
 			if (!(error instanceof Refusal && error.status === 0)) throw error;
-			line.show("The gateway cannot be reached; trying again.", "away");
+			line.show(`${error.message} Trying again.`, "away");
 		}
 	}
 }
@@ -152,6 +153,6 @@ class ProgressLine {
 	}
 
 	#draw(): void {
-		process.stdout.write(`\r\x1b[K${this.#line.slice(0, columnsOf(process.stdout) - 1)}`);
+		process.stdout.write(`\r\x1b[K${cutText(this.#line, columnsOf(process.stdout) - 1)}`);
 	}
 }

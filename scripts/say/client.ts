@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { Announcement, Sound } from "../../gateway/api/announcement.js";
-import { ask } from "../../gateway/api/client/request.js";
+import type { GatewayClient } from "../command-line/gateway-client.js";
 
 /** A WAV file as devices play it, or a text. */
 export type Content =
@@ -10,35 +10,32 @@ export type Content =
 	| { readonly text: string };
 
 export class AnnouncementClient {
-	readonly #address: string;
-	readonly #headers: Readonly<Record<string, string>>;
+	readonly #gateway: GatewayClient;
 
-	/** @param address without a slash at its end */
-	constructor(address: string, token: string) {
-		this.#address = address;
-		this.#headers = { Authorization: `Bearer ${token}` };
+	constructor(gateway: GatewayClient) {
+		this.#gateway = gateway;
 	}
 
 	/** Keeps the WAV file for as long as it plays, unless it was kept before. @throws {Refusal} */
 	async prepare(content: Content): Promise<{ readonly source: object; readonly end: () => Promise<void> }> {
 		if ("text" in content) return { source: { text: content.text }, end: async () => {} };
 		const id = createHash("sha256").update(content.wav).digest("hex");
-		const { sounds } = await this.#ask<{ readonly sounds: readonly Sound[] }>("/api/sounds");
+		const { sounds } = await this.#gateway.ask<{ readonly sounds: readonly Sound[] }>("/api/sounds");
 		const isKnown = sounds.some((sound) => sound.id === id);
 		if (!isKnown)
-			await this.#ask(`/api/sounds?name=${encodeURIComponent(content.name)}`, {
+			await this.#gateway.ask(`/api/sounds?name=${encodeURIComponent(content.name)}`, {
 				method: "POST",
 				file: content.wav,
 			});
 		const end = async () => {
-			if (!isKnown) await this.#ask(`/api/sounds/${id}`, { method: "DELETE" });
+			if (!isKnown) await this.#gateway.ask(`/api/sounds/${id}`, { method: "DELETE" });
 		};
 		return { source: { sound: id }, end };
 	}
 
 	/** @throws {Refusal} */
 	async begin(asked: object): Promise<string> {
-		const { id } = await this.#ask<{ readonly id: string }>("/api/announcements", {
+		const { id } = await this.#gateway.ask<{ readonly id: string }>("/api/announcements", {
 			method: "POST",
 			body: asked,
 		});
@@ -46,14 +43,10 @@ export class AnnouncementClient {
 	}
 
 	find(id: string): Promise<Announcement> {
-		return this.#ask(`/api/announcements/${id}`);
+		return this.#gateway.ask(`/api/announcements/${id}`);
 	}
 
 	stop(id: string): Promise<void> {
-		return this.#ask(`/api/announcements/${id}`, { method: "DELETE" });
-	}
-
-	#ask<T>(path: string, request: Omit<Parameters<typeof ask>[1] & object, "headers"> = {}): Promise<T> {
-		return ask(`${this.#address}${path}`, { ...request, headers: this.#headers });
+		return this.#gateway.ask(`/api/announcements/${id}`, { method: "DELETE" });
 	}
 }

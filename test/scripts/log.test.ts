@@ -64,12 +64,14 @@ describe("npm run log", () => {
 		assert.match(log.output(), /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR/);
 	});
 
-	test("says that the gateway does not know the device", async (t) => {
+	test("says which devices there are if the gateway does not know this one", async (t) => {
 		const { url } = await runGateway(t);
+		const device = await new ScriptedDevice({ url, deviceId: "dev-1-000002" }).connect();
+		t.after(() => device.close());
 		const log = runCommand(t, "scripts/log.ts", [deviceId, "--gateway", url], {
 			MONITOR_TOKEN: monitorToken,
 		});
 		assert.equal(await log.exitCode, 1);
-		assert.match(log.output(), /no session or device is called dev-1-a1b2c3/);
+		assert.match(log.output(), /^No device is called dev-1-a1b2c3; there is dev-1-000002\.$/m);
 	});
 });

@@ -15,8 +15,8 @@ export class Refusal extends Error {
 	/** HTTP status; 0: there was no response. */
 	readonly status: number;
 
-	constructor(status: number, message: string) {
-		super(message);
+	constructor(status: number, message: string, options?: ErrorOptions) {
+		super(message, options);
 		this.status = status;
 	}
 }
@@ -46,9 +46,10 @@ async function responseTo(path: string, request: GatewayRequest): Promise<Respon
 	};
 	const content = file ?? (body && JSON.stringify(body));
 	const response = await fetch(path, { method, headers, ...(content && { body: content }) }).catch(
-		() => undefined,
+		(cause: unknown) => {
+			throw new Refusal(0, "The gateway cannot be reached.", { cause });
+		},
 	);
-	if (!response) throw new Refusal(0, "The gateway cannot be reached.");
 	if (!response.ok) throw new Refusal(response.status, problemDetail(response.status, await response.text()));
 	return response;
 }

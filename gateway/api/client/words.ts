@@ -37,6 +37,16 @@ export function plural(count: number, noun: string): string {
 	return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+const namedAtMost = 10;
+
+/** "there are Hall, Kitchen and 12 more", "there is no room" */
+export function thereAre(noun: string, names: readonly string[]): string {
+	if (names.length === 0) return `there is no ${noun}`;
+	const more = names.length - namedAtMost;
+	const shown = names.slice(0, namedAtMost).join(", ");
+	return `there ${names.length === 1 ? "is" : "are"} ${shown}${more > 0 ? ` and ${more.toLocaleString("en")} more` : ""}`;
+}
+
 /** How many of four bars a signal is worth. @param dBm -50 is strong, -85 weak: interface specification, section 2.2 */
 export function signalBars(dBm: number): number {
 	if (dBm >= -55) return 4;

@@ -113,6 +113,11 @@ describe("a device's own token", () => {
 		const given = await token({ DATA_DIR: dataDir, DEVICE_TOKEN: deviceToken }, "dev-1-a1b2c3");
 		assert.equal(given.output, own.Authorization.replace("Bearer ", ""));
 		assert.equal(given.error, "");
+		const none = await token({ DATA_DIR: dataDir }, "kitchen");
+		assert.deepEqual([none.output, none.code], ["", 1]);
+		assert.match(none.error, /^No device is called "kitchen": its id is its model and/);
+		const anyId = await token({ DATA_DIR: dataDir }, "--any-id", "kitchen");
+		assert.equal(anyId.output, deviceTokenOf(gateway.gateway.tokens.device, "kitchen"));
 		const other = await temporaryDirectory(t);
 		const { error } = await token({ DATA_DIR: other }, "dev-1-a1b2c3");
 		assert.match(error, /tokens\.json was made: only a gateway that is started with this folder/);

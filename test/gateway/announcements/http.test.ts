@@ -402,7 +402,11 @@ describe("an announcement", () => {
 				/targets must be an object with at least one of all, room, devices, and nothing/,
 			],
 			[{ url: "http://x/", targets: { all: true, room: "Kitchen" } }, 422, /targets is one of/],
-			[{ url: "http://x/", targets: { room: "Attic" } }, 422, /No device is in the room Attic/],
+			[
+				{ url: "http://x/", targets: { room: "Attic" } },
+				422,
+				/No device is in the room Attic; there is no room\./,
+			],
 			[{ url: "http://x/", targets: { devices: [] } }, 422, /names no device/],
 			[{ text: "hello", targets: all }, 501, /SPEECH_COMMAND/],
 		] as const) {

@@ -95,6 +95,11 @@ describe("a command to many devices", () => {
 		const outside = await device();
 		await call("PATCH", `/api/devices/${inside.deviceId}`, { room: "Ku\u0308che" });
 		const command = await ended(await send({ room: "K\u00fcche " }, { command: "restart" }));
+		await call("PATCH", `/api/devices/${outside.deviceId}`, { room: "Hall" });
+		const other = { targets: { room: "k\u00fcche" }, payload: { command: "restart" } };
+		const { status, body } = await call("POST", "/api/commands", other);
+		const sentence = "No device is in the room k\u00fcche; there are K\u00fcche, Hall.";
+		assert.deepEqual([status, body.detail], [422, sentence]);
 		assert.deepEqual(states(command), { [inside.deviceId]: "done" });
 		assert.deepEqual(outside.commands, []);
 	});

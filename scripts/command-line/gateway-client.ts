@@ -1,0 +1,75 @@
+/** A gateway that a command asks: its address, the monitor token, and errors as sentences for the person at the terminal. */
+
+import { WebSocket } from "ws";
+import { ask, type GatewayRequest, messageOf, Refusal } from "../../gateway/api/client/request.js";
+import { UsageError } from "./command.js";
+import { findGatewayToken } from "./gateway-token.js";
+
+export const gatewayOption = { type: "string", default: "http://127.0.0.1:8080" } as const;
+
+type Request = Omit<GatewayRequest, "headers">;
+
+export class GatewayClient {
+	readonly #address: URL;
+	readonly #headers: Readonly<Record<string, string>>;
+
+	/** @param gateway the address of `--gateway` @throws {UsageError} @throws {Error} that says how to get a token */
+	constructor(gateway: string) {
+		const address = URL.canParse(gateway) ? new URL(gateway) : undefined;
+		if (!address || !/^(http|ws)s?:$/.test(address.protocol))
+			throw new UsageError(
+				`--gateway must be an address such as ${gatewayOption.default}, not "${gateway}".`,
+			);
+		this.#address = address;
+		this.#headers = { Authorization: `Bearer ${findGatewayToken("monitor")}` };
+	}
+
+	/** @param path such as `/api/devices` @throws {Refusal} */
+	async ask<T>(path: string, request: Request = {}): Promise<T> {
+		try {
+			return await ask<T>(this.#urlOf(path, "http"), { ...request, headers: this.#headers });
+		} catch (error) {
+			throw error instanceof Refusal ? this.refusal(error.status, error) : error;
+		}
+	}
+
+	/** Emits `error` if it is refused: see `connectionError`. */
+	openMonitor(): WebSocket {
+		return new WebSocket(this.#urlOf("/monitor", "ws"), { headers: this.#headers });
+	}
+
+	/** @param error of a WebSocket that did not open */
+	connectionError(error: Error): Refusal {
+		const [, status = "0"] = /^Unexpected server response: (\d{3})$/.exec(error.message) ?? [];
+		return this.refusal(Number(status), error);
+	}
+
+	/** @param status of the answer; 0: there was none @param error with the gateway's sentence, or why there was no answer */
+	refusal(status: number, error: unknown): Refusal {
+		return new Refusal(status, this.#sentenceOf(status, error));
+	}
+
+	#sentenceOf(status: number, error: unknown): string {
+		const address = `${this.#address}`.replace(/\/$/, "");
+		if (status === 0) return `${address} cannot be reached: ${causeOf(error)}.`;
+		if (status === 401)
+			return `${address} refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder of that gateway.`;
+		if (status === 403) return "This token may look, and change nothing; set MONITOR_TOKEN to a monitor's.";
+		// Its paths are for programs.
+		return messageOf(error).replace(/; see \/\S+\.$/, ".");
+	}
+
+	#urlOf(path: string, scheme: "http" | "ws"): string {
+		const url = new URL(`${this.#address.pathname.replace(/\/$/, "")}${path}`, this.#address);
+		url.protocol = this.#address.protocol.replace(/^(http|ws)/, scheme);
+		return url.href;
+	}
+}
+
+/** @param error of fetch or of a socket: what it was caused by is what helps */
+function causeOf(error: unknown): string {
+	if (error instanceof AggregateError && error.message === "")
+		return [...new Set(error.errors.map(causeOf))].join(", ");
+	if (error instanceof Error && error.cause !== undefined) return causeOf(error.cause);
+	return messageOf(error);
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import fs from "node:fs/promises";
+import { before, describe, test } from "node:test";
+import { tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import { GatewayClient } from "../../scripts/command-line/gateway-client.js";
+import { freePort } from "../support/ports.js";
+import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+
+const viewerToken = "a-viewers-token-of-the-fixtures";
+
+describe("what a command says of a gateway", () => {
+	before(() => {
+		process.env.MONITOR_TOKEN = monitorToken;
+	});
+	const clientWith = (token: string, address: string) => {
+		process.env.MONITOR_TOKEN = token;
+		return new GatewayClient(address);
+	};
+
+	test("that cannot be reached names its address and the cause, of a request and of a WebSocket", async () => {
+		const port = await freePort();
+		for (const host of ["127.0.0.1", "localhost"]) {
+			const client = clientWith(monitorToken, `http://${host}:${port}/`);
+			const expected = new RegExp(
+				`^http://${host}:${port} cannot be reached: connect ECONNREFUSED \\S+:${port}(, connect .*)?\\.$`,
+			);
+			await assert.rejects(client.ask("/api/devices"), { status: 0, message: expected });
+			const [error] = await once(client.openMonitor(), "error");
+			assert.match(client.connectionError(error).message, expected);
+		}
+		const unknown = clientWith(monitorToken, "ws://no-such-host.invalid/gw");
+		await assert.rejects(unknown.ask("/"), {
+			message: /^ws:\/\/no-such-host\.invalid\/gw cannot be reached: .*no-such-host/,
+		});
+	});
+
+	test("that refuses the token says which variable to set", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const named = [{ name: "anna", role: "viewer", token: viewerToken } as const];
+		await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
+		const { url } = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
+		const stranger = clientWith("not-the-monitor-token", url);
+		const refused = /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder/;
+		await assert.rejects(stranger.ask("/api/devices"), { status: 401, message: refused });
+		const [error] = await once(stranger.openMonitor(), "error");
+		assert.match(stranger.connectionError(error).message, refused);
+		await assert.rejects(
+			clientWith(viewerToken, url).ask("/api/device-tokens", { method: "POST", body: {} }),
+			{
+				status: 403,
+				message: "This token may look, and change nothing; set MONITOR_TOKEN to a monitor's.",
+			},
+		);
+		await assert.rejects(clientWith(monitorToken, url).ask("/api/devices/kitchen"), {
+			message: "No device is called kitchen.",
+		});
+	});
+});
