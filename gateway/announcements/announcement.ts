@@ -18,12 +18,8 @@ const longestMs = 60 * 60_000;
 export interface AnnouncementOptions {
 	readonly id: string;
 	readonly name: string | null;
-	/** Undefined: not known. */
-	readonly lengthMs: number | undefined;
 	/** Milliseconds since 1970. */
 	readonly createdAt: number;
-	/** On the monotonic clock, in milliseconds. */
-	readonly beganAt: number;
 }
 
 /** A time on both clocks, in milliseconds. */
@@ -49,6 +45,7 @@ const noCounts: Readonly<Record<PlayState, number>> = Object.freeze({
 	busy: 0,
 	away: 0,
 	stopped: 0,
+	preparing: 0,
 	waiting: 0,
 	ready: 0,
 	playing: 0,
@@ -61,6 +58,9 @@ export class Announcement implements Job<Shown> {
 	readonly id: string;
 	readonly #options: AnnouncementOptions;
 	readonly #parts = new Parts<PlayState, PlayPart>(noCounts, lastStates);
+	#lengthMs = longestMs;
+	/** On the monotonic clock: devices are asked from then on. */
+	#askedAt = 0;
 	/** On the monotonic clock; undefined: not yet. */
 	#startedAt: number | undefined;
 
@@ -74,8 +74,9 @@ export class Announcement implements Job<Shown> {
 		return this.#parts.running;
 	}
 
-	isRunning(deviceId: string): boolean {
-		return this.#parts.isRunning(deviceId);
+	/** Whether it was asked to play, and has not ended. */
+	isAsked(deviceId: string): boolean {
+		return this.#parts.isRunning(deviceId) && this.stateOf(deviceId) !== "preparing";
 	}
 
 	/** Milliseconds since 1970; null: not all devices have ended. */
@@ -86,6 +87,12 @@ export class Announcement implements Job<Shown> {
 	/** @returns undefined if it is none of its devices */
 	stateOf(deviceId: string): PlayState | undefined {
 		return this.#parts.get(deviceId)?.state;
+	}
+
+	/** Its sound is there, and devices are asked to play it. @param lengthMs undefined: not known */
+	ask(lengthMs: number | undefined, { monotonic }: Moment): void {
+		this.#lengthMs = lengthMs ?? longestMs;
+		this.#askedAt = monotonic;
 	}
 
 	/** Adds a device, or changes what it does. */
@@ -108,7 +115,7 @@ export class Announcement implements Job<Shown> {
 	/** @returns ids of the devices that are to begin now: all that are ready once none is waited for, later each that is ready */
 	starts(monotonic: number): readonly string[] {
 		const { waiting, ready } = this.#parts.counts();
-		if (ready === 0 || (waiting > 0 && monotonic - this.#options.beganAt < waitMs)) return [];
+		if (ready === 0 || (waiting > 0 && monotonic - this.#askedAt < waitMs)) return [];
 		const starting = [...this.#parts.all()].filter(
 			([, { state, isStarted }]) => state === "ready" && !isStarted,
 		);
@@ -121,10 +128,10 @@ export class Announcement implements Job<Shown> {
 
 	/** Ends devices that say nothing any more. */
 	expire(moment: Moment): void {
-		const { lengthMs = longestMs } = this.#options;
 		for (const deviceId of this.#parts.running) {
+			if (!this.isAsked(deviceId)) continue;
 			const { state, changedAt = 0 } = this.#parts.get(deviceId) ?? {};
-			const spanMs = silenceMs + (state === "playing" ? lengthMs * 2 : 0);
+			const spanMs = silenceMs + (state === "playing" ? this.#lengthMs * 2 : 0);
 			if (moment.monotonic - changedAt > spanMs)
 				this.set(deviceId, "failed", moment, "The device has not said how it ended.");
 		}

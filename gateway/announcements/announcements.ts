@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { type UplinkOf, uplinks } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
-import type { AskedAnnouncement, Announcement as Shown } from "../api/announcement.js";
+import type { AskedAnnouncement, Announcement as Shown, Sound } from "../api/announcement.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { targetsOf } from "../jobs/targets.js";
@@ -17,11 +17,17 @@ import type { Speak } from "./speech.js";
 /** After its end. */
 const followedMs = 5 * 60_000;
 
-/** What is played, and what belongs to it. */
+/** A sound that is there. */
 interface Source {
 	readonly url: string;
-	readonly name: string | null;
+	/** Undefined: not known. */
 	readonly lengthMs: number | undefined;
+}
+
+/** A text that is being spoken. */
+interface Preparation {
+	readonly ending: AbortController;
+	readonly ended: Promise<void>;
 }
 
 export interface AnnouncementsOptions {
@@ -38,6 +44,8 @@ export class Announcements {
 	#unfollow: (() => void) | undefined;
 	/** Kept or spoken sounds, by the id of the announcement that plays them. */
 	readonly #held = new Map<string, string>();
+	/** By the id of the announcement. */
+	readonly #preparations = new Map<string, Preparation>();
 
 	readonly sessions: SessionListener = {
 		onChanged: ({ device }, reason) => {
@@ -59,24 +67,36 @@ export class Announcements {
 	}
 
 	/**
-	 * Plays a sound, as it was asked for.
+	 * Plays a sound, as it was asked for; a text is spoken first, which takes its time after this has returned.
 	 * @returns its id
-	 * @throws {HttpProblem} 404, 409, 422, 501
+	 * @throws {HttpProblem} 409, 422, 501, 503
 	 */
 	async begin(asked: AskedAnnouncement): Promise<string> {
-		const { core } = this.#options;
+		const { core, sounds, speak } = this.#options;
+		const { sound, url, text } = { ...asked, text: asked.text || undefined };
 		const devices = targetsOf(core.sessions.devices, asked.targets);
 		this.jobs.checkRoom();
+		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
+			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
+		const kept = sound === undefined ? undefined : sounds.find(sound);
+		if (sound !== undefined && !kept)
+			throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
+		const ending = new AbortController();
+		const spoken = text === undefined ? undefined : speak(text, ending.signal);
+
 		const id = randomBytes(8).toString("hex");
-		const { url, name, lengthMs } = await this.#sourceOf(asked, id);
-		const together = asked.together ?? devices.length > 1;
-		const createdAt = core.now();
-		const announcement = new Announcement({ id, name, lengthMs, createdAt, beganAt: core.monotonic() });
+		const announcement = new Announcement({ id, name: kept?.name ?? null, createdAt: core.now() });
+		for (const deviceId of devices) announcement.set(deviceId, "preparing", this.#moment());
 		this.jobs.add(announcement);
 		this.#follow(devices);
-		const value = { id, url, ...(asked.volume !== undefined && { volume: asked.volume }) };
-		const payload = { command: "play_sound", value: together ? { ...value, ready: true } : value };
-		for (const deviceId of devices) void this.#play(announcement, deviceId, payload);
+		if (spoken) {
+			const ended = this.#prepare(announcement, asked, spoken, ending.signal);
+			this.#preparations.set(id, { ending, ended });
+			void ended.finally(() => this.#preparations.delete(id));
+		} else if (kept) {
+			sounds.hold(kept.id);
+			this.#playKept(announcement, asked, kept);
+		} else if (url !== undefined) this.#playOnAll(announcement, asked, { url, lengthMs: undefined });
 		core.log.info({ announcement: id, devices: devices.length }, "announcement");
 		await this.jobs.onBegun?.(id);
 		return id;
@@ -85,36 +105,58 @@ export class Announcements {
 	/** Stops it on all devices. @throws {HttpProblem} 404 */
 	stop(id: string): void {
 		const announcement = this.jobs.known(id);
+		this.#preparations.get(id)?.ending.abort();
 		for (const deviceId of announcement.running)
-			void this.#send(deviceId, { command: "stop_sound", value: { id } });
+			if (announcement.isAsked(deviceId)) void this.#send(deviceId, { command: "stop_sound", value: { id } });
+			else announcement.set(deviceId, "stopped", this.#moment(), "command");
 	}
 
 	async close(): Promise<void> {
 		this.jobs.close();
 		this.#unfollow?.();
+		for (const { ending } of this.#preparations.values()) ending.abort();
+		for (const { ended } of this.#preparations.values()) await ended;
 		for (const sound of this.#held.values()) await this.#options.sounds.release(sound);
 		this.#held.clear();
 	}
 
-	/** @throws {HttpProblem} 422, 501 */
-	async #sourceOf({ sound, url, text }: AskedAnnouncement, id: string): Promise<Source> {
-		if ([sound, url, text].filter((each) => each !== undefined && each !== "").length !== 1)
-			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
-		if (url !== undefined) return { url, name: null, lengthMs: undefined };
-		const spoken = text ? await this.#speak(text) : undefined;
-		const kept = this.#options.sounds.find(spoken ?? sound ?? "");
-		if (!kept) throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
-		// A spoken one is held already.
-		if (spoken === undefined) this.#options.sounds.hold(kept.id);
-		this.#held.set(id, kept.id);
-		const name = spoken === undefined ? kept.name : null;
-		return { url: `/sounds/${kept.id}.wav`, name, lengthMs: kept.seconds * 1000 };
+	/** Plays a text once it is spoken. */
+	async #prepare(
+		announcement: Announcement,
+		asked: AskedAnnouncement,
+		spoken: Promise<readonly Buffer[]>,
+		signal: AbortSignal,
+	): Promise<void> {
+		const { sounds, core } = this.#options;
+		try {
+			const sound = await sounds.add("", await spoken, true);
+			if (signal.aborted) await sounds.release(sound.id);
+			else this.#playKept(announcement, asked, sound);
+		} catch (error) {
+			if (!(error instanceof HttpProblem))
+				core.log.error({ announcement: announcement.id, err: error }, "a text could not be announced");
+			const reason =
+				error instanceof HttpProblem
+					? error.message
+					: "The spoken text could not be kept; the gateway's log says why.";
+			for (const deviceId of announcement.running)
+				announcement.set(deviceId, "failed", this.#moment(), reason);
+		}
 	}
 
-	/** @returns the id of a temporary sound @throws {HttpProblem} */
-	async #speak(text: string): Promise<string> {
-		const pieces = await this.#options.speak(text);
-		return (await this.#options.sounds.add("", pieces, true)).id;
+	/** @param sound is held for it */
+	#playKept(announcement: Announcement, asked: AskedAnnouncement, { id, seconds }: Sound): void {
+		this.#held.set(announcement.id, id);
+		this.#playOnAll(announcement, asked, { url: `/sounds/${id}.wav`, lengthMs: seconds * 1000 });
+	}
+
+	#playOnAll(announcement: Announcement, asked: AskedAnnouncement, { url, lengthMs }: Source): void {
+		const { id, running: devices } = announcement;
+		announcement.ask(lengthMs, this.#moment());
+		const together = asked.together ?? devices.length > 1;
+		const value = { id, url, ...(asked.volume !== undefined && { volume: asked.volume }) };
+		const payload = { command: "play_sound", value: together ? { ...value, ready: true } : value };
+		for (const deviceId of devices) void this.#play(announcement, deviceId, payload);
 	}
 
 	async #play(announcement: Announcement, deviceId: string, payload: object): Promise<void> {
@@ -167,7 +209,7 @@ export class Announcements {
 	/** It may still play, and says so when it is back. */
 	#lose({ deviceId }: Device): void {
 		for (const announcement of this.jobs.all())
-			if (announcement.isRunning(deviceId)) {
+			if (announcement.isAsked(deviceId)) {
 				announcement.set(deviceId, "away", this.#moment(), "The device has disconnected.");
 				this.#start(announcement);
 			}

@@ -10,7 +10,7 @@ import { createSpeech } from "./speech.js";
 
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
-	const { speak, close: endSpeech } = createSpeech(core);
+	const speak = createSpeech(core);
 	const canSpeak = core.settings.speechCommand !== undefined;
 	const announcements = new Announcements({ core, sounds, speak });
 	const { jobs } = announcements;
@@ -45,7 +45,6 @@ export function createAnnouncements(core: Core): Extension {
 		},
 		close: async () => {
 			shared?.close();
-			endSpeech();
 			await announcements.close();
 			await sounds.close();
 		},

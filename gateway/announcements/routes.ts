@@ -33,7 +33,7 @@ const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 export const soundsPath = "/api/sounds";
 
 export interface AnnouncementRoutesOptions {
-	readonly core: Pick<Core, "access" | "requireMonitor" | "storage">;
+	readonly core: Pick<Core, "access" | "requireMonitor" | "storage" | "limits">;
 	readonly sounds: Sounds;
 	readonly announcements: Pick<Announcements, "begin">;
 	readonly speak: Speak;
@@ -51,7 +51,7 @@ export function announcementRoutes({
 	shown,
 	canSpeak,
 }: AnnouncementRoutesOptions): Router {
-	const { access, requireMonitor, storage } = core;
+	const { access, requireMonitor, storage, limits } = core;
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, content: object, status = 200) =>
 		response.status(status).set("Cache-Control", "no-store").json(content);
@@ -113,8 +113,11 @@ export function announcementRoutes({
 		.route("/api/speech")
 		.post(requireMonitor, async (request, response) => {
 			const { text } = await readJson(request, askedSpeech, '{"text":"Dinner is ready"}');
-			if (text === "") throw new HttpProblem(422, "text is blank; say what is to be spoken.");
-			const file = Buffer.concat(await speak(text));
+			const ending = new AbortController();
+			response.once("close", () => ending.abort());
+			const speaking = speak(text, ending.signal);
+			const timer = setTimeout(() => ending.abort(tooSlow(limits.speechMs)), limits.speechMs);
+			const file = Buffer.concat(await speaking.finally(() => clearTimeout(timer)));
 			// Without the digest that send() makes of a body.
 			response.set({
 				"Content-Type": "audio/wav",
@@ -129,6 +132,13 @@ export function announcementRoutes({
 		announcements.begin(await readJson(request, askedAnnouncement, example, maxTargetsBytes));
 	const states = playStates;
 	return router.use(jobRoutes({ channel: "announcements", states, shown, begin, requireMonitor }));
+}
+
+function tooSlow(limitMs: number): HttpProblem {
+	return new HttpProblem(
+		503,
+		`The text was not spoken within ${limitMs / 1000} s; shorten it, try again later, or announce it without hearing it first.`,
+	);
 }
 
 /** @throws {HttpProblem} 404 */

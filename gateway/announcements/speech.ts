@@ -8,26 +8,44 @@ import { runProgram } from "./program.js";
 
 const waitingAtMost = 10;
 
-/** @returns the pieces of a WAV file as devices play it @throws {HttpProblem} */
-export type Speak = (text: string) => Promise<readonly Buffer[]>;
+/**
+ * Nothing of a text is logged, or in a program's arguments, which other users of the computer can read.
+ * @param signal ends the program, or the wait for its turn
+ * @returns the pieces of a WAV file as devices play it; rejects with an HttpProblem 502, or the signal's reason
+ * @throws {HttpProblem} 422, 501, 503: at once
+ */
+export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Buffer[]>;
 
-export interface Speech {
-	readonly speak: Speak;
-	/** Ends the program that runs. */
-	readonly close: () => void;
-}
-
-/** Nothing of a text is logged, or in a program's arguments, which other users of the computer can read. */
 export function createSpeech({
 	settings,
 	log,
 	yieldToLoop,
-}: Pick<Core, "settings" | "log" | "yieldToLoop">): Speech {
+}: Pick<Core, "settings" | "log" | "yieldToLoop">): Speak {
 	const { speechCommand } = settings;
 	const queue = new Queue();
-	const ending = new AbortController();
 	let waiting = 0;
-	const speak: Speak = async (text) => {
+	const run = async (command: readonly string[], line: string, signal: AbortSignal) => {
+		const aborted = new Promise<never>((_, reject) => {
+			signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+		});
+		try {
+			const spoken = queue.add(() => runProgram(command, line, signal));
+			const pieces: Buffer[] = [];
+			for (const piece of convertWav(await Promise.race([spoken, aborted]))) {
+				pieces.push(piece);
+				await yieldToLoop();
+			}
+			return pieces;
+		} catch (error) {
+			signal.throwIfAborted();
+			const why = error instanceof Error ? error.message : String(error);
+			log.warn({ program: command[0], problem: why }, "speech");
+			throw new HttpProblem(502, `The program of SPEECH_COMMAND gave no sound. ${why}`);
+		} finally {
+			waiting -= 1;
+		}
+	};
+	return (text, signal) => {
 		if (!speechCommand)
 			throw new HttpProblem(
 				501,
@@ -38,23 +56,8 @@ export function createSpeech({
 		if (waiting >= waitingAtMost)
 			throw new HttpProblem(503, `${waitingAtMost} texts wait to be spoken; try again.`);
 		waiting += 1;
-		try {
-			const spoken = await queue.add(() => runProgram(speechCommand, line, ending.signal));
-			const pieces: Buffer[] = [];
-			for (const piece of convertWav(spoken)) {
-				pieces.push(piece);
-				await yieldToLoop();
-			}
-			return pieces;
-		} catch (error) {
-			const why = error instanceof Error ? error.message : String(error);
-			log.warn({ program: speechCommand[0], problem: why }, "speech");
-			throw new HttpProblem(502, `The program of SPEECH_COMMAND gave no sound. ${why}`);
-		} finally {
-			waiting -= 1;
-		}
+		return run(speechCommand, line, signal);
 	};
-	return { speak, close: () => ending.abort() };
 }
 
 /** Programs such as piper speak a line at a time, each as a WAV file of its own. */

@@ -44,6 +44,7 @@ export const playStates = [
 	"busy",
 	"away",
 	"stopped",
+	"preparing",
 	"waiting",
 	"ready",
 	"playing",

@@ -84,6 +84,7 @@ export const monitorFrames: Frames = {
 				busy: 0,
 				away: 1,
 				stopped: 0,
+				preparing: 0,
 				waiting: 0,
 				ready: 0,
 				playing: 1,

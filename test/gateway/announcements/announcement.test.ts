@@ -7,7 +7,8 @@ import { playStates } from "../../../gateway/api/announcement.js";
 const at = (ms: number) => ({ now: ms, monotonic: ms });
 
 function begin(...ids: readonly string[]) {
-	const announcement = new Announcement({ id: "a1", name: null, lengthMs: 2_000, createdAt: 0, beganAt: 0 });
+	const announcement = new Announcement({ id: "a1", name: null, createdAt: 0 });
+	announcement.ask(2_000, at(0));
 	for (const id of ids) announcement.set(id, "waiting", at(0));
 	const says = (id: string, state: "ready" | "playing" | "played" | "stopped" | "failed", ms = 0) =>
 		announcement.hear(id, { type: "sound_update", deviceId: id, id: "a1", state }, at(ms));
@@ -74,6 +75,19 @@ describe("an announcement", () => {
 		assert.equal(announcement.stateOf("c"), "played");
 	});
 
+	test("whose text is being spoken waits for no device, and none is late for the time that it took", () => {
+		const { announcement, says, partOf } = begin();
+		for (const id of ["a", "b"]) announcement.set(id, "preparing", at(0));
+		announcement.expire(at(300_000));
+		assert.deepEqual([announcement.stateOf("a"), announcement.endedAt], ["preparing", null]);
+		announcement.ask(2_000, at(300_000));
+		for (const id of ["a", "b"]) announcement.set(id, "waiting", at(300_000));
+		says("a", "ready", 300_100);
+		assert.deepEqual(announcement.starts(300_100), []);
+		assert.deepEqual(announcement.starts(303_000), ["a"]);
+		assert.equal(partOf("a")?.lateMs, null);
+	});
+
 	test("hears nothing of devices that are none of its", () => {
 		const { announcement, says } = begin("a");
 		says("b", "playing");
@@ -106,7 +120,7 @@ describe("an announcement", () => {
 				);
 				assert.deepEqual(announcement.takeChanges(), []);
 				const isRunning = [...states.values()].some((state) =>
-					["waiting", "ready", "playing"].includes(state),
+					["preparing", "waiting", "ready", "playing"].includes(state),
 				);
 				assert.equal(announcement.endedAt !== null, changes.length > 0 && !isRunning);
 			}),

@@ -7,9 +7,17 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { createSpeech } from "../../../gateway/announcements/speech.js";
 import { defaultSettings, readSettings } from "../../../gateway/settings.js";
+import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd } from "../../support/cleanup.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	type RunOptions,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
 import { wav as wavOf } from "../../support/sounds.js";
 import { SoundDevice } from "./sound-device.js";
 
@@ -21,32 +29,57 @@ process.stdin.on("data", (chunk) => { text += chunk; }).on("end", () => {
 	process.stdout.write(Buffer.concat([head, Buffer.alloc(text.trim().length * 2 * 2205, 1)]));
 });`;
 
-async function run(t: TestContext, program: string) {
+/** Speaks once the test says so. */
+const slowVoice = `
+import { existsSync } from "node:fs";
+const wait = () => (existsSync(process.argv[1] + ".go") ? speak() : setTimeout(wait, 10));
+const speak = () => process.stdout.write(Buffer.from("${wavOf(Buffer.alloc(3_200)).toString("base64")}", "base64"));
+wait();`;
+
+async function run(t: TestContext, program: string, options: RunOptions = {}) {
 	const dataDir = await temporaryDirectory(t);
 	const path = join(dataDir, "voice.mjs");
 	await writeFile(path, program);
 	const speechCommand = [process.execPath, path];
-	const { url } = await runGateway(t, { dataDir, speechCommand });
-	const device = await new SoundDevice({ url, deviceId: "dev-1-000001" }).connect();
+	const { url, gateway } = await runGateway(t, { ...options, dataDir, speechCommand });
+	const connectDevice = () => new SoundDevice({ url, deviceId: "dev-1-000001" }).connect();
+	const device = await connectDevice();
 	t.after(() => device.close());
-	const call = async (path: string, body?: object) => {
+	const call = async (path: string, body?: object, method = body ? "POST" : "GET") => {
 		const response = await fetch(`${url}${path}`, {
-			method: body ? "POST" : "GET",
+			method,
 			headers: bearer(monitorToken),
 			...(body && { body: JSON.stringify(body) }),
 		});
-		return { status: response.status, body: JSON.parse(await response.text()) };
+		return { status: response.status, body: JSON.parse((await response.text()) || "null") };
 	};
 	const say = (text: string) => call("/api/announcements", { text, targets: { devices: [device.deviceId] } });
-	return { dataDir, url, device, call, say };
+	/** The device's part of an announcement. */
+	const partOf = async (id: string) => (await call(`/api/announcements/${id}`)).body.devices[0];
+	const go = () => writeFile(`${path}.go`, "");
+	return { dataDir, url, gateway, device, connectDevice, call, say, partOf, go };
 }
 
 function voiceOf(speechCommand: readonly string[], yieldToLoop = async () => {}) {
-	return createSpeech({
-		settings: { ...defaultSettings, speechCommand },
-		log: createLog("silent"),
-		yieldToLoop,
-	});
+	const settings = { ...defaultSettings, speechCommand };
+	const speak = createSpeech({ settings, log: createLog("silent"), yieldToLoop });
+	return (text: string, signal = new AbortController().signal) => speak(text, signal);
+}
+
+/** Where a process connects to for as long as it lives. */
+async function runHolders(t: TestContext) {
+	const server = createServer().listen(0, "127.0.0.1");
+	onEnd(t, () => server.close());
+	await once(server, "listening");
+	const address = server.address();
+	assert.ok(typeof address === "object" && address);
+	const connected = async () => {
+		const [socket]: Socket[] = await once(server, "connection");
+		assert.ok(socket);
+		socket.resume().on("error", () => {});
+		return { socket, closed: once(socket, "close") };
+	};
+	return { port: address.port, connected: connected() };
 }
 
 describe("a text", () => {
@@ -77,21 +110,20 @@ describe("a text", () => {
 		const yieldToLoop = async () => {
 			yields += 1;
 		};
-		const { speak } = voiceOf(["cat", path], yieldToLoop);
-		const pieces = await speak("hello");
+		const pieces = await voiceOf(["cat", path], yieldToLoop)("hello");
 		assert.equal(Buffer.concat(pieces).length, 44 + 70 * 32_000);
 		assert.ok(pieces.every(({ length }) => length <= 2 * 2_048));
 		assert.equal(yields, pieces.length);
 	});
 
 	test("of several lines is one line for the program, which may speak a line at a time", async () => {
-		const { speak } = voiceOf([
+		const speak = voiceOf([
 			process.execPath,
 			"-e",
 			`process.stdin.setEncoding("utf8").once("data", (text) => process.exit(text === "Dinner is ready. Come!\\n" ? 7 : 8))`,
 		]);
 		await assert.rejects(speak("\n\r\n Dinner is\tready.\u2028Come!\u0085\n"), /It ended with code 7\./);
-		await assert.rejects(speak(" \n\t"), /The text is blank/);
+		assert.throws(() => speak(" \n\t"), /The text is blank/);
 	});
 
 	for (const [child, detached] of [
@@ -99,13 +131,9 @@ describe("a text", () => {
 		["child in a session of its own", true],
 	] as const)
 		test(`is spoken by a program that has ended and whose output is held by a ${child}`, async (t) => {
-			const server = createServer().listen(0, "127.0.0.1");
-			onEnd(t, () => server.close());
-			await once(server, "listening");
-			const address = server.address();
-			assert.ok(typeof address === "object" && address);
+			const { port, connected } = await runHolders(t);
 			const hold = `
-				const socket = require("node:net").connect(${address.port}, "127.0.0.1", () => process.send("connected"));
+				const socket = require("node:net").connect(${port}, "127.0.0.1", () => process.send("connected"));
 				socket.on("data", () => process.exit());`;
 			const program = `
 				const stdio = ["ignore", "inherit", "ignore", "ipc"];
@@ -114,36 +142,50 @@ describe("a text", () => {
 					const head = Buffer.from("${wavOf(Buffer.alloc(200_000)).toString("base64", 0, 44)}", "base64");
 					process.stdout.write(Buffer.concat([head, Buffer.alloc(200_000)]), () => process.exit());
 				});`;
-			const connected = once(server, "connection");
-			const { speak } = voiceOf([process.execPath, "-e", program]);
-			assert.equal(Buffer.concat(await speak("hello")).length, 200_044);
-			const [socket]: Socket[] = await connected;
-			assert.ok(socket);
-			socket.on("error", () => {});
-			const closed = once(socket, "close");
+			const pieces = await voiceOf([process.execPath, "-e", program])("hello");
+			assert.equal(Buffer.concat(pieces).length, 200_044);
+			const { socket, closed } = await connected;
 			if (detached) socket.write("end");
-			else socket.resume();
 			await closed;
 		});
 
-	test("stops with the gateway, with all that its program has started", async (t) => {
-		const server = createServer().listen(0, "127.0.0.1");
-		onEnd(t, () => server.close());
-		await once(server, "listening");
-		const address = server.address();
-		assert.ok(typeof address === "object" && address);
-		const hold = `require("node:net").connect(${address.port}, "127.0.0.1")`;
-		const { speak, close } = voiceOf(["sh", "-c", `"$0" -e '${hold}'; true`, process.execPath]);
-		const connected = once(server, "connection");
-		const speaking = speak("hello");
-		const [socket]: Socket[] = await connected;
-		assert.ok(socket);
-		const closed = once(
-			socket.resume().on("error", () => {}),
-			"close",
-		);
-		close();
-		await assert.rejects(speaking, /It was stopped\./);
+	test("is answered at once, and played when it is spoken, also on a device that was away meanwhile", async (t) => {
+		const { device, connectDevice, say, partOf, go } = await run(t, slowVoice);
+		const { status, body } = await say("hello");
+		assert.equal(status, 202);
+		assert.equal((await partOf(body.id)).state, "preparing");
+		device.close();
+		const back = await connectDevice();
+		t.after(() => back.close());
+		assert.deepEqual([(await partOf(body.id)).state, back.urls], ["preparing", []]);
+		await go();
+		while ((await partOf(body.id)).state !== "playing") await setTimeout(10);
+		assert.equal(back.urls.length, 1);
+	});
+
+	test("that is stopped before it is spoken is not played, and its program ends", async (t) => {
+		const { port, connected } = await runHolders(t);
+		const program = `import { connect } from "node:net"; connect(${port}, "127.0.0.1");`;
+		const { dataDir, device, say, call, partOf } = await run(t, program);
+		const { body } = await say("hello");
+		const { closed } = await connected;
+		assert.equal((await call(`/api/announcements/${body.id}`, undefined, "DELETE")).status, 204);
+		const { state, reason } = await partOf(body.id);
+		assert.deepEqual([state, reason], ["stopped", "command"]);
+		await closed;
+		assert.deepEqual([device.urls, await readdir(join(dataDir, "sound-files"))], [[], []]);
+	});
+
+	test("that is being spoken ends with the gateway, with all that its program has started", async (t) => {
+		const { port, connected } = await runHolders(t);
+		const child = `require("node:net").connect(${port}, "127.0.0.1")`;
+		const program = `
+			import { spawn } from "node:child_process";
+			spawn(process.execPath, ["-e", ${JSON.stringify(child)}], { stdio: "inherit" });`;
+		const { gateway, say } = await run(t, program);
+		await say("hello");
+		const { closed } = await connected;
+		await gateway.close();
 		await closed;
 	});
 
@@ -159,7 +201,21 @@ describe("a text", () => {
 		assert.equal((await hear(monitorToken, { text: "a".repeat(1001) })).status, 422);
 	});
 
-	test("is refused with the reason where the program fails, gives no WAV, or too much", async (t) => {
+	test("is heard with the reason why it is not, in less time than a connection may be without traffic", async (t) => {
+		const failing = await run(t, "process.exit(3)");
+		const { status, body } = await failing.call("/api/speech", { text: "hello" });
+		assert.deepEqual(
+			[status, body.detail],
+			[502, "The program of SPEECH_COMMAND gave no sound. It ended with code 3."],
+		);
+		assert.ok(socketLimits.speechMs < socketLimits.stalledMs);
+		const slow = await run(t, slowVoice, { limits: { speechMs: 50 } });
+		const late = await slow.call("/api/speech", { text: "hello" });
+		assert.equal(late.status, 503);
+		assert.match(late.body.detail, /^The text was not spoken within 0\.05 s; shorten it/);
+	});
+
+	test("fails on each device with the reason where the program fails, gives no sound, or too much", async (t) => {
 		for (const [program, reason] of [
 			["process.exit(3)", /It ended with code 3/],
 			["process.stdout.write('hello, world')", /no WAV; it must be a WAV of 16 bit PCM/],
@@ -173,24 +229,29 @@ describe("a text", () => {
 				/larger than 4 MB/,
 			],
 		] as const) {
-			const { say } = await run(t, program);
-			const { status, body } = await say("hello");
-			assert.equal(status, 502);
-			assert.match(body.detail, reason);
+			const { say, call } = await run(t, program);
+			const { id } = (await say("hello")).body;
+			for (;;) {
+				const { endedAt, devices } = (await call(`/api/announcements/${id}`)).body;
+				if (endedAt === null) continue;
+				assert.equal(devices[0].state, "failed");
+				assert.match(devices[0].reason, reason);
+				break;
+			}
 		}
 	});
 
-	test("is refused while ten wait", async (t) => {
-		const { say } = await run(t, "setInterval(() => {}, 1000)");
-		const waiting = Array.from({ length: 10 }, () => say("hello"));
-		waiting.map((each) => each.catch(() => {}));
-		for (;;) {
-			const answer = await Promise.race([say("one more"), setTimeout(500)]);
-			if (!answer) continue;
-			assert.equal(answer.status, 503);
-			assert.match(answer.body.detail, /10 texts wait/);
-			break;
-		}
+	test("is refused while ten wait, until one of them is stopped", async () => {
+		const speak = voiceOf([process.execPath, "-e", "setInterval(() => {}, 1000)"]);
+		const stops = Array.from({ length: 10 }, () => new AbortController());
+		const waiting = stops.map(({ signal }) => speak("hello", signal));
+		assert.throws(() => speak("one more"), /10 texts wait to be spoken/);
+		stops[9]?.abort();
+		await assert.rejects(waiting[9] ?? Promise.resolve(), { name: "AbortError" });
+		const last = new AbortController();
+		waiting.push(speak("one more", last.signal));
+		for (const each of [...stops, last]) each.abort();
+		assert.ok((await Promise.allSettled(waiting)).every(({ status }) => status === "rejected"));
 	});
 
 	test("is not in the program's arguments: they are those of the setting, read without a shell", () => {

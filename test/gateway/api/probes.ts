@@ -150,7 +150,6 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /api/announcements 409": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"POST /api/announcements 422": announcement({ targets: { all: true } }),
 	"POST /api/announcements 501": announcement({ text: "hello", targets: { all: true } }),
-	"POST /api/announcements 502": { testedIn: "test/gateway/announcements/speech.test.ts" },
 	"POST /api/announcements 503": { testedIn: "test/gateway/announcements/speech.test.ts" },
 	"GET /api/announcements/{id} 200": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"GET /api/announcements/{id} 404": { path: "/api/announcements/unknown", headers: monitor },

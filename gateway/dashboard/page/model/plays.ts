@@ -10,12 +10,13 @@ export const playKind: JobKind<PlayState> = {
 		busy: "busy",
 		away: "away",
 		stopped: "stopped",
+		preparing: "the text is being spoken",
 		waiting: "asked",
 		ready: "ready",
 		playing: "playing",
 		played: "played",
 	},
-	running: ["waiting", "ready", "playing"],
+	running: ["preparing", "waiting", "ready", "playing"],
 };
 
 /** "played, began 1.2 s after the others, waited for the network once" */
