@@ -101,8 +101,9 @@ export function createGateway(options: GatewayOptions = {}) {
 		const drain = new Drain({ devices: devices.count, admittedASecond, monotonic });
 		upgrades.close(drain);
 		guard?.close();
-		await devices.drain(drain);
+		// Before the devices: a page keeps showing what it last knew, as it does when the process is killed.
 		monitors.close();
+		await devices.drain(drain);
 		await end(server, limits.closeTimeoutMs);
 	};
 	const closeParts = async () => {
@@ -162,7 +163,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			return { url, port: listening.port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
 		},
 
-		/** Closes devices with 1012, then monitors with 1001, writes all data, and cuts off the rest after 10 s. */
+		/** Closes monitors with 1001, then devices with 1012, writes all data, and cuts off the rest after 10 s. */
 		close: (): Promise<void> => stop(),
 	};
 }

@@ -12,7 +12,7 @@ import type { Drain } from "./drain.js";
 import { closeCodes, type SocketsOptions } from "./limits.js";
 
 const drainStepMs = 20;
-/** Time for the sessions of terminated sockets to end, so that monitors are informed. */
+/** Time for the sessions of terminated sockets to end. */
 const cutMs = 1000;
 
 export class DeviceSockets {

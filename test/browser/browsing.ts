@@ -73,7 +73,9 @@ export function browsing(args: readonly string[] = []) {
 
 /** What each view says while the gateway is away; forms may say the same of their own requests. */
 export function gatewayAway(page: Page): Locator {
-	return page.getByRole("complementary", { name: "Connection" }).getByText("The gateway cannot be reached.");
+	return page
+		.getByRole("complementary", { name: "Connection" })
+		.getByText(/The gateway (is restarting|cannot be reached)\./);
 }
 
 /** What the page says was not done. */

@@ -12,7 +12,13 @@ export type LinkState =
 	| { readonly name: "connecting"; readonly loaded?: number; readonly total?: number }
 	| { readonly name: "live" }
 	/** Times in milliseconds of the gateway's clock. */
-	| { readonly name: "lost"; readonly since: number; readonly retryAt: number };
+	| {
+			readonly name: "lost";
+			readonly since: number;
+			readonly retryAt: number;
+			/** The gateway has said that it stops. */
+			readonly isExpected: boolean;
+	  };
 
 export interface LinkOptions {
 	readonly now: () => number;
@@ -37,7 +43,8 @@ const answerMs = 10_000;
 /** Devices report every 5 s; a gateway without any is asked whether it is there. */
 const silenceMs = 20_000;
 const healthMs = 5_000;
-/** Close code: RFC 6455, section 7.4.1. */
+/** Close codes: RFC 6455, section 7.4.1. */
+const goingAway = 1001;
 const policyViolation = 1008;
 
 const lost: Answer = {
@@ -56,6 +63,7 @@ export class Link {
 	#silenceTimer: number | undefined;
 	#requestCount = 0;
 	#lostSince: number | undefined;
+	#isExpected = false;
 	/** Devices of the snapshot that have come. */
 	#loaded = 0;
 
@@ -112,6 +120,7 @@ export class Link {
 		socket.addEventListener("close", ({ code }) => {
 			// The login has ended, or the page was refused for another reason: it does not wait to be sure.
 			if (code === policyViolation) isOpened = false;
+			if (code === goingAway) this.#isExpected = true;
 			return onClose();
 		});
 		if (socket.readyState === WebSocket.OPEN) onOpen();
@@ -130,6 +139,7 @@ export class Link {
 		if (!completesSnapshot(frame)) return this.#onPart(frame);
 		this.#retryMs = firstRetryMs;
 		this.#lostSince = undefined;
+		this.#isExpected = false;
 		this.#options.onState({ name: "live" });
 	}
 
@@ -160,7 +170,8 @@ export class Link {
 		this.#retryTimer = window.setTimeout(() => this.retryNow(), delayMs);
 		const now = this.#options.now();
 		this.#lostSince ??= now;
-		this.#options.onState({ name: "lost", since: this.#lostSince, retryAt: now + delayMs });
+		const [since, isExpected] = [this.#lostSince, this.#isExpected];
+		this.#options.onState({ name: "lost", since, retryAt: now + delayMs, isExpected });
 	}
 
 	#watchSilence(): void {

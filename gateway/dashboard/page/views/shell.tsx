@@ -159,11 +159,15 @@ function loadingText(state: App["linkState"]): string {
 	return `${loaded.toLocaleString("en")} of ${total.toLocaleString("en")} loaded`;
 }
 
+/** After this time a gateway that was stopped has not just been restarted. */
+const restartMs = 60_000;
+
 /** What a person must know of what is shown, in full width: that it is old, or why something is missing or switched off. */
 function Banners() {
 	const app = useTopic("link");
 	const now = useNow(1000);
 	const { linkState: state, cluster, person, heardAt } = app;
+	const isRestarting = state.name === "lost" && state.isExpected && now - state.since < restartMs;
 	const seconds = state.name === "lost" ? Math.max(0, Math.ceil((state.retryAt - now) / 1000)) : 0;
 	return (
 		<>
@@ -175,7 +179,7 @@ function Banners() {
 			{state.name === "lost" && (
 				<Banner
 					label="Connection"
-					title="The gateway cannot be reached."
+					title={isRestarting ? "The gateway is restarting." : "The gateway cannot be reached."}
 					action={
 						<Button look="small" onClick={() => app.connect()}>
 							Try now
