@@ -8,11 +8,15 @@
 
 /** wifi_err_reason_t; 0: none. Written by the event task, read by the XS task. */
 static atomic_int last_reason;
+/** Whether an access point has accepted the device since the last attempt began. */
+static atomic_int has_joined;
 
 static void on_wifi_event(void *context, esp_event_base_t base, int32_t id, void *data)
 {
 	(void)context;
 	(void)base;
+	if (WIFI_EVENT_STA_CONNECTED == id)
+		atomic_store(&has_joined, 1);
 	if ((WIFI_EVENT_STA_DISCONNECTED == id) && data)
 		atomic_store(&last_reason, ((const wifi_event_sta_disconnected_t *)data)->reason);
 }
@@ -38,8 +42,15 @@ int32_t board_wifi_reason(void)
 	return atomic_load(&last_reason);
 }
 
+/** ESP-IDF posts this event after the key handshake, so not where the password is refused. */
+int32_t board_wifi_has_joined(void)
+{
+	return atomic_load(&has_joined);
+}
+
 /** To be called before an attempt. */
 void board_wifi_forget_reason(void)
 {
+	atomic_store(&has_joined, 0);
 	atomic_store(&last_reason, 0);
 }

@@ -12,8 +12,7 @@ const powerSaveNone = 0;
 
 /** wifi_err_reason_t of the same file. */
 const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
-	/** AUTH_EXPIRE, AUTH_LEAVE, DISASSOC_DUE_TO_INACTIVITY, ASSOC_TOOMANY */
-	2: "ended_by_access_point",
+	/** AUTH_LEAVE, DISASSOC_DUE_TO_INACTIVITY, ASSOC_TOOMANY */
 	3: "ended_by_access_point",
 	4: "ended_by_access_point",
 	5: "ended_by_access_point",
@@ -36,6 +35,12 @@ const reasons: Readonly<Record<number, WiFiReason>> = Object.freeze({
 	212: "no_access_point",
 });
 
+/**
+ * AUTH_EXPIRE and CONNECTION_FAIL. Before the access point has accepted the device they say that it did not: many answer a wrong key
+ * with the reason 2 (IEEE 802.11: previous authentication is not valid).
+ */
+const unaccepted: readonly number[] = Object.freeze([2, 205]);
+
 export class WiFiStation extends SDKWiFi implements WiFi {
 	readonly #ffi = nativeFunctions();
 
@@ -47,7 +52,9 @@ export class WiFiStation extends SDKWiFi implements WiFi {
 	}
 
 	get reason(): WiFiReason | undefined {
-		return reasons[this.#ffi.board_wifi_reason()];
+		const reason = this.#ffi.board_wifi_reason();
+		if (!unaccepted.includes(reason)) return reasons[reason];
+		return this.#ffi.board_wifi_has_joined() ? "ended_by_access_point" : "wrong_password";
 	}
 
 	override connect(options: { SSID: string; password?: string }): void {

@@ -50,6 +50,7 @@ declare module "mc/ffi" {
 		board_update_select(): void;
 		board_uptime_ms(): number;
 		board_wifi_forget_reason(): void;
+		board_wifi_has_joined(): number;
 		board_wifi_reason(): number;
 		board_wifi_watch(): void;
 		esp_clk_cpu_freq(): number;

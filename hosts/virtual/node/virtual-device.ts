@@ -30,6 +30,7 @@ import { type Limits, Machine } from "./machine.js";
 import { type EndedRun, RtcMemory } from "./rtc-memory.js";
 import type { Hardware } from "./simulated/hardware.js";
 import { openPeripheral } from "./simulated/open.js";
+import { ReceiveBuffers } from "./simulated/receive-buffers.js";
 
 export interface VirtualDeviceOptions {
 	readonly model: Model;
@@ -108,6 +109,7 @@ export class VirtualDevice {
 	#started: Started;
 	#startedAt = 0;
 	#rtc = new RtcMemory();
+	#receiveBuffers = new ReceiveBuffers();
 	#isClosed = false;
 
 	/** @throws Error if the machine or the firmware cannot be built, or main fails */
@@ -196,6 +198,7 @@ export class VirtualDevice {
 		const isPendingVerify = ota.state === imageState.pendingVerify;
 		const started = { version, securityVersion, buildTime, slot, resetReason, isPendingVerify };
 		this.#startedAt = performance.now();
+		this.#receiveBuffers = new ReceiveBuffers();
 		onBoot?.(started);
 		const machine = new Machine({
 			executable: this.#executable,
@@ -273,6 +276,7 @@ export class VirtualDevice {
 			ota: this.#ota,
 			nvs: this.#nvs,
 			rtc: this.#rtc,
+			receiveBuffers: this.#receiveBuffers,
 			facts: {
 				// 02: a locally administered address (IEEE 802, 8.4).
 				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,

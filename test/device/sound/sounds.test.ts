@@ -187,6 +187,35 @@ describe("a sound", () => {
 		assert.ok(again.subarray(0, samples.length - from).equals(samples.subarray(from)));
 	});
 
+	test("that is paused leaves the device reachable, whatever the server goes on sending", async (t) => {
+		const server = await SoundServer.run(t, { file: wav(noise(60 * bytesPerSecond)) });
+		const timed = await powerOnInVirtualTime(t, "DEV-1");
+		const { connection, device } = timed;
+		const reported = (state: string) =>
+			run(
+				timed,
+				connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === state),
+			);
+		connection.send({ command: "play_sound", value: { id: "long", url: server.url } });
+		await reported("playing");
+		device.board.setButton("play", true);
+		await reported("paused");
+		device.board.setButton("play", false);
+		for (let second = 0; second < 10; second++) {
+			await letSocketsWork();
+			await timed.pass(1000);
+		}
+		for (const value of [11, 22, 33]) {
+			connection.send({ command: "set_volume", value });
+			const heard = connection.next("state_report", (report) => {
+				assert.ok(report.health.uptime_seconds < 30, "no command was heard");
+				return report.peripherals.audio.volume === value;
+			});
+			const { peripherals } = await run(timed, heard);
+			assert.equal(peripherals.audio.player_state, "paused");
+		}
+	});
+
 	test("waits for start_sound where it is to, and ends after 10 s without", async (t) => {
 		const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
 		const timed = await powerOnInVirtualTime(t, "DEV-1");

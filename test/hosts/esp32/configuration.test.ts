@@ -261,6 +261,19 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		assert.ok(Number(settings.get("LWIP_TCP_WND_DEFAULT")) >= 2 * onTheWay + 2 * 1436);
 	});
 
+	test("let two connections' unread segments fit into Wi-Fi's receive buffers, half as many again being free", () => {
+		const segments = Math.ceil(Number(settings.get("LWIP_TCP_WND_DEFAULT")) / 1436);
+		assert.ok(3 * segments <= 1.5 * Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM")));
+	});
+
+	test("have the window and the buffers that a virtual device simulates", () => {
+		const source = read("virtual/node/simulated/receive-buffers.ts");
+		const number = (name: string) =>
+			Number(new RegExp(`${name} = ([\\d_]+)`).exec(source)?.[1]?.replace("_", ""));
+		assert.equal(Number(settings.get("LWIP_TCP_WND_DEFAULT")), number("windowBytes"));
+		assert.equal(Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM")), number("bufferCount"));
+	});
+
 	test("are for 16 MB of flash and octal PSRAM", () => {
 		assert.equal(settings.get("ESPTOOLPY_FLASHSIZE_16MB"), "y");
 		assert.equal(settings.get("SPIRAM"), "y");

@@ -176,7 +176,12 @@ describe("the Wi-Fi station", () => {
 		const { bench, device } = await board();
 		const station = new device.network.wifi({ onChanged: () => {} });
 		const wrong = { 15: "wrong_password", 202: "wrong_password", 204: "wrong_password" };
-		const ended = { 2: "ended_by_access_point", 8: "ended_by_access_point" };
+		const ended = {
+			2: "ended_by_access_point",
+			8: "ended_by_access_point",
+			205: "ended_by_access_point",
+		};
+		bench.natives.board_wifi_has_joined = 1;
 		const expected = { ...wrong, ...ended, 200: "signal_lost" };
 		for (const reason of [0, 2, 8, 15, 200, 201, 202, 204, 205, 210, 211, 212]) {
 			bench.natives.board_wifi_reason = reason;
@@ -187,6 +192,17 @@ describe("the Wi-Fi station", () => {
 				String(reason),
 			);
 		}
+	});
+
+	test("takes the reasons of an access point that has not accepted it for a refused password", async () => {
+		const { bench, device } = await board();
+		const station = new device.network.wifi({ onChanged: () => {} });
+		for (const reason of [2, 205]) {
+			bench.natives.board_wifi_reason = reason;
+			assert.equal(station.reason, "wrong_password");
+		}
+		bench.natives.board_wifi_reason = 8;
+		assert.equal(station.reason, "ended_by_access_point");
 	});
 
 	test("forgets the last reason before each attempt", async () => {

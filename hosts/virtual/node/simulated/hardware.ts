@@ -5,6 +5,7 @@ import { type Flash, PowerCut } from "../boot/flash.js";
 import type { NvsStore } from "../boot/nvs-store.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import type { RtcMemory } from "../rtc-memory.js";
+import type { ReceiveBuffers } from "./receive-buffers.js";
 
 /** The device that a peripheral belongs to. */
 export interface Hardware {
@@ -13,6 +14,7 @@ export interface Hardware {
 	readonly ota: EspOta;
 	readonly nvs: NvsStore;
 	readonly rtc: RtcMemory;
+	readonly receiveBuffers: ReceiveBuffers;
 	/** Named as in System of device/host.ts. */
 	readonly facts: Readonly<Record<string, string | number>>;
 	onPowerCut(): void;

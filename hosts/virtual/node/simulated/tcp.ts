@@ -1,4 +1,4 @@
-/** TCP and TLS sockets with a receive window: unread bytes make the sender wait, as on a board. */
+/** TCP and TLS sockets with a receive window and receive buffers: unread bytes make the sender wait, as on a board. */
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import {
@@ -11,9 +11,8 @@ import { isRecord } from "../../../../device/protocol/schema.js";
 import { expired, tooEarly, unknownAuthority, wrongName } from "../../../moddable/tls/reasons.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
+import { type ReceiveBuffers, windowBytes } from "./receive-buffers.js";
 
-/** CONFIG_LWIP_TCP_WND_DEFAULT of the boards. */
-const windowBytes = 65_535;
 /** Four segments: what a busy board's driver delivers at a time. */
 const pieceBytes = 5_760;
 /** Unread bytes in the device's heap; the rest of the window is here, as it is in lwIP's memory on a board. */
@@ -21,6 +20,7 @@ const deviceBytes = 2 * pieceBytes;
 
 export class TcpSocket implements ChannelHandler {
 	readonly #channel: Channel;
+	readonly #buffers: ReceiveBuffers;
 	/** Undefined where the given certificate is not one. */
 	readonly #socket: Socket | undefined;
 	/** Received, and not sent to the device yet. */
@@ -32,8 +32,9 @@ export class TcpSocket implements ChannelHandler {
 	#hasEnded = false;
 	#isOver = false;
 
-	constructor({ channel }: PeripheralOptions) {
+	constructor({ channel, hardware }: PeripheralOptions) {
 		this.#channel = channel;
+		this.#buffers = hardware.receiveBuffers;
 		this.#socket = this.#connect();
 	}
 
@@ -48,6 +49,7 @@ export class TcpSocket implements ChannelHandler {
 
 	onClose(): void {
 		this.#isOver = true;
+		this.#buffers.release(this);
 		this.#socket?.destroy();
 	}
 
@@ -86,9 +88,14 @@ export class TcpSocket implements ChannelHandler {
 	}
 
 	#deliver(): void {
+		if (this.#isOver) return;
+		// What is beyond the window is still at the sender.
+		const arrivedBytes = Math.min(windowBytes, this.#unreadBytes + this.#receivedBytes);
+		const fittingBytes = this.#buffers.occupy(this, arrivedBytes, () => this.#deliver());
 		while (this.#unreadBytes < deviceBytes) {
-			const piece = this.#received.shift();
-			if (!piece) break;
+			const [piece] = this.#received;
+			if (!piece || this.#unreadBytes + piece.length > fittingBytes) break;
+			this.#received.shift();
 			this.#receivedBytes -= piece.length;
 			this.#unreadBytes += piece.length;
 			this.#channel.send("data", undefined, piece);
@@ -101,6 +108,7 @@ export class TcpSocket implements ChannelHandler {
 	#fail(): void {
 		if (!this.#isOver) this.#channel.send("error");
 		this.#isOver = true;
+		this.#buffers.release(this);
 	}
 }
 

@@ -1,9 +1,10 @@
-/** WebSocket connections, made with `ws`. */
+/** WebSocket connections, made with `ws`. What arrives needs a receive buffer, and is read at once. */
 
 import { WebSocket } from "ws";
 import { isRecord } from "../../../../device/protocol/schema.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
+import type { ReceiveBuffers } from "./receive-buffers.js";
 import { trustOf, whyUntrusted } from "./tcp.js";
 
 /** RFC 6455, section 5.2. */
@@ -12,19 +13,27 @@ const opcode = { close: 8, ping: 9, pong: 10 };
 export class WebSocketClient implements ChannelHandler {
 	readonly #channel: Channel;
 	readonly #socket: WebSocket;
+	readonly #buffers: ReceiveBuffers;
+	/** What waits for a receive buffer. */
+	#arrived: (() => void)[] = [];
 	#isCloseSent = false;
 	#hasPeerClosed = false;
 	#failure: string | undefined;
 
-	constructor({ channel }: PeripheralOptions) {
+	constructor({ channel, hardware }: PeripheralOptions) {
 		this.#channel = channel;
+		this.#buffers = hardware.receiveBuffers;
 		this.#socket = connect(channel.options);
 		this.#socket.on("open", () => channel.send("open"));
 		this.#socket.on("message", (data: Buffer, isBinary) =>
-			channel.send("message", isBinary ? "binary" : "text", data),
+			this.#receive(() => channel.send("message", isBinary ? "binary" : "text", data)),
 		);
-		this.#socket.on("ping", (data) => channel.send("control", { opcode: opcode.ping }, data));
-		this.#socket.on("pong", (data) => channel.send("control", { opcode: opcode.pong }, data));
+		this.#socket.on("ping", (data) =>
+			this.#receive(() => channel.send("control", { opcode: opcode.ping }, data)),
+		);
+		this.#socket.on("pong", (data) =>
+			this.#receive(() => channel.send("control", { opcode: opcode.pong }, data)),
+		);
 		this.#socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
 			const retryAfter = headers["retry-after"];
 			const isSeconds = retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter);
@@ -57,8 +66,21 @@ export class WebSocketClient implements ChannelHandler {
 	}
 
 	onClose(): void {
+		this.#buffers.release(this);
 		// A close frame that was just written is still sent, as by a TCP stack.
 		if (!this.#isCloseSent && !this.#hasPeerClosed) this.#socket.terminate();
+	}
+
+	#receive(deliver: () => void): void {
+		this.#arrived.push(deliver);
+		if (this.#buffers.occupy(this, 1, () => this.#deliver()) > 0) this.#deliver();
+	}
+
+	#deliver(): void {
+		const arrived = this.#arrived;
+		this.#arrived = [];
+		for (const deliver of arrived) deliver();
+		this.#buffers.release(this);
 	}
 
 	#onEnd(code: number, reason: Buffer): void {
