@@ -1,6 +1,8 @@
 /** `npm run flash`: builds the firmware for a board and writes it by USB, with the settings of this board. */
 
 import { join } from "node:path";
+import { printable } from "../gateway/telemetry/printable.js";
+import { watchFirstStart } from "./boards/first-start.js";
 import { type FlashArguments, options, readArguments, toolsIn, usage } from "./boards/flash-arguments.js";
 import { flashBoard } from "./boards/flash-board.js";
 import { choosePort, findPorts, missingIdf } from "./boards/tools.js";
@@ -11,6 +13,9 @@ import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
+
+/** Three attempts at a network, of 20 s each, and a gateway that is asked again. */
+const joinMs = 90_000;
 
 await runCommand({ name: "flash", usage, options, run });
 
@@ -31,9 +36,14 @@ async function run(words: readonly string[]): Promise<void> {
 		onBuilt: () =>
 			console.log(`Writing it to the board at ${port}, ${settings ? "with" : "without"} settings.`),
 	});
-	console.log(
-		`${model} ${version} is on the board. It starts by itself, or when its reset button is pressed.`,
-	);
+	console.log(`${model} ${version} is on the board, which starts. Waiting until it has joined its gateway:`);
+	const { isJoined, text } = await watchFirstStart({
+		path: port,
+		timeoutMs: joinMs,
+		onLine: (line) => console.log(`  ${printable(line)}`),
+	});
+	console.log(printable(text));
+	if (!isJoined) process.exitCode = 1;
 }
 
 interface Prepared {

@@ -23,6 +23,7 @@ export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… p
        npm run flash -- ${modelNames.join("|")} keep [port=…]
 
 Builds the firmware and writes it to a board by USB, with this board's settings; with keep, the board keeps the ones it has.
+Then it shows what the board prints, until it has joined its gateway, or says what it waits for.
 An open network has an empty password=. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
 (DATA_DIR, or data) of the gateway on this computer.
 

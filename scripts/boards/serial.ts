@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, writeSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout } from "node:timers/promises";
 import { ReadStream } from "node:tty";
@@ -21,6 +21,8 @@ export interface SerialPortOptions {
 	readonly path: string;
 	/** Without its end of line; as it came, so it may hold control characters: see printable(). */
 	readonly onLine: (line: string) => void;
+	/** Waits for a port that is not there yet. Default: false. */
+	readonly isAwaited?: boolean;
 }
 
 export class SerialPort {
@@ -41,7 +43,8 @@ export class SerialPort {
 				"A serial port can be read here on Linux and macOS only; on Windows use idf.py monitor.",
 			);
 		const port = new SerialPort(options);
-		port.#open();
+		if (options.isAwaited && !existsSync(options.path)) void port.#reopen();
+		else port.#open();
 		return port;
 	}
 

@@ -354,7 +354,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 
 describe("without Web Serial the view says why, and shows the command line:", { skip }, () => {
 	for (const [name, isSecure, reason] of [
-		["in a browser that lacks it", true, "This browser has no Web Serial."],
+		["in a browser that lacks it", true, "This browser has no Web Serial, by which a page reaches a board."],
 		[
 			"on plain http from another computer",
 			false,
@@ -365,6 +365,8 @@ describe("without Web Serial the view says why, and shows the command line:", { 
 			const { url } = await runFleet(t);
 			const page = await open(t, url, { view: "#/add", prepare: withoutSerialPort(isSecure) });
 			await page.getByText(reason).waitFor();
+			const said = await page.locator("main").innerText();
+			assert.doesNotMatch(said, /Chrome|Edge|Opera|Firefox|Safari/, "which browsers have it changes");
 			const gateway = `${url.replace("http", "ws")}/device`;
 			await page
 				.getByText(`npm run flash -- dev-1 ssid=<name> password=<password> gateway=${gateway}`)

@@ -9,8 +9,8 @@ export function WithoutSerial() {
 			<Panel title="This page cannot reach USB ports here" look="stack">
 				{isSecureContext ? (
 					<p>
-						This browser has no Web Serial. Chrome, Edge and Opera on a computer have it; open this page in
-						one of them.
+						This browser has no Web Serial, by which a page reaches a board. Open this page in a browser on a
+						computer that has it, or use the command line.
 					</p>
 				) : (
 					<p>

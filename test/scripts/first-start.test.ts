@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { FirstStart, type Outcome, watchFirstStart } from "../../scripts/boards/first-start.js";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { eventually } from "../support/eventually.js";
+import { freePort } from "../support/ports.js";
+import { deviceToken, runGateway } from "../support/running.js";
+import { noSerialLine, openSerialLine } from "../support/serial-line.js";
+
+/** Resolves once what is said of a virtual device's trace is as meant. */
+async function isSaid(
+	t: TestContext,
+	options: Partial<VirtualDeviceOptions>,
+	isMeant: (outcome: Outcome) => boolean,
+): Promise<void> {
+	const start = new FirstStart("/dev/ttyACM0");
+	const outcomes: Outcome[] = [];
+	let rest = "";
+	const onTrace = (text: string) => {
+		const lines = (rest + text).split("\n");
+		rest = lines.pop() ?? "";
+		for (const line of lines) outcomes.push(start.take(line) ?? start.standing);
+	};
+	const device = await VirtualDevice.start({ model: "DEV-1", serial: "a1b2c3", onTrace, ...options });
+	onEnd(t, () => device.close());
+	await eventually(
+		() => outcomes,
+		(all) => all.some(isMeant),
+	);
+}
+
+describe("what the firmware prints at its first start is understood where", () => {
+	test("it joins the gateway", async (t) => {
+		const { url } = await runGateway(t);
+		const settings = { gateway: `${url.replace("http", "ws")}/device`, token: deviceToken };
+		await isSaid(t, { settings }, ({ isJoined, text }) => isJoined && text === "It has joined the gateway.");
+	});
+
+	const cases: readonly (readonly [
+		string,
+		(url: string, noUrl: string) => Record<string, string>,
+		RegExp,
+	])[] = [
+		["it has no settings", () => ({ ssid: "", gateway: "" }), /^It has no settings: flash it with ssid=/],
+		[
+			"the password is refused",
+			() => ({ ssid: "home", password: "wrong-password" }),
+			/^Wi-Fi: "home" refused the password/,
+		],
+		["there is no such network", () => ({ ssid: "elsewhere" }), /^Wi-Fi: there is no "elsewhere" in reach/],
+		[
+			"the gateway refuses the token",
+			() => ({ token: "another-device-token" }),
+			/^The gateway refused the token \(401\)\. Flash/,
+		],
+		[
+			"the gateway's path is wrong",
+			(url) => ({ gateway: `${url}/devices` }),
+			/^The gateway's address has the wrong path \(404\)/,
+		],
+		[
+			"no gateway listens there",
+			(_, noUrl) => ({ gateway: noUrl }),
+			/^It is in the Wi-Fi and does not reach its gateway: .+HOST=0\.0\.0\.0/,
+		],
+	];
+	for (const [what, change, sentence] of cases)
+		test(what, async (t) => {
+			const url = (await runGateway(t)).url.replace("http", "ws");
+			const changed = change(url, `ws://127.0.0.1:${await freePort()}/device`);
+			const settings = { gateway: `${url}/device`, token: deviceToken, ...changed };
+			const accessPoints = [
+				{ ssid: "virtual", rssi: -50 },
+				{ ssid: "home", password: "the right one", rssi: -50 },
+			];
+			const isMeant = ({ isJoined, text }: Outcome) => !isJoined && sentence.test(text);
+			await isSaid(t, { settings, accessPoints }, isMeant);
+		});
+});
+
+describe("a board that prints", () => {
+	const standing = (...lines: readonly string[]) => {
+		const start = new FirstStart("/dev/ttyACM0");
+		for (const line of lines) {
+			const ended = start.take(line);
+			if (ended) return ended.text;
+		}
+		return start.standing.text;
+	};
+
+	test("nothing is asked for its reset button", () => {
+		assert.match(standing(), /^It prints nothing on \/dev\/ttyACM0: press its reset button/);
+		assert.match(standing("", "  "), /^It prints nothing/);
+	});
+
+	test("its ROM's lines again and again restarts without end, with the last word before", () => {
+		const start = [
+			"ESP-ROM:esp32s3-20210327",
+			"rst:0x3 (RTC_SW_SYS_RST)",
+			"E (421) quad_psram: PSRAM chip not found",
+		];
+		assert.match(
+			standing(...start, ...start, ...start, ...start),
+			/restarts again and again.*N16R8.*last line: E \(421\) quad_psram: PSRAM chip not found$/,
+		);
+		assert.match(standing(...start), /^It has started, and says nothing of the Wi-Fi yet/);
+	});
+});
+
+test("a board on a serial port is followed until it has joined, and its lines are shown", {
+	skip: noSerialLine,
+}, async (t) => {
+	const board = await openSerialLine(t);
+	const seen: string[] = [];
+	const watched = watchFirstStart({
+		path: board.path,
+		timeoutMs: 60_000,
+		onLine: (line) => {
+			seen.push(line);
+			if (line === "Wi-Fi connected") board.print("gateway connected\r\n");
+		},
+	});
+	board.print("Wi-Fi connecting\r\nWi-Fi connected\r\n");
+	assert.deepEqual(await watched, { isJoined: true, text: "It has joined the gateway." });
+	assert.deepEqual(seen, ["Wi-Fi connecting", "Wi-Fi connected", "gateway connected"]);
+	const path = `${await temporaryDirectory(t)}/ttyACM0`;
+	const none = await watchFirstStart({ path, timeoutMs: 1, onLine: () => {} });
+	assert.match(none.text, /prints nothing on/);
+});
