@@ -1,6 +1,6 @@
 /** Requests about roll-outs to a gateway. Each throws Refusal, with the gateway's sentence. */
 
-import type { GatewayRequest } from "../../gateway/api/client/request.js";
+import { type GatewayRequest, Refusal } from "../../gateway/api/client/request.js";
 import type {
 	Preview,
 	Rollout,
@@ -10,6 +10,21 @@ import type {
 } from "../../gateway/api/client/rollout.js";
 import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
+
+/** By the beginning of a sentence of the gateway, with the field of the plan that is wrong: the option that sets it. */
+const options: readonly (readonly [RegExp, string])[] = [
+	[/^firmware\.version: /, "The version: "],
+	[/^target\.devices(\.\d+)?/, "--devices"],
+	[/^groups\.\d+\.size/, "--canary"],
+	[/^groups\.\d+\.errorThreshold(\.\w+)?/, "--canary-failures, or --max-failures,"],
+	[/^groups\.\d+\.concurrency/, "--concurrency"],
+	[/^groups\.\d+\.soakSeconds/, "--soak"],
+	[/^maxAttempts/, "--attempts"],
+	[/^startsAt/, "--starts-at"],
+	[/^deadline/, "--deadline"],
+	[/^window\.(from|to)/, "--window"],
+	[/^window\.days(\.\d+)?/, "--days"],
+];
 
 export class RolloutClient {
 	readonly #gateway: GatewayClient;
@@ -22,8 +37,14 @@ export class RolloutClient {
 		return (await this.#ask<{ rollouts: readonly RolloutHead[] }>("")).rollouts;
 	}
 
-	preview(plan: AskedPlan): Promise<Preview> {
-		return this.#ask("/preview", { method: "POST", body: plan });
+	async preview(plan: AskedPlan): Promise<Preview> {
+		try {
+			return await this.#ask("/preview", { method: "POST", body: plan });
+		} catch (error) {
+			if (!(error instanceof Refusal && error.status === 422)) throw error;
+			const [field, option] = options.find(([beginning]) => beginning.test(error.message)) ?? ["", ""];
+			throw new Refusal(error.status, error.message.replace(field, option));
+		}
 	}
 
 	start(id: string, plan: AskedPlan): Promise<Rollout> {
