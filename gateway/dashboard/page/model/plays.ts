@@ -10,7 +10,7 @@ export const playKind: JobKind<PlayState> = {
 		busy: "busy",
 		away: "away",
 		stopped: "stopped",
-		preparing: "the text is being spoken",
+		preparing: "waiting for the spoken text",
 		waiting: "asked",
 		ready: "ready",
 		playing: "playing",
