@@ -17,7 +17,7 @@ import { createYield } from "./sockets/event-loop.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
-import { type Disk, readsRegularFiles } from "./storage/atomic-file.js";
+import { type Disk, strictDisk } from "./storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "./storage/blobs.js";
 import { fileRecords } from "./storage/file-records.js";
 import type { CreateRecords, Storage } from "./storage/records.js";
@@ -51,7 +51,7 @@ export interface GatewayOptions extends Partial<Settings> {
 export function createCore(options: GatewayOptions) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
 	const { createFirmware = createFirmwareService, maxDevices = 10_000, peers } = options;
-	const disk = readsRegularFiles(options.disk ?? fs);
+	const disk = strictDisk(options.disk ?? fs);
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
 	const log = options.log ?? createLog(settings.logLevel);

@@ -143,7 +143,10 @@ export function createGateway(options: GatewayOptions = {}) {
 			await usable(dataDir, lock.take());
 			let url: string;
 			try {
-				await core.peers?.openTokens(tokens, (problem) => log.warn({ problem }, "tokens"));
+				await usable(
+					dataDir,
+					core.peers?.openTokens(tokens, (problem) => log.warn({ problem }, "tokens")),
+				);
 				await tokens.open();
 				({ url, port: listening.port } = await listen(server, settings));
 				// Such as too many open files: one client is refused, the others stay.

@@ -19,12 +19,12 @@ import {
 } from "../gateway/access/tokens.js";
 import { personRoles } from "../gateway/api/person.js";
 import { readSettings } from "../gateway/settings.js";
-import { makeFolder, readsRegularFiles } from "../gateway/storage/atomic-file.js";
+import { makeFolder, strictDisk } from "../gateway/storage/atomic-file.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { modelNames } from "./command-line/device-settings.js";
 import { retire, rotate } from "./token/rotation.js";
 
-const disk = readsRegularFiles(fs);
+const disk = strictDisk(fs);
 
 const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token that only this device can use
        npm run token -- --any-id kitchen-1          the same, for firmware that does not name itself by model and MAC address
@@ -32,6 +32,7 @@ const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token 
        npm run token -- --retire [device|monitor]   ends the previous token
        npm run token -- --add viewer lobby-screen   makes a token with a name, for one who only looks, or a monitor
        npm run token -- --remove lobby-screen       ends it, and logins with it
+       npm run token -- --new                       makes both tokens where tokens.json is lost for good
 
 Without device or monitor, both tokens are replaced. They are those in the data folder (DATA_DIR, or data), or DEVICE_TOKEN
 and MONITOR_TOKEN.`;
@@ -42,6 +43,7 @@ const options = {
 	add: { type: "string" },
 	remove: { type: "string" },
 	"any-id": { type: "boolean" },
+	new: { type: "boolean" },
 } as const;
 
 /** As device/main.ts makes it. */
@@ -54,9 +56,10 @@ async function run(words: readonly string[]): Promise<void> {
 	const [name] = positionals;
 	if (positionals.length > 1) throw new UsageError("One device, or one of the two tokens, at a time.");
 	if (Object.keys(values).length > 1)
-		throw new UsageError("--rotate, --retire, --add, --remove and --any-id exclude each other.");
+		throw new UsageError("--rotate, --retire, --add, --remove, --new and --any-id exclude each other.");
 	if (values.add !== undefined) return add(values.add, name);
 	if (values.remove !== undefined) return remove(values.remove);
+	if (values.new) return makeNew();
 	if (values.rotate || values.retire) return change(values.rotate ? rotate : retire, name);
 	if (!matches(deviceId, name))
 		throw new UsageError(name ? `"${name}" is not a device id.` : "The device id is missing.");
@@ -103,6 +106,15 @@ async function remove(name: string): Promise<void> {
 		return named.filter((each) => each.name !== name);
 	});
 	console.log(`The token ${name} is not valid any more; connections that it has opened stay open.`);
+}
+
+async function makeNew(): Promise<void> {
+	const path = tokenPath(readSettings(process.env).dataDir);
+	if (await readTokenFile(disk, path))
+		throw new UsageError(`${path} is there: --rotate replaces its tokens.`);
+	await makeFolder(disk, dirname(path));
+	await writeTokenFile(disk, path, makeTokens());
+	console.log(`${path} holds new tokens: give them to each device and person.`);
 }
 
 type Named = NonNullable<TokenFile["named"]>;

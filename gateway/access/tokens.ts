@@ -16,7 +16,7 @@ import {
 } from "../../device/protocol/schema.js";
 import { type Person, personRoles } from "../api/person.js";
 import { errorCode, StartError } from "../problem.js";
-import { type Disk, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
+import { type Disk, ifThere, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
 import { time } from "../storage/time.js";
 import { makeSecret } from "./secrets.js";
 
@@ -31,6 +31,8 @@ export const token = pattern(
 );
 export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 const namedAtMost = 100;
+/** In the data folder; with something in them it is not the first start. */
+const usedFolders = ["devices", "rollouts", "audit"];
 
 const content = object({
 	device: token,
@@ -114,8 +116,9 @@ export class Tokens {
 		}
 		try {
 			if ((await readTokenFile(disk, this.#path)) === undefined) {
+				const made = await this.make();
 				await makeFolder(disk, dirname(this.#path));
-				await writeTokenFile(disk, this.#path, makeTokens());
+				await writeTokenFile(disk, this.#path, made);
 			}
 			await this.#read();
 			this.#requireDifferent();
@@ -173,6 +176,19 @@ export class Tokens {
 	/** @returns undefined if there is no file @throws {StartError} if it is invalid @throws {NodeJS.ErrnoException} */
 	readFile(): Promise<TokenFile | undefined> {
 		return readTokenFile(this.#options.disk, this.#path);
+	}
+
+	/** For a first start. @throws {StartError} if the folder is in use already: no device would be let in with new tokens */
+	async make(): Promise<TokenFile> {
+		const { disk, dataDir } = this.#options;
+		for (const name of usedFolders) {
+			const names = await ifThere(disk.readdir(join(dataDir, name)));
+			if (!names || names.length === 0) continue;
+			throw new StartError(
+				`${this.#path} is missing, although there is something in ${join(dataDir, name)}; put it back, or run npm run token -- --new to begin again with new tokens, which all devices and people then need.`,
+			);
+		}
+		return makeTokens();
 	}
 
 	/** Takes in tokens that another process has written. @throws {NodeJS.ErrnoException} */

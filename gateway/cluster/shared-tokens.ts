@@ -3,7 +3,7 @@
  * a rotation is made as on a gateway that is alone. Those given by the environment are left alone.
  */
 
-import { makeTokens, parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
+import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
 import { type Bucket, type Bus, BusError, type Entry, type Unsubscribe } from "../bus.js";
 import { whenReached } from "./when-reached.js";
 
@@ -37,7 +37,8 @@ export class SharedTokens {
 		await whenReached({ isClosed: () => this.#isClosed, onProblem }, async () => {
 			const bucket = await bus.bucket("gw-state");
 			const own = await tokens.readFile();
-			await bucket.set(key, JSON.stringify(own ?? makeTokens()), 0);
+			const isFirst = !(await bucket.get(key));
+			if (isFirst) await bucket.set(key, JSON.stringify(own ?? (await tokens.make())), 0);
 			this.#stopWatching = await bucket.watch((name, entry) => {
 				if (name === key && entry) this.#take(entry);
 				else if (name === key) this.#restore();

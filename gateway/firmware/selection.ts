@@ -125,7 +125,9 @@ export class Selection {
 function findRelease(known: Catalog, version: string): Release | { refusal: UpdateRefusal } {
 	const asked = parse(version);
 	const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
-	return release ?? refuse("unknown_version", `There is no release "${version}"; ${describeReleases(known)}`);
+	// Without any, the folder may only be not there for a moment: that ends no roll-out.
+	const code = known.releases.length === 0 ? "no_firmware" : "unknown_version";
+	return release ?? refuse(code, `There is no release "${version}"; ${describeReleases(known)}`);
 }
 
 function describeReleases({ releases }: Catalog): string {

@@ -136,8 +136,8 @@ export class DeviceStore {
 
 	/** @returns whether its label is kept, which was changed here; if not, it is tried again every second */
 	async keepLabel(device: Device): Promise<boolean> {
-		const { deviceId, label: given } = device;
-		const kept = given === noLabel ? this.#labels.remove(deviceId) : this.#labels.save(deviceId, given);
+		// Also an empty one: a removal that fails is not tried again.
+		const kept = this.#labels.save(device.deviceId, device.label);
 		// A record of earlier releases has a label, too.
 		return (await Promise.all([kept, device.session.link.isRemote || this.keep(device)])).every(Boolean);
 	}
@@ -215,13 +215,16 @@ const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_f
 export const version = object({ version: string(32), at: time });
 export const reset = object({ reason: string(64), at: time });
 
+/** Unlike a change, it may be empty. */
+const keptLabel = object(label.fields);
+
 /** What a person says of a device: any process may write it, not only the one to which the device is connected. */
 export const labelRecord = Object.freeze({
 	what: "names",
 	format: (given: Label): string => `${JSON.stringify(given, undefined, "\t")}\n`,
 	parse: (content: string): Label | undefined => {
 		const value: unknown = JSON.parse(content);
-		return matches(label, value) ? labelOf(value) : undefined;
+		return matches(keptLabel, value) ? labelOf(value) : undefined;
 	},
 });
 

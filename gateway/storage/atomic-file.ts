@@ -40,16 +40,40 @@ export function requireRegularFile(stats: Pick<Stats, "isFile" | "isDirectory">,
 	throw Object.assign(new Error(`${path} is not a regular file`), { code });
 }
 
-/** A disk whose `readFile` refuses all but regular files. */
-export function readsRegularFiles(disk: Disk): Disk {
+/**
+ * A disk whose `readFile` refuses all but regular files, and on which what lies behind a broken link is no missing file: a volume
+ * that is not mounted for a moment must not look like a first start.
+ */
+export function strictDisk(disk: Disk): Disk {
+	const stat = new Proxy(disk.stat, {
+		apply: async (target, self, words: unknown[]) => {
+			try {
+				return await Reflect.apply(target, self, words);
+			} catch (error) {
+				if (errorCode(error) === "ENOENT") await refuseBrokenLink(disk, String(words[0]));
+				throw error;
+			}
+		},
+	});
 	const readFile = new Proxy(disk.readFile, {
 		apply: async (target, self, words: unknown[]) => {
 			const path = String(words[0]);
-			requireRegularFile(await disk.stat(path), path);
+			requireRegularFile(await stat(path), path);
 			return Reflect.apply(target, self, words);
 		},
 	});
-	return { ...disk, readFile };
+	return { ...disk, readFile, stat };
+}
+
+/** @throws {Error} if a missing file, or a folder that it is in, is a link whose target is missing */
+async function refuseBrokenLink(disk: Disk, path: string): Promise<void> {
+	for (let each = path; ; each = dirname(each)) {
+		if (await disk.stat(each).catch(() => undefined)) return;
+		const target = await disk.readlink(each).catch(() => undefined);
+		const code = `${basename(each)} is a link to ${target}, which is missing`;
+		if (target !== undefined) throw Object.assign(new Error(code), { code });
+		if (dirname(each) === each) return;
+	}
 }
 
 /**
@@ -60,7 +84,7 @@ export async function makeFolder(disk: Disk, path: string): Promise<void> {
 	try {
 		await disk.mkdir(path, folderMode);
 	} catch (error) {
-		const isThere = (await disk.stat(path).catch(() => undefined))?.isDirectory();
+		const isThere = (await ifThere(disk.stat(path)))?.isDirectory();
 		if (isThere) return;
 		if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
 		await makeFolder(disk, dirname(path));

@@ -183,7 +183,7 @@ async function startTimeOf(disk: Disk, pid: number): Promise<string | undefined>
 }
 
 /** @throws {StartError} if the folder caused the failure */
-export async function usable(dataDir: string, work: Promise<void>): Promise<void> {
+export async function usable(dataDir: string, work: Promise<void> | undefined): Promise<void> {
 	try {
 		await work;
 	} catch (error) {

@@ -25,6 +25,8 @@ export class FileLog implements Log {
 	#isRead = false;
 	/** Keys whose file may have a part of a line, or an entry that was refused: they are written whole. */
 	readonly #damaged = new Set<string>();
+	/** Keys whose file could not be read at first: it is read before anything is written to it. */
+	readonly #unread = new Set<string>();
 	readonly #readers = new Set<LogReader>();
 	/** One operation is done after the other. */
 	readonly #queue = new Queue();
@@ -89,7 +91,9 @@ export class FileLog implements Log {
 			const key = percentDecoded(file.name.slice(0, -suffix.length));
 			// A person's files, such as a copy, are left alone.
 			if (key === undefined || fileOf(key) !== file.name) return;
+			this.#unread.add(key);
 			const { entries, damagedLines } = await this.#readKey(key, this.#latest.get(key));
+			this.#unread.delete(key);
 			const latest = entries.at(-1)?.revision ?? 0;
 			if (damagedLines > 0)
 				onProblem(`${this.#pathOf(key)} has ${damagedLines} damaged lines, which are left out.`);
@@ -104,6 +108,16 @@ export class FileLog implements Log {
 			});
 		this.#isRead = true;
 		return all.sort(([, a], [, b]) => a.revision - b.revision);
+	}
+
+	/** Its entries are new to readers. @throws {NodeJS.ErrnoException} if it still cannot be read */
+	async #readLate(key: string): Promise<void> {
+		const { entries } = await this.#readKey(key);
+		this.#unread.delete(key);
+		const latest = entries.at(-1)?.revision ?? 0;
+		this.#latest.set(key, latest);
+		this.#revision = Math.max(this.#revision, latest);
+		for (const reader of this.#readers) for (const entry of entries) reader.onEntry(key, entry);
 	}
 
 	/** @param latest entries after it were refused */
@@ -140,6 +154,7 @@ export class FileLog implements Log {
 	#change<T>(key: string, work: (latest: number) => Promise<T>): Promise<T> {
 		return this.#queue.add(async () => {
 			if (!this.#isRead) await this.#readAll();
+			if (this.#unread.has(key)) await this.#readLate(key);
 			return work(this.#latest.get(key) ?? 0);
 		});
 	}

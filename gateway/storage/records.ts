@@ -227,14 +227,16 @@ export class Records<T> {
 		return setTimeout(() => this.#writeFailed(), retryMs).unref();
 	}
 
-	/** Stops after a few failures, as of a full disk. */
+	/** All of them, a few at a time; stops where some fail again, as on a full disk. */
 	async #writeFailed(): Promise<void> {
-		let failures = 0;
-		for (const [deviceId, { record }] of [...this.#failed]) {
-			// A later record was written or waits.
-			if (this.#failed.get(deviceId)?.record !== record || this.#waiting.has(deviceId)) continue;
-			if (!(await this.save(deviceId, record))) failures += 1;
-			if (failures >= writersAtMost) break;
+		const failed = [...this.#failed];
+		for (let from = 0; from < failed.length; from += writersAtMost) {
+			// Without those of which a later record was written or waits.
+			const due = failed
+				.slice(from, from + writersAtMost)
+				.filter(([id, { record }]) => this.#failed.get(id)?.record === record && !this.#waiting.has(id));
+			const written = await Promise.all(due.map(([id, { record }]) => this.save(id, record)));
+			if (written.includes(false)) break;
 		}
 		this.#retry = this.#retrySoon();
 	}

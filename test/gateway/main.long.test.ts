@@ -230,7 +230,8 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 			await mkdir(dirname(join(DATA_DIR, file)), { recursive: true });
 			execFileSync("mkfifo", [join(DATA_DIR, file)]);
 		}
-		const child = startProcess(t, { DATA_DIR, RELEASES_DIR: join(DATA_DIR, "releases") });
+		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
+		const child = startProcess(t, { ...given, DATA_DIR, RELEASES_DIR: join(DATA_DIR, "releases") });
 		const { Dashboard = "" } = await printed(child);
 		assert.equal((await fetch(new URL("/healthz", Dashboard))).status, 200);
 		child.kill("SIGTERM");

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import disk, { readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import disk, { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { parseTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { StartError } from "../../../gateway/problem.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
@@ -158,6 +159,44 @@ test("a viewer's token is made with its name, is none that changes anything, and
 	assert.deepEqual([await statusOf(given, hall), await statusOf(given, monitorToken)], [200, 200]);
 	await token(environment, "--remove", "hall");
 	assert.equal(await statusOf(given, hall), 401);
+});
+
+describe("a folder whose tokens are missing is no first start", () => {
+	/** What a start says, and what is in the folder after it. */
+	async function refusal(t: TestContext, dataDir: string): Promise<string> {
+		const error = await runGateway(t, { ...made, dataDir }).catch((error: unknown) => error);
+		assert.ok(error instanceof StartError, String(error));
+		return error.message;
+	}
+
+	test("where they are a link to a volume that is not there: the link stays, and is followed once it is", async (t) => {
+		const [dataDir, volume] = [await temporaryDirectory(t), join(await temporaryDirectory(t), "volume")];
+		await symlink(join(volume, "tokens.json"), tokenPath(dataDir));
+		assert.match(await refusal(t, dataDir), /tokens\.json is a link to \S+, which is missing/);
+		assert.match((await token({ DATA_DIR: dataDir }, "--new")).error, /is a link to \S+, which is missing/);
+		assert.equal(await readlink(tokenPath(dataDir)), join(volume, "tokens.json"));
+		await mkdir(volume);
+		await writeTokenFile(disk, tokenPath(volume), { device: deviceToken, monitor: monitorToken });
+		assert.equal(await statusOf(await runGateway(t, { ...made, dataDir }), monitorToken), 200);
+	});
+
+	for (const name of ["devices/dev-1-a1b2c3.json", "rollouts/autumn.jsonl", "audit/changes.jsonl"])
+		test(`where there is ${name}; npm run token -- --new begins again`, async (t) => {
+			const dataDir = await temporaryDirectory(t);
+			await mkdir(dirname(join(dataDir, name)));
+			await writeFile(join(dataDir, name), "");
+			const expected = new RegExp(
+				`^${tokenPath(dataDir)} is missing, although there is something in \\S+${dirname(name)}; .* npm run token -- --new `,
+			);
+			assert.match(await refusal(t, dataDir), expected);
+			assert.match((await token({ DATA_DIR: dataDir }, "dev-1-a1b2c3")).error, expected);
+			assert.deepEqual(await readdir(dataDir), [dirname(name)]);
+			if (!name.startsWith("audit")) return;
+			assert.equal((await token({ DATA_DIR: dataDir }, "--new")).code, 0);
+			const { monitor = "" } = await kept(dataDir);
+			assert.equal(await statusOf(await runGateway(t, { ...made, dataDir }), monitor), 200);
+			assert.match((await token({ DATA_DIR: dataDir }, "--new")).error, /is there: --rotate replaces/);
+		});
 });
 
 describe("a token is replaced", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import disk from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { labelFields } from "../../../gateway/api/label.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
@@ -138,6 +139,41 @@ describe("a device's name, room and note", () => {
 		await gateway.gateway.close();
 		const content = await disk.readFile(join(dataDir, "labels", `${id}.json`), "utf8");
 		assert.equal(JSON.parse(content).name, "Lobby");
+	});
+
+	test("that were given and removed while the disk was read-only are stored by themselves once it can be written", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		let isReadOnly = false;
+		const refuse = () => Promise.reject(Object.assign(new Error("read-only"), { code: "EROFS" }));
+		const open: typeof disk.open = (path, flags, mode) =>
+			isReadOnly && flags === "wx" ? refuse() : disk.open(path, flags, mode);
+		const rm: typeof disk.rm = (...words) => (isReadOnly ? refuse() : disk.rm(...words));
+		const gateway = await runGateway(t, { dataDir, disk: { ...disk, open, rm } });
+		const monitor = await gateway.monitor();
+		const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
+		for (const deviceId of ids) {
+			(await gateway.device({ "Device-Id": deviceId })).send(reportWithVolume(1, deviceId));
+			await monitor.change("identified");
+			assert.equal((await ask(gateway, "PATCH", `/${deviceId}`, { name: "Before" })).status, 200);
+		}
+		const [removed = "", given = "", after = ""] = ids;
+		isReadOnly = true;
+		assert.equal((await ask(gateway, "PATCH", `/${removed}`, { name: "" })).status, 507);
+		assert.equal((await ask(gateway, "PATCH", `/${given}`, { name: "During" })).status, 507);
+		isReadOnly = false;
+		assert.equal((await ask(gateway, "PATCH", `/${after}`, { name: "After" })).status, 200);
+		const stored = async () => {
+			const texts = ids.map((deviceId) => disk.readFile(join(dataDir, "labels", `${deviceId}.json`), "utf8"));
+			return (await Promise.all(texts)).map((text) => JSON.parse(text).name);
+		};
+		while (String(await stored()) !== ",During,After") await setTimeout(20);
+		assert.equal((await fetch(`${gateway.url}/readyz`)).status, 200);
+		await gateway.gateway.close();
+		const again = await runGateway(t, { dataDir });
+		const { devices }: { readonly devices: readonly { readonly name?: string }[] } = (
+			await ask(again, "GET", "")
+		).json;
+		assert.deepEqual(devices.map(({ name = "" }) => name).sort(), ["", "After", "During"]);
 	});
 });
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import fs, { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
+import fs, { appendFile, mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { type Disk, strictDisk } from "../../../gateway/storage/atomic-file.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { countingDisk } from "../firmware/counting-disk.js";
@@ -62,6 +62,26 @@ describe("a log in files", () => {
 		assert.match(problems.join(), /a\.jsonl has 4 damaged lines/);
 		assert.ok(await next.append("a", "2", first));
 		assert.equal((await readFile(join(directory, "a.jsonl"), "utf8")).split("\n").length, 3);
+	});
+
+	test("whose file could not be read at first refuses to write to it until it can, and has all of it then", async (t) => {
+		const { log, directory } = await open(t);
+		const first = (await log.append("a", "1", 0)) ?? 0;
+		const volume = join(await temporaryDirectory(t), "volume");
+		await rename(directory, volume);
+		await mkdir(directory);
+		const file = join(directory, "a.jsonl");
+		await symlink(join(volume, "later", "a.jsonl"), file);
+		const { log: next, problems } = await open(t, strictDisk(fs), directory);
+		const { all, told } = await follow(next);
+		assert.deepEqual([all, problems.length], [[[]], 1]);
+		await assert.rejects(next.append("a", "2", 0), /a\.jsonl is a link to \S+, which is missing/);
+		await mkdir(join(volume, "later"));
+		await rename(join(volume, "a.jsonl"), join(volume, "later", "a.jsonl"));
+		assert.equal(await next.append("a", "2", 0), undefined, "it is not empty");
+		assert.deepEqual(told.list, [["a", "1"]]);
+		assert.ok(await next.append("a", "2", first));
+		assert.equal(await readFile(file, "utf8"), `[${first},1]\n[${first + 1},2]\n`);
 	});
 
 	test("has all that was acknowledged and nothing that was refused, wherever the disk fails", async (t) => {
