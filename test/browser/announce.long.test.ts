@@ -6,7 +6,7 @@ import type { Locator, Page } from "playwright-core";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
-import { bearer, monitorToken } from "../support/running.js";
+import { bearer, monitorToken, runGateway } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
 import { violations } from "./axe.js";
@@ -163,4 +163,70 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		await page.getByText("None is kept yet").waitFor();
 		assert.deepEqual(await violations(page), []);
 	});
+});
+
+test("the microphone", { skip }, async (t) => {
+	const { url } = await runGateway(t);
+	/** @param script of the page, before its own */
+	const record = async (script = "") => {
+		const page = await open(t, url, {
+			view: "#/announce",
+			prepare: async (context) => {
+				await context.grantPermissions(["microphone"]);
+				await context.addInitScript(`
+					const { mediaDevices } = navigator;
+					const getUserMedia = mediaDevices?.getUserMedia;
+					if (mediaDevices) mediaDevices.getUserMedia = async (options) => {
+						const stream = await getUserMedia.call(mediaDevices, options);
+						window.track = stream.getTracks()[0];
+						return stream;
+					};
+					${script}
+				`);
+			},
+		});
+		await page.getByRole("button", { name: "Record", exact: true }).click();
+		const says = (text: RegExp) => page.getByRole("alert").filter({ hasText: text }).waitFor();
+		const isLetGo = async () => assert.equal(await page.evaluate("track.readyState"), "ended");
+		return { page, says, isLetGo };
+	};
+
+	await t.test("that is unplugged ends the recording, of which the rest is kept", async () => {
+		const { page, says, isLetGo } = await record();
+		await page.getByText("0:01 of 2:00").waitFor();
+		await page.evaluate("track.stop()");
+		await says(/^The microphone was disconnected: what was recorded until then is kept\.$/);
+		await page.getByText(/^Recording, .* [\d.]+ s/).waitFor();
+		await isLetGo();
+	});
+
+	await t.test("that is muted is said to be, and so is a recording without a sample", async () => {
+		// As the system does it: no sample comes from the first moment on.
+		const { page, says, isLetGo } = await record(`
+			Object.defineProperty(MediaStreamTrack.prototype, "muted", { get: () => true });
+			Object.defineProperty(BlobEvent.prototype, "data", { get: () => new Blob() });
+		`);
+		await page.getByText("The microphone is muted: switch it on").waitFor();
+		await page.getByRole("button", { name: "Stop recording" }).click();
+		await says(/^Nothing can be heard in the recording: check .* whether it is muted/);
+		await isLetGo();
+	});
+
+	for (const [name, script, problem] of [
+		[
+			"that no recorder takes",
+			"delete window.MediaRecorder;",
+			/^This browser cannot record: use another one/,
+		],
+		[
+			"whose recorder fails",
+			"MediaRecorder.prototype.start = () => { throw new DOMException('No codec', 'NotSupportedError'); };",
+			/^The microphone cannot be used: No codec$/,
+		],
+	] as const)
+		await t.test(`${name} is let go`, async () => {
+			const { says, isLetGo } = await record(script);
+			await says(problem);
+			await isLetGo();
+		});
 });

@@ -7,22 +7,27 @@ const problems: Readonly<Record<string, string>> = {
 		"This page may not use the microphone: allow it in the browser's settings for this site, and record again.",
 	NotFoundError: "This computer has no microphone: connect one, or choose a file.",
 	NotReadableError: "The microphone cannot be opened, perhaps because another program uses it: close that.",
+	ReferenceError: "This browser cannot record: use another one, or choose a file.",
 };
 
 export class Microphone {
 	readonly #stream: MediaStream;
 	readonly #recorder: MediaRecorder;
+	readonly #stopped: Promise<unknown>;
 	readonly #chunks: Blob[] = [];
-	readonly #context = new AudioContext();
-	readonly #analyser = new AnalyserNode(this.#context, { fftSize: 1024 });
-	readonly #latest = new Float32Array(this.#analyser.fftSize);
+	readonly #context: AudioContext;
+	readonly #analyser: AnalyserNode;
+	readonly #latest: Float32Array<ArrayBuffer>;
 
 	/** @throws Error that says what to change */
 	static async open(): Promise<Microphone> {
 		if (!navigator.mediaDevices) throw new Error(insecure);
+		let stream: MediaStream | undefined;
 		try {
-			return new Microphone(await navigator.mediaDevices.getUserMedia({ audio: true }));
+			stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+			return new Microphone(stream);
 		} catch (error) {
+			if (stream) letGo(stream);
 			const { name = "", message = "" } = error instanceof Error ? error : {};
 			throw new Error(problems[name] ?? `The microphone cannot be used: ${message}`);
 		}
@@ -32,6 +37,10 @@ export class Microphone {
 		this.#stream = stream;
 		this.#recorder = new MediaRecorder(stream);
 		this.#recorder.addEventListener("dataavailable", ({ data }) => this.#chunks.push(data));
+		this.#stopped = new Promise((resolve) => this.#recorder.addEventListener("stop", resolve));
+		this.#context = new AudioContext();
+		this.#analyser = new AnalyserNode(this.#context, { fftSize: 1024 });
+		this.#latest = new Float32Array(this.#analyser.fftSize);
 		new MediaStreamAudioSourceNode(this.#context, { mediaStream: stream }).connect(this.#analyser);
 		this.#recorder.start();
 	}
@@ -42,22 +51,34 @@ export class Microphone {
 		return this.#latest.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
 	}
 
-	/** Ends the recording. @returns it, in a format that this browser decodes */
+	/** Whether the system or a switch of the microphone mutes it. */
+	get isMuted(): boolean {
+		return this.#stream.getTracks().some(({ muted }) => muted);
+	}
+
+	/** Why it does not record any more; undefined: it does. */
+	get problem(): string | undefined {
+		if (this.#recorder.state === "recording") return undefined;
+		const isGone = this.#stream.getTracks().every(({ readyState }) => readyState === "ended");
+		const what = isGone ? "The microphone was disconnected" : "The browser stopped recording";
+		return `${what}: what was recorded until then is kept.`;
+	}
+
+	/** Ends the recording, and lets the microphone go. @returns it, in a format that this browser decodes */
 	async stop(): Promise<Blob> {
-		const isStopped = new Promise((resolve) =>
-			this.#recorder.addEventListener("stop", resolve, { once: true }),
-		);
-		if (this.#recorder.state === "recording") {
-			this.#recorder.stop();
-			await isStopped;
-		}
+		if (this.#recorder.state !== "inactive") this.#recorder.stop();
 		this.close();
+		await this.#stopped;
 		return new Blob(this.#chunks);
 	}
 
 	/** Lets the microphone go. */
 	close(): void {
-		for (const track of this.#stream.getTracks()) track.stop();
+		letGo(this.#stream);
 		if (this.#context.state !== "closed") void this.#context.close();
 	}
+}
+
+function letGo(stream: MediaStream): void {
+	for (const track of stream.getTracks()) track.stop();
 }

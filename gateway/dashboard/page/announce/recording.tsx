@@ -3,6 +3,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { longestSeconds } from "../../../api/announcement.js";
 import { Button } from "../parts/button.js";
+import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { Microphone } from "./microphone.js";
 
 interface RecordingProps {
@@ -31,11 +33,14 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 			setOpening(false);
 		}
 	};
-	const stop = async () => {
-		if (!microphone) return;
-		setMicrophone(undefined);
-		onRecorded(await microphone.stop());
-	};
+	const { run, problem } = useRequest();
+	const stop = (why?: string) =>
+		run(async () => {
+			if (!microphone) return;
+			setMicrophone(undefined);
+			onRecorded(await microphone.stop());
+			if (why !== undefined) throw new Error(why);
+		});
 	if (microphone) return <Running microphone={microphone} onStop={stop} />;
 	return (
 		<div class="actions">
@@ -43,20 +48,30 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 				{hasDraft ? "Record again" : "Record"}
 			</Button>
 			{isOpening && <p class="hint">Allow the microphone where the browser asks.</p>}
+			<Problem>{problem}</Problem>
 		</div>
 	);
 }
 
-function Running({ microphone, onStop }: { readonly microphone: Microphone; readonly onStop: () => void }) {
-	const [{ seconds, level }, setNow] = useState({ seconds: 0, level: 0 });
+interface RunningProps {
+	readonly microphone: Microphone;
+	/** @param why if it was not asked for */
+	readonly onStop: (why?: string) => unknown;
+}
+
+function Running({ microphone, onStop }: RunningProps) {
+	const [{ seconds, level, isMuted }, setNow] = useState({ seconds: 0, level: 0, isMuted: false });
 	const stop = useRef(onStop);
 	stop.current = onStop;
 	useEffect(() => {
 		const startedAt = performance.now();
 		const timer = setInterval(() => {
 			const passed = (performance.now() - startedAt) / 1000;
-			setNow({ seconds: passed, level: microphone.level });
-			if (passed >= longestSeconds) stop.current();
+			const { level, isMuted, problem } = microphone;
+			setNow({ seconds: passed, level, isMuted });
+			if (problem === undefined && passed < longestSeconds) return;
+			clearInterval(timer);
+			stop.current(problem);
 		}, 100);
 		return () => {
 			clearInterval(timer);
@@ -65,13 +80,16 @@ function Running({ microphone, onStop }: { readonly microphone: Microphone; read
 	}, [microphone]);
 	return (
 		<div class="recording">
-			<Button look="primary" onClick={onStop}>
+			<Button look="primary" onClick={() => onStop()}>
 				Stop recording
 			</Button>
 			<meter aria-label="Level" min={0} max={1} value={Math.sqrt(level)} />
 			<output aria-label="Recorded">
 				{clock(seconds)} of {clock(longestSeconds)}
 			</output>
+			<p class="problem" role="status">
+				{isMuted && "The microphone is muted: switch it on in the system's settings, or at the microphone."}
+			</p>
 		</div>
 	);
 }

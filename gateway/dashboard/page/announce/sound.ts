@@ -23,12 +23,17 @@ const largestBytes = 100 << 20;
 const quietest = -60;
 /** A recorder ends a little after it was told to. */
 const lateSeconds = 1;
+const nothingRecorded =
+	"Nothing can be heard in the recording: check which microphone the browser uses and whether it is muted, and record again.";
 
 /** @param name of it, for the errors @throws Error that says what to change */
 export async function draftOf(content: Blob, name: string, isRecording: boolean): Promise<Draft> {
 	if (content.size > largestBytes)
 		throw new Error(`${name} is larger than ${largestBytes >> 20} MB: choose a shorter one.`);
-	const decoded = await decode(await content.arrayBuffer(), name);
+	const decoded = await decode(await content.arrayBuffer(), name).catch((error: unknown) => {
+		// Without a single sample there is nothing to decode.
+		throw isRecording ? new Error(nothingRecorded) : error;
+	});
 	if (decoded.duration > longestSeconds + (isRecording ? lateSeconds : 0))
 		throw new Error(
 			`${name} is ${timeLeft(Math.ceil(decoded.duration))} long: shorten it to ${duration(longestSeconds)}.`,
@@ -36,11 +41,7 @@ export async function draftOf(content: Blob, name: string, isRecording: boolean)
 	const samples = (await mixed(decoded)).slice(0, longestSeconds * sampleRate);
 	const loudness = loudnessOf(samples, sampleRate);
 	if (loudness < quietest)
-		throw new Error(
-			isRecording
-				? "Nothing can be heard in the recording: check which microphone the browser uses and whether it is muted, and record again."
-				: `Nothing can be heard in ${name}: choose another file.`,
-		);
+		throw new Error(isRecording ? nothingRecorded : `Nothing can be heard in ${name}: choose another file.`);
 	return { name, seconds: samples.length / sampleRate, ...level(samples, loudness, sampleRate) };
 }
 
