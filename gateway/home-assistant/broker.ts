@@ -5,6 +5,8 @@ import type { Core } from "../extension.js";
 import type { Settings } from "../settings.js";
 
 const reconnectMs = 2_000;
+/** Without a retained message: all have come. A broker does not say which one is the last. */
+const quietMs = 500;
 /** The broker sends no larger message. */
 const maximumPacketSize = 64 * 1024;
 
@@ -15,7 +17,10 @@ export interface BrokerOptions {
 	readonly clientId: string;
 	/** Retained there: `online` is to be published, `offline` is said by the broker once the connection has ended. */
 	readonly statusTopic: string;
-	readonly onConnected: () => void;
+	/** Subscribed to at each connection, without own messages. */
+	readonly topics: readonly string[];
+	/** It is connected, and what was retained of these topics has come. */
+	readonly onReady: () => void;
 	/** @param isRetained from before the subscription */
 	readonly onMessage: (topic: string, text: string, isRetained: boolean) => void;
 }
@@ -26,6 +31,9 @@ export class Broker {
 	readonly #refusals;
 	/** What was refused, with `+` for devices. */
 	readonly #refused = new Set<string>();
+	/** Until it is ready. */
+	#quiet: NodeJS.Timeout | undefined;
+	#hasRead = false;
 	/** Why it is not connected, as it was said. */
 	#problem = "";
 
@@ -60,11 +68,14 @@ export class Broker {
 		client.on("connect", () => {
 			this.#problem = "";
 			log.info({ broker: url }, "MQTT: connected");
-			options.onConnected();
+			this.#hasRead = false;
+			void this.#subscribe().then(() => this.#wait());
 		});
-		client.on("message", (topic, payload, { retain }) =>
-			options.onMessage(topic, payload.toString(), retain),
-		);
+		client.on("message", (topic, payload, { retain }) => {
+			if (retain && this.#quiet) this.#wait();
+			options.onMessage(topic, payload.toString(), retain);
+		});
+		client.on("close", () => this.#stopWaiting());
 		client.on("packetsend", ({ cmd }) => cmd === "publish" && publishes.inc());
 		client.on("error", (error) => this.#report(error.message || String(error)));
 		client.on("disconnect", ({ reasonCode }) =>
@@ -77,10 +88,9 @@ export class Broker {
 		return this.#client.connected;
 	}
 
-	/** Without own messages. What is refused is left out. */
-	async subscribe(topics: readonly string[]): Promise<void> {
-		const subscribe = (topic: string) => this.#client.subscribeAsync(topic, { qos: 1, nl: true });
-		await Promise.all(topics.map((topic) => this.#isTaken("subscription", topic, subscribe(topic))));
+	/** Whether what was retained has come. */
+	get isReady(): boolean {
+		return this.isConnected && this.#hasRead;
 	}
 
 	/** Without a connection it waits for one. @returns false if the broker refuses it */
@@ -96,7 +106,29 @@ export class Broker {
 
 	/** Without a DISCONNECT packet: the broker then publishes the will (MQTT 5, section 3.1.2.5). */
 	close(): void {
+		this.#stopWaiting();
 		this.#client.end(true);
+	}
+
+	async #subscribe(): Promise<void> {
+		const subscribe = (topic: string) => this.#client.subscribeAsync(topic, { qos: 1, nl: true });
+		const { topics } = this.#options;
+		await Promise.all(topics.map((topic) => this.#isTaken("subscription", topic, subscribe(topic))));
+	}
+
+	#wait(): void {
+		this.#stopWaiting();
+		if (!this.isConnected) return;
+		this.#quiet = setTimeout(() => {
+			this.#quiet = undefined;
+			this.#hasRead = true;
+			this.#options.onReady();
+		}, quietMs).unref();
+	}
+
+	#stopWaiting(): void {
+		clearTimeout(this.#quiet);
+		this.#quiet = undefined;
 	}
 
 	/** Once for each reason, until it is connected again. */

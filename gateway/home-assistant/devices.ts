@@ -1,11 +1,11 @@
 /**
  * Publishes this gateway's devices: what differs from what the broker has, at most once a second for each device, and all again
- * after each connection.
+ * after each connection. A device that another gateway has published since is left to it, until it sends something here.
  */
 
 import { createHash } from "node:crypto";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
-import { matches } from "../../device/protocol/schema.js";
+import { integer, isRecord, matches } from "../../device/protocol/schema.js";
 import type { Release } from "../api/firmware.js";
 import type { Core } from "../extension.js";
 import { fits } from "../firmware/image.js";
@@ -17,12 +17,14 @@ import { Queue } from "../storage/queue.js";
 import type { Broker } from "./broker.js";
 import {
 	buttons,
+	deviceIdIn,
 	discoveryText,
 	discoveryTopic,
 	type Facts,
 	type Gateway,
 	gatewayText,
 	gatewayTopic,
+	isDiscoveredBy,
 	stateOf,
 } from "./entities.js";
 
@@ -41,6 +43,7 @@ interface Own {
 
 const pauseMs = 1_000;
 const retryMs = 60_000;
+const percent = integer(0, 100);
 const eventRate = { perSecond: 1, burst: 10 };
 
 export interface DevicesOptions {
@@ -53,8 +56,10 @@ export interface DevicesOptions {
 
 export class Devices {
 	readonly #options: DevicesOptions;
-	/** Of devices that are not connected to another gateway. */
+	/** Of devices that this gateway publishes. */
 	readonly #own = new WeakMap<Device, Own>();
+	/** Devices that another gateway publishes, which shares no more than the broker with this one. */
+	readonly #left = new WeakSet<Device>();
 	/** One device after the other: what waits is as new as can be when its turn comes. */
 	readonly #queue = new Queue();
 	#release: Release | undefined;
@@ -77,11 +82,16 @@ export class Devices {
 		},
 		onUplink: ({ device }, uplink) => {
 			if (!device) return;
+			this.#left.delete(device);
 			this.#touch(device);
 			if (uplink.type === "state_report") this.#press(device, uplink);
 		},
-		// Another gateway that forgets it removes it from Home Assistant.
-		onForgotten: ({ deviceId }, why) => this.remove(deviceId, why !== "removed"),
+		onForgotten: (device, why) => {
+			const { deviceId, session } = device;
+			// That gateway, of those that act as one, may not run any more.
+			const isOfOthers = session.link.isRemote === true && why !== "removed";
+			this.remove(deviceId, this.#own.delete(device) || isOfOthers);
+		},
 	};
 
 	/** What can be installed and played: to be called now and then, as neither tells of changes. */
@@ -108,9 +118,34 @@ export class Devices {
 	publishAll(): void {
 		const { prefix, gateway } = this.#options;
 		// The first, as devices refer to it.
-		this.#add(() => this.#retain(gatewayTopic(prefix, gateway), gatewayText(gateway)));
+		this.#add(() => this.#retain(gatewayTopic(prefix, gateway.name), gatewayText(gateway)));
 		this.#touchAll(true);
 		this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
+	}
+
+	/** A message below the base of this gateway's topics, by another client or from before. */
+	onOwn(topic: string, deviceId: string, text: string, isRetained: boolean): void {
+		const { core, gateway } = this.#options;
+		const device = core.sessions.devices.get(deviceId);
+		if (topic === `${gateway.base}/status`) {
+			// Of an earlier connection, or another client.
+			if (!isRetained && text !== "online") this.#add(() => this.#retain(topic, "online"));
+		} else if (text === "") this.#onVanished(device, topic);
+		else if (!isRetained) return;
+		else if (!device || device.session.link.isRemote || this.#left.has(device)) this.remove(deviceId, false);
+		else if (topic.endsWith("/state")) this.#restore(device, text);
+	}
+
+	/** A message at a topic of discovery, by another client or from before. */
+	onDiscovery(topic: string, text: string): void {
+		const { core, prefix, gateway } = this.#options;
+		const deviceId = deviceIdIn(prefix, topic);
+		if (deviceId === undefined) return;
+		const device = core.sessions.devices.get(deviceId);
+		if (text === "") this.#onVanished(device, topic);
+		else if (isDiscoveredBy(text, gateway.base)) {
+			if (!device) this.remove(deviceId, true);
+		} else if (device && !device.session.link.isRemote) this.#leave(device);
 	}
 
 	/** An empty retained message removes one from the broker. @param isForgotten by all gateways */
@@ -136,6 +171,25 @@ export class Devices {
 		};
 	}
 
+	/** It is published again with the next message of the device. */
+	#onVanished(device: Device | undefined, topic: string): void {
+		if (device) this.#own.get(device)?.published.delete(topic);
+	}
+
+	#leave(device: Device): void {
+		this.#left.add(device);
+		if (this.#own.delete(device)) this.remove(device.deviceId, false);
+	}
+
+	/** The brightness of a light that is off is at the broker alone. @param text of its state */
+	#restore(device: Device, text: string): void {
+		const own = this.#own.get(device) ?? this.#adopt(device);
+		const state = parseJson(text);
+		if (!own || own.brightness > 0 || !isRecord(state) || !matches(percent, state.brightness)) return;
+		own.brightness = state.brightness;
+		this.#touch(device);
+	}
+
 	/** @param isLost the broker may have lost what it had */
 	#touchAll(isLost = false): void {
 		for (const device of this.#options.core.sessions.devices.values()) {
@@ -157,7 +211,7 @@ export class Devices {
 
 	#adopt(device: Device): Own | undefined {
 		const { session } = device;
-		if (session.link.isRemote) return undefined;
+		if (session.link.isRemote || this.#left.has(device)) return undefined;
 		const events = new TokenBucket({ ...eventRate, monotonic: this.#options.core.monotonic });
 		const publishedAt = Number.NEGATIVE_INFINITY;
 		const own = {
@@ -194,7 +248,7 @@ export class Devices {
 		const { deviceId, session, state } = device;
 		own.isPlanned = false;
 		// Later all is published.
-		if (!broker.isConnected) return;
+		if (!broker.isReady || this.#own.get(device) !== own) return;
 		own.publishedAt = core.monotonic();
 		if (session.link.isRemote) {
 			this.#own.delete(device);

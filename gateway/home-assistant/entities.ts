@@ -29,7 +29,7 @@ export interface Facts {
 /** This gateway, as Home Assistant knows it. */
 export interface Gateway {
 	readonly name: string;
-	/** Of its topics; no other gateway has the same. */
+	/** See baseOf. */
 	readonly base: string;
 	/** For a link. */
 	readonly publicUrl: string | undefined;
@@ -119,9 +119,29 @@ export function discoveryTopic(prefix: string, deviceId: string): string {
 	return `${prefix}/device/${escaped(deviceId)}/config`;
 }
 
+/** @returns the id of the device in a topic of discovery; undefined: it is none of ours */
+export function deviceIdIn(prefix: string, topic: string): string | undefined {
+	const start = `${prefix}/device/`;
+	const [name = "", config] = topic.slice(start.length).split("/");
+	const isOurs = /^([A-Za-z0-9-]|_2E|_5F)+$/.test(name);
+	return topic.startsWith(start) && config === "config" && isOurs
+		? decodeURIComponent(name.replaceAll("_", "%"))
+		: undefined;
+}
+
 /** Below a node of its own: no device has the same. */
-export function gatewayTopic(prefix: string, { name }: Gateway): string {
+export function gatewayTopic(prefix: string, name: string): string {
 	return `${prefix}/device/${product}/${escaped(name)}/config`;
+}
+
+/** Of the topics of the gateway with this name; no other gateway has the same. */
+export function baseOf(name: string): string {
+	return `${product}/${encodeURIComponent(name)}`;
+}
+
+/** @param text of a discovery message @param base of a gateway's topics */
+export function isDiscoveredBy(text: string, base: string): boolean {
+	return text.includes(`"${base}/status"`);
 }
 
 /** The gateway as a device of Home Assistant, through which it has the others. */

@@ -6,6 +6,7 @@ import type { Core, Extension, Joined } from "../extension.js";
 import { Broker } from "./broker.js";
 import { Commands } from "./commands.js";
 import { Devices } from "./devices.js";
+import { baseOf } from "./entities.js";
 
 const refreshMs = 2_000;
 
@@ -25,29 +26,31 @@ function createHomeAssistant(core: Core): Extension {
 	const open = async () => {
 		// The same after a restart.
 		const name = settings.gatewayName ?? `${hostname()}:${core.port()}`;
-		const base = `device-gateway/${encodeURIComponent(name)}`;
-		broker = new Broker({
+		const base = baseOf(name);
+		const onError = (error: unknown) => log.error({ err: error }, "Home Assistant");
+		const opened = new Broker({
 			core,
 			mqtt,
 			clientId: `device-gateway-${name}`,
 			statusTopic: `${base}/status`,
-			onConnected: () => {
-				devices.publishAll();
-				void broker?.subscribe([`${prefix}/status`, `${base}/+/availability`, `${base}/+/+/set`]);
-			},
+			topics: [`${prefix}/status`, `${prefix}/device/+/config`, `${base}/#`],
+			onReady: () => devices.publishAll(),
 			onMessage: (topic, text, isRetained) => {
-				const [, , deviceId = "", what = "", set] = topic.split("/");
 				if (topic === `${prefix}/status`) {
 					// Home Assistant has started: it may have lost what it had.
-					if (text === "online" && !isRetained) devices.publishAll();
-				} else if (set) commands.take(deviceId, what, text, isRetained);
-				else if (isRetained) devices.remove(deviceId, true);
+					if (text === "online" && !isRetained && opened.isReady) devices.publishAll();
+				} else if (topic.startsWith(`${base}/`)) {
+					const [deviceId = "", what = "", set] = topic.slice(base.length + 1).split("/");
+					if (set) commands.take(deviceId, what, text, isRetained);
+					else devices.onOwn(topic, deviceId, text, isRetained);
+				} else devices.onDiscovery(topic, text);
 			},
 		});
+		broker = opened;
 		const publicUrl = settings.publicUrl && trimmed(settings.publicUrl);
-		const devices = new Devices({ core, broker, prefix, gateway: { name, base, publicUrl } });
+		const gateway = { name, base, publicUrl };
+		const devices = new Devices({ core, broker, prefix, gateway });
 		const commands = new Commands(core, (device) => devices.factsOf(device));
-		const onError = (error: unknown) => log.error({ err: error }, "Home Assistant");
 		sessions.listen(devices.sessions);
 		await devices.refresh();
 		timer = setInterval(() => devices.refresh().catch(onError), refreshMs).unref();

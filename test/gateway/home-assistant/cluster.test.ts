@@ -1,6 +1,7 @@
 /** Several gateways on one broker: each publishes its own devices. */
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
@@ -8,7 +9,7 @@ import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js"
 import { GatewayProcess } from "../../support/gateway-process.js";
 import { isNatsOld, natsMissing, startNats } from "../../support/nats.js";
 import { freePort } from "../../support/ports.js";
-import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
@@ -62,6 +63,79 @@ test("a device that changes to another gateway leaves no ghost: it stays availab
 	assert.ok(home.isAvailable(deviceId), "its previous gateway is of no importance");
 	await b.gateway.close();
 	await home.until(() => !home.isAvailable(deviceId));
+});
+
+test("two gateways that have the broker alone in common: each leaves a device to the one that it reported to last", {
+	skip: brokerMissing || (existsSync("gateway/fleet") ? false : "fleet/ was removed"),
+}, async (t) => {
+	const broker = await startMosquitto(t);
+	const home = await ScriptedHomeAssistant.start(t, broker);
+	const run = async (gatewayName: string, dataDir: string) =>
+		runGateway(t, { dataDir, gatewayName, mqtt: broker.settings, ...withHomeAssistant({ extensions }) });
+	const dataOfA = await temporaryDirectory(t);
+	const a = await run("a", dataOfA);
+	const b = await run("b", await temporaryDirectory(t));
+	const add = async (url: string) => {
+		const device = new ScriptedDevice({ url, deviceId });
+		t.after(() => device.close());
+		return device.connect();
+	};
+	const call = async (url: string, method: string, body?: string) => {
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const response = await fetch(`${url}/api/devices/${deviceId}`, {
+			method,
+			headers,
+			...(body && { body }),
+		});
+		assert.ok(response.ok, `${method}: ${response.status}`);
+	};
+	const isAt = (name: string) =>
+		home.devices.get(deviceId)?.availability[0]?.topic === `device-gateway/${name}/status` &&
+		home.isAvailable(deviceId);
+	/** Until a gateway has published all that it has to. */
+	const published = async (name: string, begin: () => Promise<unknown>) => {
+		const topic = new RegExp(`^device-gateway/${name}/status$`);
+		const before = home.heard.filter((heard) => topic.test(heard.topic) && heard.payload === "online").length;
+		await begin();
+		const count = () =>
+			home.heard.filter((heard) => topic.test(heard.topic) && heard.payload === "online").length;
+		await home.until(() => count() > before);
+	};
+	const birth = () => home.publish("homeassistant/status", "online");
+	const first = await add(a.url);
+	await home.until(() => isAt("a"));
+	first.close();
+	const second = await add(b.url);
+	await home.until(() => isAt("b"));
+	await home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)));
+
+	const since = home.heard.length;
+	const bySecond = () =>
+		home.heard.slice(since).filter(({ topic }) => topic.endsWith("/config") && topic.includes(deviceId));
+	await call(a.url, "PATCH", '{"name":"At the old one"}');
+	await published("a", birth);
+	await a.gateway.close();
+	await published("a", async () => {
+		Object.assign(a, await run("a", dataOfA));
+	});
+	await published("a", birth);
+	await call(a.url, "DELETE");
+	await published("a", birth);
+	assert.ok(isAt("b"));
+	assert.ok(
+		bySecond().every(({ payload }) => payload.includes("device-gateway/b/")),
+		"by the second alone",
+	);
+	assert.ok(!home.topics.some((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)));
+
+	second.close();
+	await home.until(() => !home.isAvailable(deviceId));
+	await add(a.url);
+	await home.until(() => isAt("a"));
+	await home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/b/${deviceId}`)));
+	await call(b.url, "DELETE");
+	await published("b", birth);
+	assert.ok(isAt("a"));
 });
 
 test("two gateways on a real NATS: each publishes its own devices; one that moves away from a killed gateway leaves no ghost", {

@@ -66,9 +66,10 @@ async function startHome(t: TestContext) {
 		path: string,
 		body?: string | Uint8Array,
 		type = "application/json",
+		url = running.url,
 	) => {
 		const headers = { ...bearer(monitorToken), "Content-Type": type };
-		const response = await fetch(`${running.url}${path}`, { method, headers, ...(body && { body }) });
+		const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body }) });
 		assert.ok(response.ok, `${path}: ${response.status}`);
 	};
 	return { ...running, run, broker, home, add, call, lines, replaced, changes };
@@ -379,10 +380,10 @@ test(
 );
 
 test(
-	"after a restart of Home Assistant a light turns on as bright as it was before it was off",
+	"after a restart of Home Assistant and of the gateway a light turns on as bright as it was before it was off",
 	skip,
 	async (t) => {
-		const { home, add, broker } = await startHome(t);
+		const { home, add, broker, run, gateway } = await startHome(t);
 		const device = await add(dev);
 		await home.until(() => home.isAvailable(dev));
 		await home.turnOn(dev, { brightness: 105 });
@@ -390,13 +391,34 @@ test(
 		await home.until(() => home.brightness(dev) === 41);
 		await home.command(dev, "ring", "OFF");
 		await home.shows(dev, "ring", "OFF");
+		await gateway.close();
+		const { url } = await run();
+		const later = await add(dev, { url, report: { "peripherals.led_ring.brightness_coef": 0 } });
 		const restarted = await ScriptedHomeAssistant.start(t, broker);
+		await restarted.until(() => restarted.isAvailable(dev));
 		await restarted.shows(dev, "ring", "OFF");
 		await restarted.turnOn(dev);
-		await device.receives({ command: "set_brightness", value: 0.41 });
+		await later.receives({ command: "set_brightness", value: 0.41 });
 		await restarted.shows(dev, "ring", "ON");
 	},
 );
+
+test("a retained message that vanishes while the device reports is published again", skip, async (t) => {
+	const { home, add } = await startHome(t);
+	const device = await add(dev);
+	await home.until(() => home.isAvailable(dev));
+	for (const topic of [
+		`homeassistant/device/${dev}/config`,
+		`device-gateway/hall/${dev}/state`,
+		`device-gateway/hall/${dev}/availability`,
+		"device-gateway/hall/status",
+	]) {
+		await home.publish(topic, "", true);
+		await home.until(() => home.heard.at(-1)?.topic === topic && !home.topics.includes(topic));
+		device.report();
+		await home.until(() => home.topics.includes(topic) && home.isAvailable(dev));
+	}
+});
 
 test(
 	"an update is offered, installed and followed, but not past a roll-out that holds the device",

@@ -51,7 +51,8 @@ export async function startMosquitto(
 ): Promise<Mosquitto> {
 	const port = await freePort();
 	const file = join(await temporaryDirectory(t), "mosquitto.conf");
-	await writeFile(file, `listener ${port} 127.0.0.1\n${configuration}\nmax_queued_messages 0\n`);
+	// With 0, for no limit, Mosquitto 2.0.11 ends a connection of which it has refused a message.
+	await writeFile(file, `listener ${port} 127.0.0.1\n${configuration}\nmax_queued_messages 100000\n`);
 	let child: ChildProcess | undefined;
 	const broker: Mosquitto = {
 		settings: {
