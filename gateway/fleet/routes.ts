@@ -29,10 +29,12 @@ const awayDays = integer(1, 3650);
 const seenExample = '{"items":[{"kind":"crashed","id":"dev-1-a1b2c3","since":"2026-11-20T12:00:00.000Z"}]}';
 /** Of `seenAtMost` items. */
 const maxSeenBytes = 2 * 1024 * 1024;
+/** Each waits for the disk several times. */
+const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function fleetRoutes({ core, crashes, refusals, histories, attentions }: FleetRoutesOptions): Router {
-	const { sessions, deviceStore, requireMonitor, monitors, storage, now } = core;
+	const { sessions, deviceStore, requireMonitor, monitors, storage, now, monotonic, limits } = core;
 	const { updates } = core.firmware;
 	const router = Router({ caseSensitive: true, strict: true });
 
@@ -59,16 +61,21 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 				const detail = "Say how long they must be away, in days from 1 to 3650, such as ?awayDays=30.";
 				return sendProblem(response, { status: 422, detail });
 			}
+			const isAway = ({ session }: Device) => !session.connected && session.lastSeenAt < now() - days * dayMs;
+			const away = [...sessions.devices.values()].filter(isAway);
+			const until = monotonic() + limits.forgetMs;
 			let forgotten = 0;
 			let kept = 0;
-			for (const device of [...sessions.devices.values()]) {
-				const { connected, lastSeenAt } = device.session;
-				if (connected || lastSeenAt >= now() - days * dayMs) continue;
-				if ((await erase(device)) && sessions.forget(device)) forgotten += 1;
-				else kept += 1;
-			}
+			do {
+				const batch = away.splice(0, forgottenAtOnce).filter(isAway);
+				const erased = await Promise.all(
+					batch.map(async (device) => (await erase(device)) && sessions.forget(device)),
+				);
+				forgotten += erased.filter((isGone) => isGone).length;
+				kept += erased.filter((isGone) => !isGone).length;
+			} while (away.length > 0 && monotonic() < until);
 			if (forgotten > 0) monitors.announceAll();
-			response.json({ forgotten, kept });
+			response.json({ forgotten, kept, left: away.length });
 		})
 		.all(refuseMethod("GET, HEAD, DELETE"));
 

@@ -206,15 +206,29 @@ describe("DELETE /api/devices?awayDays", () => {
 			"?awayDays=1&awayDays=2",
 		])
 			assert.equal((await ask(gateway, "DELETE", days)).status, 422, days);
-		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 2, kept: 0 });
+		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 2, kept: 0, left: 0 });
 		const left = ["away-30", "silent-but-connected"];
 		const { sessions } = await monitor.until(({ reason }) => reason === "snapshot");
 		assert.deepEqual(sessions.map(({ deviceId }) => deviceId).sort(), left);
-		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 0, kept: 0 });
+		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=30")).json, { forgotten: 0, kept: 0, left: 0 });
 		assert.deepEqual(
 			(await disk.readdir(join(dataDir, "devices"))).sort(),
 			left.map((each) => `${each}.json`),
 		);
+	});
+
+	test("answers in time where there are many, and says how many are left for the next request", async (t) => {
+		let now = 0;
+		const gateway = await runGateway(t, { now: () => now, limits: { forgetMs: 0 } });
+		const monitor = await gateway.monitor();
+		for (let index = 0; index < 20; index += 1) {
+			(await gateway.device({ "Device-Id": `away-${index}` })).socket.close();
+			await monitor.change("disconnected");
+		}
+		now += 10 * 86_400_000;
+		const forget = async () => (await ask(gateway, "DELETE", "?awayDays=9")).json;
+		assert.deepEqual(await forget(), { forgotten: 16, kept: 0, left: 4 });
+		assert.deepEqual(await forget(), { forgotten: 4, kept: 0, left: 0 });
 	});
 
 	test("keeps what cannot be removed from disk, and says how many", async (t) => {
@@ -231,7 +245,7 @@ describe("DELETE /api/devices?awayDays", () => {
 			await monitor.change("disconnected");
 		}
 		now += 10 * 86_400_000;
-		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=9")).json, { forgotten: 1, kept: 1 });
+		assert.deepEqual((await ask(gateway, "DELETE", "?awayDays=9")).json, { forgotten: 1, kept: 1, left: 0 });
 		const { devices } = (await ask(gateway, "GET", "")).json;
 		assert.deepEqual(
 			devices.map(({ deviceId }: { deviceId: string }) => deviceId),

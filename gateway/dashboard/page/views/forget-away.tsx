@@ -8,6 +8,15 @@ import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";
 import { forgetQuestion } from "./fleet-actions.js";
 
+/** How many devices. */
+interface Forgotten {
+	readonly forgotten: number;
+	/** They could not be removed. */
+	readonly kept: number;
+	/** There was no time for them: the same request goes on. */
+	readonly left: number;
+}
+
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function ForgetAway() {
@@ -19,13 +28,16 @@ export function ForgetAway() {
 	const days = Math.min(3650, Math.max(1, Math.round(Number(text) || 1)));
 	const count = away.filter(({ heardAt }) => heardAt < clock.now() - days * dayMs).length;
 	const forget = async () => {
-		const { forgotten, kept } = await ask<{ forgotten: number; kept: number }>(
-			`api/devices?awayDays=${days}`,
-			{ method: "DELETE" },
-		);
-		const failed =
-			kept > 0 ? ` ${plural(kept, "device")} could not be forgotten; see the gateway's log.` : "";
-		setAnswer(`${plural(forgotten, "device")} forgotten.${failed}`);
+		const path = `api/devices?awayDays=${days}`;
+		for (let total = 0; ; ) {
+			const { forgotten, kept, left } = await ask<Forgotten>(path, { method: "DELETE" });
+			total += forgotten;
+			const failed =
+				kept > 0 ? ` ${plural(kept, "device")} could not be forgotten; see the gateway's log.` : "";
+			const more = left > 0 ? ` ${plural(left, "device")} left…` : "";
+			setAnswer(`${plural(total, "device")} forgotten.${failed}${more}`);
+			if (left === 0 || forgotten === 0) return;
+		}
 	};
 	return (
 		<details class="housekeeping">
