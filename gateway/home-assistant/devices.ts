@@ -52,6 +52,8 @@ export interface DevicesOptions {
 	/** Of what Home Assistant reads of all gateways. */
 	readonly prefix: string;
 	readonly gateway: Gateway;
+	/** Of the topics that it had before. */
+	readonly previousBase: string | undefined;
 }
 
 export class Devices {
@@ -138,12 +140,13 @@ export class Devices {
 
 	/** A message at a topic of discovery, by another client or from before. */
 	onDiscovery(topic: string, text: string): void {
-		const { core, prefix, gateway } = this.#options;
+		const { core, prefix, gateway, previousBase } = this.#options;
 		const deviceId = deviceIdIn(prefix, topic);
 		if (deviceId === undefined) return;
 		const device = core.sessions.devices.get(deviceId);
+		const isOf = (base: string | undefined) => base !== undefined && isDiscoveredBy(text, base);
 		if (text === "") this.#onVanished(device, topic);
-		else if (isDiscoveredBy(text, gateway.base)) {
+		else if (isOf(gateway.base) || isOf(previousBase)) {
 			if (!device) this.remove(deviceId, true);
 		} else if (device && !device.session.link.isRemote) this.#leave(device);
 	}

@@ -7,6 +7,7 @@ import { Broker } from "./broker.js";
 import { Commands } from "./commands.js";
 import { Devices } from "./devices.js";
 import { baseOf } from "./entities.js";
+import { PreviousName } from "./previous-name.js";
 
 const refreshMs = 2_000;
 
@@ -27,14 +28,24 @@ function createHomeAssistant(core: Core): Extension {
 		// The same after a restart.
 		const name = settings.gatewayName ?? `${hostname()}:${core.port()}`;
 		const base = baseOf(name);
+		const previous = new PreviousName({ core, prefix, name });
+		await previous.open();
 		const onError = (error: unknown) => log.error({ err: error }, "Home Assistant");
 		const opened = new Broker({
 			core,
 			mqtt,
 			clientId: `device-gateway-${name}`,
 			statusTopic: `${base}/status`,
-			topics: [`${prefix}/status`, `${prefix}/device/+/config`, `${base}/#`],
-			onReady: () => devices.publishAll(),
+			topics: [
+				`${prefix}/status`,
+				`${prefix}/device/+/config`,
+				`${base}/#`,
+				...(previous.base === undefined ? [] : [`${previous.base}/#`]),
+			],
+			onReady: () => {
+				devices.publishAll();
+				previous.remove(opened).catch(onError);
+			},
 			onMessage: (topic, text, isRetained) => {
 				if (topic === `${prefix}/status`) {
 					// Home Assistant has started: it may have lost what it had.
@@ -43,13 +54,13 @@ function createHomeAssistant(core: Core): Extension {
 					const [deviceId = "", what = "", set] = topic.slice(base.length + 1).split("/");
 					if (set) commands.take(deviceId, what, text, isRetained);
 					else devices.onOwn(topic, deviceId, text, isRetained);
-				} else devices.onDiscovery(topic, text);
+				} else if (!isRetained || !previous.take(topic, text)) devices.onDiscovery(topic, text);
 			},
 		});
 		broker = opened;
 		const publicUrl = settings.publicUrl && trimmed(settings.publicUrl);
 		const gateway = { name, base, publicUrl };
-		const devices = new Devices({ core, broker, prefix, gateway });
+		const devices = new Devices({ core, broker, prefix, gateway, previousBase: previous.base });
 		const commands = new Commands(core, (device) => devices.factsOf(device));
 		sessions.listen(devices.sessions);
 		await devices.refresh();

@@ -420,6 +420,30 @@ test("a retained message that vanishes while the device reports is published aga
 	}
 });
 
+test("a gateway with a new name leaves nothing of the previous one", skipWithout("fleet"), async (t) => {
+	const { home, add, gateway, run, call } = await startHome(t);
+	await add(dev);
+	const away = await add(proto);
+	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+	await home.publish(`device-gateway/hall/${dev}/volume/set`, "3", true);
+	away.close();
+	await home.until(() => !home.isAvailable(proto));
+	await gateway.close();
+	const renamed = await run({ gatewayName: "The lobby" });
+	await home.until(() => !home.topics.some((topic) => topic.includes("hall")));
+	await home.until(() => home.states.get("device-gateway/The%20lobby/status") === "online");
+	const gatewayOf = (id: string) => home.devices.get(id)?.device.via_device;
+	assert.deepEqual([gatewayOf(dev), gatewayOf(proto)], Array(2).fill("device-gateway/The%20lobby"));
+	assert.ok(!home.devices.has("device-gateway/hall"));
+	assert.ok(!home.isAvailable(proto));
+	const device = await add(dev, { url: renamed.url });
+	await home.until(() => home.isAvailable(dev));
+	await home.command(dev, "volume", "5");
+	await device.receives({ command: "set_volume", value: 5 });
+	await call("DELETE", `/api/devices/${proto}`, undefined, undefined, renamed.url);
+	await home.until(() => !home.topics.some((topic) => topic.includes(proto)));
+});
+
 test(
 	"an update is offered, installed and followed, but not past a roll-out that holds the device",
 	skipWithout("rollouts"),
