@@ -47,6 +47,8 @@ export interface AnalogInput {
 }
 
 export interface TouchPad {
+	/** By how much a finger raises the count, as a share of the count without one. */
+	readonly threshold: number;
 	/** Raw charge count, raised by a finger; 0: nothing measured. */
 	read(): number;
 	close(): void;
@@ -57,6 +59,8 @@ export interface TouchPad {
  * bytes, of which it has six; five of them are filled before `start`.
  */
 export interface AudioOutput {
+	/** From the start until what is played is heard, in milliseconds, at most 400; absent: 0. */
+	readonly leadInMs?: number;
 	start(): void;
 	/** Drops queued samples. */
 	stop(): void;
@@ -80,7 +84,7 @@ export interface Codec {
 	volume: number;
 	/** Ramped, within 40 ms. */
 	isMuted: boolean;
-	/** Accesses the codec and updates `isReady`. */
+	/** Accesses the codec and updates `isReady`. One that does not answer is accessed by this alone. */
 	check(): void;
 	close(): void;
 }

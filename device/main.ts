@@ -104,6 +104,7 @@ export default function main(): void {
 		trace("this device has no settings: flash it with ssid, password, gateway and token\n");
 		return ring.showUnprovisioned();
 	}
+	trace(`settings: network "${settings.text("ssid")}", gateway ${gateway}\n`);
 	const url = gatewayUrl(gateway);
 	if (url === undefined) {
 		ring.connection = ledState.serverFailed;
@@ -251,7 +252,9 @@ export default function main(): void {
 	wifi.start();
 
 	function onWiFi(state: WiFiState): void {
-		trace(`Wi-Fi ${state}\n`);
+		trace(
+			`Wi-Fi ${state}${state === "connected" ? `: "${wifi.ssid}", ${wifi.address}, ${wifi.rssi} dBm` : ""}\n`,
+		);
 		if (state === "connected") {
 			// In this order: names are resolved one after the other, and the time server may not exist.
 			link.start();

@@ -18,6 +18,8 @@ const blocksBeforeStart = 5;
 const bytesPerMs = (chimeSampleRate * 2) / 1000;
 /** The codec's ramp (host.ts). */
 const rampMs = 40;
+/** Of a codec that does not answer. */
+const codecRetryMs = 5_000;
 /** Of samples where a sound breaks off and goes on: at full scale 102 a sample. */
 const fadeBytes = 20 * bytesPerMs;
 /** With less in the output, samples that did not come in time are replaced by silence. A block is played in 128 ms. */
@@ -95,6 +97,8 @@ export class Audio {
 	#trackVolume: number | undefined;
 	#endTimer: Timer | undefined;
 	#stopTimer: Timer | undefined;
+	/** While the codec does not answer. */
+	#codecTimer: Timer | undefined;
 
 	/** Writes that the output has refused in a row. */
 	#refusals = 0;
@@ -134,6 +138,7 @@ export class Audio {
 		this.#audibleVolume = options.volume || options.audibleVolume;
 		this.#isMuted = options.volume === 0;
 		this.#codec.volume = options.volume;
+		this.#watchCodec();
 	}
 
 	get report(): CompleteReport["peripherals"]["audio"] {
@@ -265,6 +270,7 @@ export class Audio {
 		this.#volume = volume;
 		if (volume > 0) this.#audibleVolume = volume;
 		if (previous !== volume) this.#codec.volume = volume;
+		this.#watchCodec();
 		this.#onChanged();
 	}
 
@@ -272,11 +278,13 @@ export class Audio {
 		this.#writtenBytes = 0;
 		this.#endAtByte = undefined;
 		this.#isStreaming = true;
-		this.#isStarved = this.#track?.isReady === false;
-		this.#startRun();
 		try {
 			this.#output ??= this.#openOutput();
-			this.#write(blocksBeforeStart * blockBytes);
+			this.#putSilence(Math.floor(this.#output.leadInMs ?? 0) * bytesPerMs);
+			// After silence a sound that goes on fades in.
+			this.#isStarved = this.#writtenBytes > 0 || this.#track?.isReady === false;
+			this.#startRun();
+			this.#write(blocksBeforeStart * blockBytes - this.#writtenBytes);
 			this.#output.start();
 		} catch (error) {
 			trace(`audio: ${error}\n`);
@@ -284,6 +292,7 @@ export class Audio {
 		}
 		this.#startedAtMs = this.#now();
 		this.#codec.isMuted = false;
+		if (!this.#codec.isReady) this.#codec.check();
 		if (!this.#codec.isReady) return this.#stopAs("idle", "codec");
 		this.#planEnd();
 		this.#setState("playing");
@@ -342,8 +351,12 @@ export class Audio {
 			const lowByte = Math.ceil((this.#outputBytes + lowBytes) / blockBytes) * blockBytes;
 			silentEndByte = Math.min(endByte, lowByte);
 		}
-		while (this.#writtenBytes < silentEndByte)
-			this.#put(this.#silence.subarray(0, silentEndByte - this.#writtenBytes));
+		this.#putSilence(silentEndByte);
+	}
+
+	/** @param endByte where it ends */
+	#putSilence(endByte: number): void {
+		while (this.#writtenBytes < endByte) this.#put(this.#silence.subarray(0, endByte - this.#writtenBytes));
 	}
 
 	#writeTrack(track: Track, endByte: number): void {
@@ -443,7 +456,20 @@ export class Audio {
 		Timer.clear(this.#endTimer);
 		this.#endTimer = undefined;
 		this.#codec.isMuted = true;
+		this.#watchCodec();
 		this.#stopTimer ??= Timer.set(() => this.#silenceNow(), rampMs);
+	}
+
+	/** Tries a codec that does not answer, in the background: each try may take some of the turn. */
+	#watchCodec(): void {
+		if (this.#codec.isReady) return;
+		this.#codecTimer ??= Timer.repeat(() => {
+			this.#codec.check();
+			if (!this.#codec.isReady) return;
+			Timer.clear(this.#codecTimer);
+			this.#codecTimer = undefined;
+			this.#onChanged();
+		}, codecRetryMs);
 	}
 
 	#silenceNow(): void {

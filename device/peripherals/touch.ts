@@ -7,9 +7,8 @@ import Timer from "timer";
 import type { Host, TouchPad } from "../host.js";
 
 const sampleMs = 50;
-/** Thresholds, as shares of the baseline above it. */
-const pressedShare = 0.1;
-const releasedShare = 0.05;
+/** Of the pad's threshold: below it a finger has been lifted. */
+const releasedShare = 0.5;
 /** Weight of a new sample: follows a drift within seconds. */
 const baselineFollows = 0.02;
 /** A longer "touch" is a changed environment. */
@@ -44,15 +43,16 @@ export class Touch {
 		this.#count = this.#pad.read() || this.#count;
 		this.#baseline ||= this.#count;
 		const rise = this.#count - this.#baseline;
+		const threshold = this.#baseline * this.#pad.threshold;
 		if (!this.#isActive) {
-			if (rise > this.#baseline * pressedShare) return this.#set(true);
+			if (rise > threshold) return this.#set(true);
 			// Falls at once: the pad may have been touched at the start.
 			this.#baseline = rise < 0 ? this.#count : this.#baseline + rise * baselineFollows;
 			return;
 		}
 		this.#activeSamples += 1;
 		if (this.#activeSamples >= longestTouchSamples) this.#baseline = this.#count;
-		if (this.#count - this.#baseline < this.#baseline * releasedShare) this.#set(false);
+		if (this.#count - this.#baseline < threshold * releasedShare) this.#set(false);
 	}
 
 	#set(isActive: boolean): void {

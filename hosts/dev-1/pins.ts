@@ -1,6 +1,6 @@
-/** Pins of a DEV-1. Those of I2S are in manifest.json too. */
+/** Pins and tuning of a DEV-1. The pins of I2S are in manifest.json too. */
 
-import type { BoardPins } from "../esp32/pins.js";
+import type { BoardPins, BoardTuning } from "../esp32/pins.js";
 
 export const pins: BoardPins = Object.freeze({
 	button: Object.freeze({
@@ -17,4 +17,8 @@ export const pins: BoardPins = Object.freeze({
 	i2s: Object.freeze({ masterClock: 16, bitClock: 17, wordSelect: 18, dataOut: 15 }),
 	/** The amplifier's enable, pulled down on the board. */
 	amplifier: 14,
+});
+
+export const tuning: BoardTuning = Object.freeze({
+	amplifierStartMs: 120,
 });

@@ -7,16 +7,17 @@ import { createServices } from "board/services";
 import { WiFiStation } from "board/wifi-station";
 import { boardModels, type Model } from "protocol/models";
 import type { AudioOutputOptions, ButtonPart, Host } from "../../device/host.js";
-import type { BoardPins } from "./pins.js";
+import type { BoardPins, BoardTuning } from "./pins.js";
 
 export interface BoardOptions {
 	readonly model: Model;
 	readonly pins: BoardPins;
+	readonly tuning: BoardTuning;
 }
 
 /** What all models have. Each class has its pins as constants, so that the linker can put it into ROM. */
 export function createBoard(options: BoardOptions): Host {
-	const { model, pins } = options;
+	const { model, pins, tuning } = options;
 	const ring = Object.freeze({ pin: pins.ledRing, length: boardModels[model].pixels });
 	return {
 		model,
@@ -37,7 +38,7 @@ export function createBoard(options: BoardOptions): Host {
 			},
 			audioOutput: class extends AudioOutput {
 				constructor(options: AudioOutputOptions) {
-					super({ ...options, amplifierPin: pins.amplifier });
+					super({ ...options, amplifierPin: pins.amplifier, leadInMs: tuning.amplifierStartMs });
 				}
 			},
 			codec: class extends ES8311 {

@@ -1,7 +1,7 @@
 /**
  * Driver of the ES8311, the mono audio codec of both boards, as an I2S slave for 16 bits. It fades in and out, since each start and
  * stop would click. Registers as in its data sheet, revision 10.0 (Everest Semiconductor, January 2021). It throws nothing: a codec
- * that does not answer is set up again at the next access.
+ * that does not answer is left alone until check(), which sets it up as it was.
  */
 
 import type { Codec } from "../../device/host.js";
@@ -20,6 +20,8 @@ export interface BusOptions {
 	readonly hz: number;
 	/** 7 bits. */
 	readonly address: number;
+	/** Milliseconds that a transfer may take. */
+	readonly timeout: number;
 }
 export interface ES8311Options {
 	readonly io: new (options: BusOptions) => RegisterBus;
@@ -32,6 +34,9 @@ export interface ES8311Options {
 	/** `mclk` (default): a pin at 256 times the sample rate. `bclk`: the bit clock at 32 times the sample rate. */
 	readonly masterClock?: "mclk" | "bclk";
 }
+
+/** A transfer takes 0.1 ms. The SDK's 400 would be each access's where a line is held low. */
+const timeoutMs = 10;
 
 /** Names as in the data sheet. */
 export const register = Object.freeze({
@@ -141,7 +146,7 @@ export class ES8311 implements Codec {
 
 	constructor(options: ES8311Options) {
 		this.#options = options;
-		this.#attempt(() => {});
+		this.check();
 	}
 
 	get isReady(): boolean {
@@ -165,13 +170,14 @@ export class ES8311 implements Codec {
 
 	/** Fades over 40 dB in 40 ms by DAC_VOLUME, since DAC_RAMPRATE does not apply to the mute bits. */
 	set isMuted(isMuted: boolean) {
-		if (this.#isMuted === isMuted && this.#isReady) return;
+		if (this.#isMuted === isMuted) return;
 		this.#isMuted = isMuted;
 		this.#attempt((bus) => this.#fade(bus));
 	}
 
 	check(): void {
-		this.#attempt((bus) => void bus.readUint8(register.chipId1));
+		if (this.#isReady) this.#attempt((bus) => void bus.readUint8(register.chipId1));
+		else this.#open();
 	}
 
 	close(): void {
@@ -191,18 +197,31 @@ export class ES8311 implements Codec {
 		bus.writeUint8(register.dacVolume, gain);
 	}
 
+	/** Nothing where it does not answer, since each try may take the time-out. */
 	#attempt(action: (bus: RegisterBus) => void): void {
+		if (!this.#bus || !this.#isReady) return;
+		try {
+			action(this.#bus);
+		} catch {
+			this.#fail();
+		}
+	}
+
+	#open(): void {
 		if (this.#isClosed) return;
 		try {
-			if (this.#bus && this.#isReady) return action(this.#bus);
 			const { io, data, clock, hz = 400_000, address = 0x18 } = this.#options;
-			this.#bus ??= new io({ data, clock, hz, address });
+			this.#bus = new io({ data, clock, hz, address, timeout: timeoutMs });
 			this.#start(this.#bus);
 			this.#isReady = true;
 		} catch {
-			this.#isReady = false;
-			this.#release();
+			this.#fail();
 		}
+	}
+
+	#fail(): void {
+		this.#isReady = false;
+		this.#release();
 	}
 
 	#start(bus: RegisterBus): void {

@@ -95,6 +95,8 @@ export class Motor extends PWM implements PulseWidth {
 export interface AmplifiedOutputOptions extends AudioOutputOptions {
 	/** Enables the amplifier while high. */
 	readonly amplifierPin: number;
+	/** What the amplifier needs before it plays. */
+	readonly leadInMs: number;
 }
 
 /**
@@ -104,9 +106,11 @@ export interface AmplifiedOutputOptions extends AudioOutputOptions {
 export class AudioOutput implements AudioOutputInterface {
 	readonly #output: AudioOut;
 	readonly #amplifier: Digital;
+	readonly leadInMs: number;
 
 	constructor(options: AmplifiedOutputOptions) {
-		const { amplifierPin, sampleRate, channels, bitsPerSample, onWritable } = options;
+		const { amplifierPin, leadInMs, sampleRate, channels, bitsPerSample, onWritable } = options;
+		this.leadInMs = leadInMs;
 		this.#amplifier = new Digital({ pin: amplifierPin, mode: Digital.Output, initialValue: 0 });
 		this.#output = new AudioOut({ sampleRate, channels, bitsPerSample, onWritable: () => onWritable() });
 	}

@@ -22,6 +22,17 @@ export interface BoardPins {
 	readonly amplifier: number;
 }
 
+/** What differs with the parts and the housing of a board. */
+export interface BoardTuning {
+	/** From the amplifier's enable to the first sample, in milliseconds: class-D amplifiers need tens of them. 0 to 400. */
+	readonly amplifierStartMs: number;
+}
+
+export interface Proto1Tuning extends BoardTuning {
+	/** By how much a finger raises the pad's count, as a share of the count without one. */
+	readonly touchThreshold: number;
+}
+
 export interface Proto1Pins extends BoardPins {
 	readonly haptics: number;
 	/** On ADC1: GPIO 1 to 10. */

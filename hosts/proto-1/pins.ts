@@ -1,6 +1,6 @@
-/** Pins of a PROTO-1. Those of I2S are in manifest.json too. */
+/** Pins and tuning of a PROTO-1. The pins of I2S are in manifest.json too. */
 
-import type { Proto1Pins } from "../esp32/pins.js";
+import type { Proto1Pins, Proto1Tuning } from "../esp32/pins.js";
 
 export const pins: Proto1Pins = Object.freeze({
 	button: Object.freeze({
@@ -23,4 +23,10 @@ export const pins: Proto1Pins = Object.freeze({
 	ambientLight: 4,
 	/** The pad: touch channel 7. */
 	touch: 7,
+});
+
+export const tuning: Proto1Tuning = Object.freeze({
+	amplifierStartMs: 120,
+	/** As in ESP-IDF's example for this chip (touch_sens_basic): behind plastic a finger raises the count by a few percent only. */
+	touchThreshold: 0.015,
 });

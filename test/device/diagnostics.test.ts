@@ -167,7 +167,10 @@ describe("the live log", () => {
 		const first = await connection.next("log");
 		assert.equal(first.seq, 0);
 		assert.equal(first.dropped, 0);
-		assert.match(first.lines, /^Wi-Fi connecting\n(.*\n)*gateway connected\n$/);
+		assert.match(
+			first.lines,
+			/^settings: network "virtual", gateway ws:.+\nWi-Fi connecting\n(.*\n)*gateway connected\n$/,
+		);
 		device.board.accessPoint = { ssid: "virtual", rssi: -40 };
 		trace(device, "one\n");
 		trace(device, "two\nhal");

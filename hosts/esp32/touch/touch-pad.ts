@@ -6,12 +6,16 @@ import type { TouchPad as Interface } from "../../../device/host.js";
 export interface TouchPadOptions {
 	/** GPIO 1 to 14: on this chip the number of the touch channel as well. */
 	readonly pin: number;
+	/** As in device/host.ts. */
+	readonly threshold: number;
 }
 
 export class TouchPad implements Interface {
 	readonly #ffi = nativeFunctions();
+	readonly threshold: number;
 
 	constructor(options: TouchPadOptions) {
+		this.threshold = options.threshold;
 		const error = this.#ffi.board_touch_open(options.pin);
 		if (error !== 0) trace(`touch: ESP-IDF error 0x${error.toString(16)}\n`);
 	}

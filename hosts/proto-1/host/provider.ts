@@ -2,11 +2,11 @@
 
 import { createBoard } from "board/board";
 import { LightSensor, Motor } from "board/peripherals";
-import { pins } from "board/pins";
+import { pins, tuning } from "board/pins";
 import { TouchPad } from "board/touch-pad";
 import type { Host } from "../../../device/host.js";
 
-const common = createBoard({ model: "PROTO-1", pins });
+const common = createBoard({ model: "PROTO-1", pins, tuning });
 
 const device: Host = {
 	...common,
@@ -24,7 +24,7 @@ const device: Host = {
 		},
 		touch: class extends TouchPad {
 			constructor() {
-				super({ pin: pins.touch });
+				super({ pin: pins.touch, threshold: tuning.touchThreshold });
 			}
 		},
 	},

@@ -66,6 +66,7 @@ const restingCount = 24_000;
 const touchedCount = 33_000;
 
 export class TouchSensor implements TouchPad {
+	readonly threshold = 0.1;
 	#isTouched: boolean;
 
 	constructor(options: SensorOptions) {

@@ -98,6 +98,9 @@ export class LightSensor extends Sensor implements AnalogInput {
 
 /** Starts with about what an ESP32-S3 counts on a pad without a finger. */
 export class CapacitivePad extends Sensor implements TouchPad {
+	/** As on a board (hosts/proto-1/pins.ts). */
+	readonly threshold = 0.015;
+
 	constructor() {
 		super("touch", 24_000);
 	}

@@ -15,6 +15,32 @@ const faults: readonly OutputFault[] = [
 	"asks for none",
 ];
 
+test("a sound begins after the silence that the output needs, whole, and fades in where it goes on", () => {
+	clock.clear();
+	const samples = noise(2 * bytesPerSecond);
+	const server = new MemoryServer({ file: wav(samples) });
+	const updates: SoundUpdate[] = [];
+	const rig = new Rig({ server, volume: 50, leadInMs: 120, onUpdate: (update) => updates.push(update) });
+	const silentBytes = 120 * 32;
+	rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+	clock.pass(1_000);
+	const played = () => Buffer.concat(rig.output?.written ?? []);
+	const first = played();
+	assert.ok(first.subarray(0, silentBytes).every((byte) => byte === 0));
+	assert.ok(first.subarray(silentBytes, silentBytes + 4_000).equals(samples.subarray(0, 4_000)));
+
+	rig.press("play");
+	clock.pass(1_000);
+	const pausedAt = played().length;
+	rig.press("play");
+	const resumed = played().subarray(pausedAt);
+	assert.ok(resumed.subarray(0, silentBytes).every((byte) => byte === 0));
+	assert.equal(Math.abs(resumed.readInt16LE(silentBytes)), 0, "the first sample of the fade");
+	clock.pass(5_000);
+	const end = updates.at(-1);
+	assert.deepEqual([end?.state, end?.heard_ms, end?.underruns], ["played", 2_000, 0]);
+});
+
 for (const fault of faults)
 	test(`a sound fails where the output ${fault}, and the next one plays`, () => {
 		clock.clear();

@@ -132,6 +132,8 @@ export interface RigOptions {
 	/** How long the output takes for what the clock says lasts 1; default: 1. */
 	readonly slowness?: number;
 	readonly fault?: OutputFault;
+	/** Default: 0. */
+	readonly leadInMs?: number;
 	readonly onUpdate: (update: SoundUpdate) => void;
 }
 
@@ -145,7 +147,7 @@ export class Rig {
 	readonly reading = new Work();
 	#isUpdating = false;
 
-	constructor({ server, volume, slowness = 1, fault, onUpdate }: RigOptions) {
+	constructor({ server, volume, slowness = 1, fault, leadInMs = 0, onUpdate }: RigOptions) {
 		this.fault = fault;
 		const currentFault = () => this.fault;
 		const codecs: Codec[] = [];
@@ -159,6 +161,8 @@ export class Rig {
 		};
 		this.audio = new Audio({
 			output: class extends Output {
+				readonly leadInMs = leadInMs;
+
 				constructor(options: AudioOutputOptions) {
 					super(options, slowness, currentFault);
 					outputs.push(this);

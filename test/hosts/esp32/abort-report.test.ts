@@ -6,6 +6,7 @@ import { Bench, load } from "./board-bench.js";
 async function setUp() {
 	const bench = new Bench();
 	const printed: string[] = [];
+	const traced: string[] = [];
 	const noted: string[][] = [];
 	const kept: string[] = [];
 	let drains = 0;
@@ -13,6 +14,7 @@ async function setUp() {
 		board_crash_note: (...texts: string[]) => noted.push(texts),
 		board_trace: (text: string) => kept.push(text),
 		board_print: (text: string) => printed.push(text),
+		board_trace_print: (text: string) => traced.push(text),
 		board_drain_console: () => {
 			drains += 1;
 		},
@@ -27,6 +29,7 @@ async function setUp() {
 		printed: () => printed.join(""),
 		noted: () => noted,
 		kept,
+		traced,
 		drains: () => drains,
 		abort: (...values: unknown[]): unknown => Reflect.apply(abort, undefined, values),
 	};
@@ -37,9 +40,13 @@ describe("the end of a board's firmware", () => {
 		for (const name of ["abort", "trace"]) Reflect.deleteProperty(globalThis, name);
 	});
 
-	test("prints nothing at the start", async () => {
-		const { printed } = await setUp();
+	test("prints nothing at the start but what is traced, which is kept too", async () => {
+		const { printed, traced, kept } = await setUp();
 		assert.equal(printed(), "");
+		const trace: unknown = Reflect.get(globalThis, "trace");
+		assert.ok(typeof trace === "function");
+		trace("Wi-Fi ", "connecting\n");
+		assert.deepEqual([traced, kept], Array(2).fill(["Wi-Fi ", "connecting\n"]));
 	});
 
 	test("is one line with its kind, the exception and where that was thrown, and the restart follows", async () => {

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Host } from "../../../device/host.js";
 import { boardModels, models } from "../../../device/protocol/models.js";
 import { settingsNamespace } from "../../../hosts/esp32/nvs-image.js";
-import { pins } from "../../../hosts/proto-1/pins.js";
+import { pins, tuning } from "../../../hosts/proto-1/pins.js";
 import { Bench, loadBoard } from "./board-bench.js";
 
 async function proto1(): Promise<{ bench: Bench; device: Host }> {
@@ -103,7 +103,7 @@ describe("a board's parts", () => {
 		const { bench, device } = await proto1();
 		const codec = new device.peripheral.codec({});
 		assert.ok(codec.isReady);
-		const options = { ...pins.codec, hz: 400_000, address: 0x18 };
+		const options = { ...pins.codec, hz: 400_000, address: 0x18, timeout: 10 };
 		assert.equal(bench.calls[0], `embedded:io/smbus new ${JSON.stringify(options)}`);
 	});
 
@@ -114,6 +114,7 @@ describe("a board's parts", () => {
 		const pad = new device.peripheral.touch({});
 		assert.ok(bench.calls.includes(`mc/ffi board_touch_open ${pins.touch}`));
 		assert.equal(pad.read(), 0);
+		assert.equal(pad.threshold, tuning.touchThreshold);
 		assert.match(bench.traced.join(""), /0x103/);
 	});
 });
@@ -130,9 +131,11 @@ describe("the amplifier", () => {
 		]);
 	});
 
-	test("is switched on after the output and off before it", async () => {
+	test("is switched on after the output and off before it, and has its time before the first sample", async () => {
 		const { bench, device } = await proto1();
 		const output = new device.peripheral.audioOutput(options);
+		assert.equal(output.leadInMs, tuning.amplifierStartMs);
+		assert.ok(tuning.amplifierStartMs >= 100 && tuning.amplifierStartMs <= 150);
 		bench.forget();
 		output.start();
 		output.stop();

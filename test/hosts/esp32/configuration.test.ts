@@ -256,6 +256,18 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		assert.equal(settings.get("RMT_TX_ISR_CACHE_SAFE"), "n");
 	});
 
+	test("restart after a hang with interrupts off", () => assert.equal(settings.get("ESP_INT_WDT"), "y"));
+
+	test("print what ESP-IDF and this firmware find wrong, e.g. that there is no PSRAM", () => {
+		for (const name of [
+			"LOG_DEFAULT_LEVEL_ERROR",
+			"BOOTLOADER_LOG_LEVEL_ERROR",
+			"ESP_CONSOLE_USB_SERIAL_JTAG",
+		])
+			assert.equal(settings.get(name), "y", name);
+		assert.equal(settings.get("SPIRAM_IGNORE_NOTFOUND"), "y");
+	});
+
 	test("receive 60 KB/s at 50 ms with one lost segment in the window", () => {
 		const onTheWay = 60_000 * 0.05;
 		assert.ok(Number(settings.get("LWIP_TCP_WND_DEFAULT")) >= 2 * onTheWay + 2 * 1436);

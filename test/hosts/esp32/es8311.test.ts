@@ -17,7 +17,7 @@ const gainOf = (value: number) => (value - 0xbf) / 2;
 describe("bringing the codec up", () => {
 	test("it opens the bus of its pins at address 0x18 and 400 kHz", () => {
 		const { bench } = start();
-		assert.deepEqual(bench.opened, [{ ...pins, hz: 400_000, address: 0x18 }]);
+		assert.deepEqual(bench.opened, [{ ...pins, hz: 400_000, address: 0x18, timeout: 10 }]);
 	});
 
 	test("it releases a register file that is held at its defaults before it writes anything else", () => {
@@ -197,6 +197,19 @@ describe("a codec that does not answer", () => {
 		codec.isMuted = false;
 	});
 
+	test("is not accessed until it is checked: a line that is held low would cost each access its time-out", () => {
+		const { bench, codec } = start();
+		bench.isPlugged = false;
+		codec.check();
+		const tries = bench.opened.length;
+		codec.volume = 30;
+		codec.isMuted = false;
+		codec.isMuted = true;
+		assert.equal(bench.opened.length, tries);
+		codec.check();
+		assert.equal(bench.opened.length, tries + 1);
+	});
+
 	test("is set up when it answers again: at its volume, unmuted", () => {
 		const { bench, codec } = start();
 		codec.volume = 60;
@@ -208,6 +221,8 @@ describe("a codec that does not answer", () => {
 		bench.forget();
 		bench.registers.delete(register.reset);
 		codec.volume = 75;
+		assert.equal(codec.isReady, false);
+		codec.check();
 		assert.equal(codec.isReady, true);
 		assert.equal(bench.registers.get(register.reset), 0x80);
 		assert.equal(bench.registers.get(register.dacMute), 0);
@@ -219,7 +234,7 @@ describe("a codec that does not answer", () => {
 		bench.isPlugged = false;
 		codec.isMuted = false;
 		assert.equal(bench.closedCount, 1);
-		codec.volume = 10;
+		codec.check();
 		assert.equal(bench.closedCount, bench.opened.length);
 	});
 

@@ -42,6 +42,32 @@ async function lineOf(name: string, text: string): Promise<number> {
 	return 1 + lines.findIndex((line) => line.includes(text));
 }
 
+describe("20,000 exits out of a switch in a loop", () => {
+	for (const [exit, isRight] of [
+		["break in a switch", true],
+		["continue in a loop", true],
+		["return out of a switch in a loop", true],
+		// What scripts/check/xs.grit forbids, while XS is as it is.
+		["continue to a label", false],
+		["continue out of a switch", false],
+	] as const)
+		test(`by ${exit} ${isRight ? "leave nothing on XS's stack" : "overflow it"}`, async () => {
+			let sum: unknown;
+			const machine = start(await fixture("exits"), {
+				config: { exit },
+				onOpen: () => ({
+					onPost: (_request, detail) => {
+						sum = detail;
+					},
+				}),
+			});
+			if (isRight) await machine.ready;
+			else await assert.rejects(machine.ready, /out_of_memory: the stack overflows/);
+			await machine.close();
+			assert.equal(sum, isRight ? 133_346_667 : undefined);
+		});
+});
+
 describe("objects created while modules load are in ROM", () => {
 	const results = new Map<string, unknown>();
 

@@ -1,0 +1,93 @@
+/*
+ * What must happen between ESP-IDF's start and the SDK's main. The second core is held while the first one uses flash; and a module
+ * that the image is not for says so, where XS would fail to start again and again without a word.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "esp_attr.h"
+#include "esp_private/startup_internal.h"
+#include "esp_rom_sys.h"
+#include "esp_system.h"
+#include "freertos/FreeRTOS.h"
+#include "freertos/idf_additions.h"
+#include "freertos/task.h"
+#include "sdkconfig.h"
+
+#if !CONFIG_FREERTOS_UNICORE
+
+/* Core 1 runs its functions of this stage in about a millisecond. */
+#define HOLD_LIMIT_MS 100
+
+static DRAM_ATTR volatile bool is_core1_held;
+static DRAM_ATTR volatile bool is_core0_done;
+
+/* In RAM, and calls nothing: the cache is off while core 0 uses flash. Inlined it would be in flash. */
+static void NOINLINE_ATTR IRAM_ATTR hold_core1(void)
+{
+	is_core1_held = true;
+	while (!is_core0_done)
+		;
+}
+
+/*
+ * ESP-IDF's list of these functions is in flash. Before there is a scheduler nothing keeps core 1 from reading it while core 0 turns the
+ * cache off, for the core dump (130) and for NVS (board-nvs.c, 240): "Cache error". So core 1 waits in RAM behind its last function,
+ * and core 0 begins when it does.
+ */
+ESP_SYSTEM_INIT_FN(board_start_hold, SECONDARY, BIT(1), 250)
+{
+	hold_core1();
+	return ESP_OK;
+}
+
+ESP_SYSTEM_INIT_FN(board_start_await, SECONDARY, BIT(0), 129)
+{
+	for (int ms = 0; !is_core1_held && ms < HOLD_LIMIT_MS; ms++)
+		esp_rom_delay_us(1000);
+	return ESP_OK;
+}
+
+ESP_SYSTEM_INIT_FN(board_start_release, SECONDARY, BIT(0), 250)
+{
+	is_core0_done = true;
+	return ESP_OK;
+}
+
+#endif
+
+#if CONFIG_SPIRAM
+
+#define SAY_EVERY_MS 5000
+#define SAY_TIMES 12
+#define STACK_BYTES 4096
+/* Above the SDK's main, on the same core. */
+#define PRIORITY 10
+
+/* esp_psram/include/esp_psram.h; the SDK's include path lacks that folder. */
+extern bool esp_psram_is_initialized(void);
+
+/* Before the SDK's main. The restart lets the boot loader return to the previous image. */
+static void say_no_psram(void *context)
+{
+	(void)context;
+	vTaskSuspend(xTaskGetHandle("main"));
+	for (int time = 0; time < SAY_TIMES; time++) {
+		printf("This module has no octal PSRAM, which this firmware needs: it is for an ESP32-S3-WROOM-1-N16R8 "
+			"(16 MB of flash, 8 MB of octal PSRAM). The firmware does not start.\n");
+		fflush(stdout);
+		vTaskDelay(pdMS_TO_TICKS(SAY_EVERY_MS));
+	}
+	esp_restart();
+}
+
+ESP_SYSTEM_INIT_FN(board_start_check_psram, SECONDARY, BIT(0), 241)
+{
+	if (!esp_psram_is_initialized())
+		xTaskCreatePinnedToCore(say_no_psram, "no psram", STACK_BYTES, NULL, PRIORITY, NULL, 0);
+	return ESP_OK;
+}
+
+#endif
