@@ -10,7 +10,7 @@ import {
 	quoted,
 	type ToolProblem,
 } from "../command-line/machine.js";
-import { findSdk } from "../moddable/sdk.js";
+import { findSdk, makeTools } from "../moddable/sdk.js";
 import { activateIdf } from "../moddable/versions.js";
 
 export const purposes = ["demo", "simulator", "board"] as const;
@@ -41,6 +41,7 @@ export const checks: readonly Check[] = [
 	{ name: "port", purposes: ["demo"], look: lookForPort },
 	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, look: lookForGateway },
 	{ name: "Moddable SDK", purposes: ["simulator", "board"], look: lookForSdk },
+	{ name: "its simulator", purposes: ["simulator"], look: lookForSimulator },
 	{ name: "window", purposes: ["simulator"], look: lookForWindow },
 	{ name: "ALSA", purposes: ["simulator"], look: lookForSoundHeaders },
 	{ name: "ESP-IDF", purposes: ["board"], look: lookForIdf },
@@ -131,6 +132,19 @@ async function lookForGateway(machine: Machine): Promise<Finding> {
 function lookForSdk(machine: Machine): Finding {
 	const found = findSdk(machine);
 	return isProblem(found) ? found : { what: `${found.version}, ${found.folder}` };
+}
+
+function lookForSimulator(machine: Machine): Finding {
+	const sdk = findSdk(machine, { isAnyVersion: true });
+	if (isProblem(sdk))
+		return { problem: "It comes with the Moddable SDK.", mend: "first mend the Moddable SDK." };
+	const { join } = pathsOf(machine);
+	const app = join(sdk.tools, { lin: "mcsim", mac: "mcsim.app", win: "mcsim.exe" }[sdk.desktop]);
+	if (machine.exists(app)) return { what: app };
+	return {
+		problem: `There is no ${app}.`,
+		mend: makeTools(sdk),
+	};
 }
 
 function lookForWindow({ platform, environment }: Machine): Finding {

@@ -15,6 +15,7 @@ import {
 	thisMachine,
 } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
+import { findLackingPath } from "./sdk-paths.js";
 import { installSdk, sdkVersion } from "./versions.js";
 
 /** The first that knows es2025, the target of the SDK's configuration. */
@@ -91,27 +92,41 @@ export function findSdk(
 			mend: `${given ? "set MODDABLE to the SDK's folder, or without MODDABLE: " : ""}${installSdk}`,
 		};
 	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
-	if (version !== sdkVersion && !isAnyVersion) {
-		const aside = `${isWindows ? "move" : "mv"} ${quoted(folder)} ${quoted(`${folder}-previous`)}`;
+	// xs-dev leaves a folder that is there as it is.
+	const reinstall = `${isWindows ? "move" : "mv"} ${quoted(folder)} ${quoted(`${folder}-previous`)} && ${installSdk}`;
+	if (version !== sdkVersion && !isAnyVersion)
 		return {
 			isWrong: true,
 			problem: `The Moddable SDK in ${folder} is ${version}; this project is built with ${sdkVersion}.`,
-			// xs-dev leaves a folder that is there as it is.
-			mend: `${aside} && ${installSdk}`,
+			mend: reinstall,
 		};
-	}
+	const lacking = isAnyVersion ? undefined : findLackingPath(machine, folder);
+	if (lacking !== undefined)
+		return {
+			isWrong: true,
+			problem: `The Moddable SDK in ${folder} is not whole: it lacks ${lacking}.`,
+			mend: reinstall,
+		};
 	const tools = join(folder, "build", "bin", desktop, "release");
-	if (!["mcconfig", "mcconfig.exe"].some((name) => machine.isProgram(join(tools, name)))) {
-		const makefiles = quoted(join(folder, "build", "makefiles", desktop));
+	if (!["mcconfig", "mcconfig.exe"].some((name) => machine.isProgram(join(tools, name))))
 		return {
 			isWrong: true,
 			problem: `The tools of the Moddable SDK in ${folder} are not built.`,
-			mend: isWindows
-				? `in the x86 Native Tools Command Prompt: cd ${makefiles} && build.bat`
-				: `cd ${makefiles} && MODDABLE=${quoted(folder)} PATH="${tools}:$PATH" make release`,
+			mend: makeTools({ folder, desktop, tools }),
 		};
-	}
 	return { folder, desktop, tools, version };
+}
+
+/** @returns the command that builds the SDK's programs */
+export function makeTools({
+	folder,
+	desktop,
+	tools,
+}: Pick<FoundSdk, "folder" | "desktop" | "tools">): string {
+	if (desktop === "win")
+		return `in the x86 Native Tools Command Prompt: cd ${quoted(`${folder}\\build\\makefiles\\win`)} && build.bat`;
+	const makefiles = quoted(`${folder}/build/makefiles/${desktop}`);
+	return `cd ${makefiles} && MODDABLE=${quoted(folder)} PATH="${tools}:$PATH" make release`;
 }
 
 /** @param packages the folder node_modules, whose compiler mcconfig uses @throws MissingTool where it does not know es2025 */

@@ -91,6 +91,11 @@ describe("npm run doctor", () => {
 			{ files: without("/tools/xtensa/bin/xtensa-esp32s3-elf-gcc") },
 			/xtensa-esp32s3-elf-gcc is not/,
 		],
+		[
+			"an SDK without its simulator",
+			{ files: without(`${sdk}/build/bin/lin/release/mcsim`) },
+			/There is no .*mcsim\.[\s\S]*make release/,
+		],
 		["no board", { files: without("/dev/ttyACM0") }, /No board is connected by USB/],
 		[
 			"a port without permission",
@@ -144,6 +149,16 @@ describe("a Moddable SDK", () => {
 			tools: `${sdk}/build/bin/lin/release`,
 			version: "10.0.2",
 		});
+	});
+
+	test("that is half cloned is named with what it lacks", () => {
+		const { [`${sdk}/examples/io/tcp/httpclient/httpclient`]: _, ...files } = sdkFiles(sdk);
+		const { problem, mend } = JSON.parse(found(madeUpMachine({ files })));
+		assert.equal(
+			problem,
+			`The Moddable SDK in ${sdk} is not whole: it lacks examples/io/tcp/httpclient/httpclient.`,
+		);
+		assert.equal(mend, `mv ${sdk} ${sdk}-previous && ${installSdk}`);
 	});
 
 	test("that is half built, in a path with spaces, is built by a line that can be pasted", () => {

@@ -11,17 +11,17 @@ import { sdkVersion } from "../../scripts/moddable/versions.js";
 import { SimulatorFolder } from "../../scripts/simulator/folder.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
+import { sdkFiles } from "../support/made-up-machine.js";
 
 const desktops: Readonly<Record<string, string>> = { darwin: "mac", win32: "win" };
 const desktop = desktops[process.platform] ?? "lin";
 
 test("npm run simulator -- dev-1 --debug says what to build where the SDK has no xsbug", async (t) => {
 	const folder = await temporaryDirectory(t);
-	for (const file of ["tools/mcconfig.js", `build/bin/${desktop}/release/mcconfig`]) {
-		mkdirSync(join(folder, dirname(file)), { recursive: true });
-		writeFileSync(join(folder, file), "", { mode: 0o755 });
+	for (const [file, content] of Object.entries(sdkFiles(folder, sdkVersion, desktop))) {
+		mkdirSync(dirname(file), { recursive: true });
+		writeFileSync(file, content, { mode: 0o755 });
 	}
-	writeFileSync(join(folder, "tools", "VERSION"), `${sdkVersion}\n`);
 	const environment = { MODDABLE: folder, DEVICE_TOKEN: "device-token-of-the-tests", DISPLAY: "" };
 	for (const flag of ["--debug", "debug"]) {
 		const command = runCommand(t, "scripts/simulator.ts", ["dev-1", flag], environment);

@@ -1,6 +1,7 @@
 /** Computers with made-up files, on which checks of tools are tried. */
 
 import { type Machine, pathsOf } from "../../scripts/command-line/machine.js";
+import { manifests, sdkPathsOf } from "../../scripts/moddable/sdk-paths.js";
 import { idfVersion, sdkVersion } from "../../scripts/moddable/versions.js";
 
 export interface MadeUp {
@@ -46,14 +47,17 @@ export function madeUpMachine(given: MadeUp = {}): Machine {
 	};
 }
 
-/** Files of a Moddable SDK whose tools are built. @param desktop mcconfig's name of the system */
+/** Files of a Moddable SDK that has all that our manifests name, and whose tools are built. @param desktop mcconfig's name of the system */
 export function sdkFiles(folder: string, version = sdkVersion, desktop = "lin"): Record<string, string> {
 	const isWindows = desktop === "win";
 	const at = (...names: readonly string[]) => [folder, ...names].join(isWindows ? "\\" : "/");
+	const named = manifests.flatMap(sdkPathsOf).map((path) => path.replace("$(PLATFORM)", desktop).split("/"));
 	return {
+		...Object.fromEntries(named.map((names) => [at(...names), ""])),
 		[at("tools", "mcconfig.js")]: "",
 		[at("tools", "VERSION")]: `${version}\n`,
 		[at("build", "bin", desktop, "release", isWindows ? "mcconfig.exe" : "mcconfig")]: "",
+		[at("build", "bin", desktop, "release", isWindows ? "mcsim.exe" : "mcsim")]: "",
 	};
 }
 

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isProblem, thisMachine } from "../../scripts/command-line/machine.js";
+import { findSdk } from "../../scripts/moddable/sdk.js";
+import { findLackingPath, manifests, sdkPathsOf } from "../../scripts/moddable/sdk-paths.js";
+
+const machine = thisMachine();
+const sdk = findSdk(machine);
+const skip = isProblem(sdk) ? sdk.problem : false;
+
+test("each manifest of the firmware that names files of the SDK is compared with it", () => {
+	const files = execFileSync("git", ["ls-files", "*manifest.json", "hosts/*.json"], { encoding: "utf8" });
+	const naming = [...new Set(files.trim().split("\n"))]
+		.filter((file) => !file.startsWith("test/"))
+		.filter((file) => /\$\((MODDABLE|MODULES)\)/.test(readFileSync(file, "utf8")));
+	assert.deepEqual([...manifests].sort(), naming.sort());
+	for (const file of manifests) {
+		const named = readFileSync(file, "utf8").match(/\$\((MODDABLE|MODULES)\)/g)?.length;
+		assert.equal(sdkPathsOf(file).length, named, file);
+	}
+});
+
+test("the SDK has all paths that the manifests name", { skip }, () => {
+	assert.ok(!isProblem(sdk));
+	assert.equal(findLackingPath(machine, sdk.folder), undefined);
+});
+
+test("the SDK has each path that hosts/README.md names as the place of a defect", { skip }, () => {
+	assert.ok(!isProblem(sdk));
+	const [, defects = ""] = readFileSync("hosts/README.md", "utf8").split("# Defects of the Moddable SDK");
+	const paths = [...defects.matchAll(/SDK((?:[\s,]+(?:and )?`[\w./-]+\/[\w.-]*`)+)/g)].flatMap(
+		([, list = ""]) => [...list.matchAll(/`([^`]+\/[^`]*)`/g)].map(([, path = ""]) => path),
+	);
+	assert.ok(paths.length > 20, "the paragraphs name their files");
+	assert.deepEqual(
+		paths.filter((path) => !existsSync(join(sdk.folder, path))),
+		[],
+	);
+});
