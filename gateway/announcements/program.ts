@@ -3,16 +3,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setImmediate } from "node:timers/promises";
 
-const longestMs = 30_000;
 const longestBytes = 4 << 20;
 const hasGroups = process.platform !== "win32";
 
-/**
- * @param command the program and its arguments; no shell reads them
- * @param signal ends it
- * @throws {Error} its message is a sentence that says why there is no output
- */
-export function runProgram(command: readonly string[], input: string, signal: AbortSignal): Promise<Buffer> {
+export interface ProgramOptions {
+	/** The program and its arguments; no shell reads them. */
+	readonly command: readonly string[];
+	readonly input: string;
+	readonly limitMs: number;
+	/** Ends it. */
+	readonly signal: AbortSignal;
+}
+
+/** @throws {Error} its message is a sentence that says why there is no output */
+export function runProgram({ command, input, limitMs, signal }: ProgramOptions): Promise<Buffer> {
 	return new Promise((resolve, reject) => {
 		if (signal.aborted) return reject(new Error("It was stopped."));
 		const [program = "", ...words] = command;
@@ -31,7 +35,7 @@ export function runProgram(command: readonly string[], input: string, signal: Ab
 		};
 		const onAbort = () => fail("It was stopped.");
 		signal.addEventListener("abort", onAbort);
-		const timer = setTimeout(() => fail(`It took longer than ${longestMs / 1000} s.`), longestMs);
+		const timer = setTimeout(() => fail(`It took longer than ${limitMs / 1000} s.`), limitMs);
 		child.once("error", ({ message }) => fail(`It cannot be started (${message}).`));
 		// It may end without having read all.
 		child.stdin.on("error", () => {});

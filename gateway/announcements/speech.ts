@@ -18,9 +18,10 @@ export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Buff
 
 export function createSpeech({
 	settings,
+	limits,
 	log,
 	yieldToLoop,
-}: Pick<Core, "settings" | "log" | "yieldToLoop">): Speak {
+}: Pick<Core, "settings" | "limits" | "log" | "yieldToLoop">): Speak {
 	const { speechCommand } = settings;
 	const queue = new Queue();
 	let waiting = 0;
@@ -29,7 +30,9 @@ export function createSpeech({
 			signal.addEventListener("abort", () => reject(signal.reason), { once: true });
 		});
 		try {
-			const spoken = queue.add(() => runProgram(command, line, signal));
+			const spoken = queue.add(() =>
+				runProgram({ command, input: line, limitMs: limits.speechProgramMs, signal }),
+			);
 			const pieces: Buffer[] = [];
 			for (const piece of convertWav(await Promise.race([spoken, aborted]))) {
 				pieces.push(piece);

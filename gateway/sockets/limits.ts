@@ -15,6 +15,8 @@ export const socketLimits = Object.freeze({
 	requestBodyMs: 30_000,
 	/** For a request that forgets many devices; then it says how many are left. */
 	forgetMs: 15_000,
+	/** For the program that speaks, of one text. */
+	speechProgramMs: 30_000,
 	/** For a text to be spoken while a request waits for it, whose connection is then without traffic. */
 	speechMs: 25_000,
 	pingIntervalMs: 15_000,

@@ -36,12 +36,15 @@ const wait = () => (existsSync(process.argv[1] + ".go") ? speak() : setTimeout(w
 const speak = () => process.stdout.write(Buffer.from("${wavOf(Buffer.alloc(3_200)).toString("base64")}", "base64"));
 wait();`;
 
+/** A program that is not ended keeps its test from passing. */
+const withoutLimit = { speechProgramMs: 3_600_000 };
+
 async function run(t: TestContext, program: string, options: RunOptions = {}) {
 	const dataDir = await temporaryDirectory(t);
 	const path = join(dataDir, "voice.mjs");
 	await writeFile(path, program);
 	const speechCommand = [process.execPath, path];
-	const { url, gateway } = await runGateway(t, { ...options, dataDir, speechCommand });
+	const { url, gateway } = await runGateway(t, { limits: withoutLimit, ...options, dataDir, speechCommand });
 	const connectDevice = () => new SoundDevice({ url, deviceId: "dev-1-000001" }).connect();
 	const device = await connectDevice();
 	t.after(() => device.close());
@@ -62,7 +65,8 @@ async function run(t: TestContext, program: string, options: RunOptions = {}) {
 
 function voiceOf(speechCommand: readonly string[], yieldToLoop = async () => {}) {
 	const settings = { ...defaultSettings, speechCommand };
-	const speak = createSpeech({ settings, log: createLog("silent"), yieldToLoop });
+	const limits = { ...socketLimits, ...withoutLimit };
+	const speak = createSpeech({ settings, limits, log: createLog("silent"), yieldToLoop });
 	return (text: string, signal = new AbortController().signal) => speak(text, signal);
 }
 
@@ -209,7 +213,12 @@ describe("a text", () => {
 			[502, "The program of SPEECH_COMMAND gave no sound. It ended with code 3."],
 		);
 		assert.ok(socketLimits.speechMs < socketLimits.stalledMs);
-		const slow = await run(t, slowVoice, { limits: { speechMs: 50 } });
+		const endless = await run(t, slowVoice, { limits: { speechProgramMs: 50 } });
+		assert.match(
+			(await endless.call("/api/speech", { text: "hello" })).body.detail,
+			/It took longer than 0\.05 s\./,
+		);
+		const slow = await run(t, slowVoice, { limits: { ...withoutLimit, speechMs: 50 } });
 		const late = await slow.call("/api/speech", { text: "hello" });
 		assert.equal(late.status, 503);
 		assert.match(late.body.detail, /^The text was not spoken within 0\.05 s; shorten it/);
