@@ -4,29 +4,26 @@
  */
 
 import { createHash } from "node:crypto";
-import { type StateReport, uplinks } from "../../device/protocol/messages.js";
+import { uplinks } from "../../device/protocol/messages.js";
 import { integer, isRecord, matches } from "../../device/protocol/schema.js";
 import type { Release } from "../api/firmware.js";
 import type { Core } from "../extension.js";
 import { fits } from "../firmware/image.js";
 import { parseJson } from "../json.js";
-import { TokenBucket } from "../rates.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { Queue } from "../storage/queue.js";
 import type { Broker } from "./broker.js";
 import {
-	buttons,
 	deviceIdIn,
 	discoveryText,
 	discoveryTopic,
-	type Facts,
 	type Gateway,
 	gatewayText,
 	gatewayTopic,
 	isDiscoveredBy,
-	stateOf,
-} from "./entities.js";
+} from "./discovery.js";
+import { type Facts, stateOf } from "./entities.js";
 
 interface Own {
 	/** By topic, digests of what the broker has. */
@@ -37,14 +34,11 @@ interface Own {
 	session: Session;
 	publishedAt: number;
 	isPlanned: boolean;
-	readonly events: TokenBucket;
-	pressed: readonly string[];
 }
 
 const pauseMs = 1_000;
 const retryMs = 60_000;
 const percent = integer(0, 100);
-const eventRate = { perSecond: 1, burst: 10 };
 
 export interface DevicesOptions {
 	readonly core: Core;
@@ -76,17 +70,13 @@ export class Devices {
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: ({ device }, reason) => {
-			if (!device) return;
-			this.#touch(device);
-			const kind = device.crashes.at(-1)?.kind;
-			if (reason === "crash" && kind) this.#fire(device, "crash", kind);
+		onChanged: ({ device }) => {
+			if (device) this.#touch(device);
 		},
-		onUplink: ({ device }, uplink) => {
+		onUplink: ({ device }) => {
 			if (!device) return;
 			this.#left.delete(device);
 			this.#touch(device);
-			if (uplink.type === "state_report") this.#press(device, uplink);
 		},
 		onForgotten: (device, why) => {
 			const { deviceId, session } = device;
@@ -213,9 +203,9 @@ export class Devices {
 	}
 
 	#adopt(device: Device): Own | undefined {
-		const { session } = device;
-		if (session.link.isRemote || this.#left.has(device)) return undefined;
-		const events = new TokenBucket({ ...eventRate, monotonic: this.#options.core.monotonic });
+		const { deviceId, session } = device;
+		const isForgotten = this.#options.core.sessions.devices.get(deviceId) !== device;
+		if (isForgotten || session.link.isRemote || this.#left.has(device)) return undefined;
 		const publishedAt = Number.NEGATIVE_INFINITY;
 		const own = {
 			published: new Map(),
@@ -223,26 +213,9 @@ export class Devices {
 			session,
 			publishedAt,
 			isPlanned: false,
-			events,
-			pressed: [],
 		};
 		this.#own.set(device, own);
 		return own;
-	}
-
-	#press(device: Device, { peripherals }: StateReport): void {
-		const own = this.#own.get(device);
-		if (!own) return;
-		const pressed = buttons.filter((name) => peripherals.buttons[name]);
-		for (const name of pressed) if (!own.pressed.includes(name)) this.#fire(device, name, "press_start");
-		own.pressed = pressed;
-	}
-
-	/** Without the broker it is lost: later it would be taken for a new one. */
-	#fire(device: Device, entity: string, event_type: string): void {
-		const { gateway, broker } = this.#options;
-		if (broker.isConnected && this.#own.get(device)?.events.take())
-			broker.send(`${gateway.base}/${device.deviceId}/${entity}`, JSON.stringify({ event_type }));
 	}
 
 	async #publish(device: Device, own: Own): Promise<void> {

@@ -11,7 +11,6 @@ import {
 	type StateReport,
 } from "../../device/protocol/messages.js";
 import { type BoardPart, hasPart } from "../../device/protocol/models.js";
-import packageFile from "../../package.json" with { type: "json" };
 import type { Release } from "../api/firmware.js";
 import { isActiveUpdate } from "../api/statuses.js";
 import type { Device } from "../sessions/device.js";
@@ -26,15 +25,6 @@ export interface Facts {
 	readonly canSpeak: boolean;
 }
 
-/** This gateway, as Home Assistant knows it. */
-export interface Gateway {
-	readonly name: string;
-	/** See baseOf. */
-	readonly base: string;
-	/** For a link. */
-	readonly publicUrl: string | undefined;
-}
-
 interface Entity {
 	readonly platform: string;
 	/** Only devices that have it have the entity. */
@@ -44,8 +34,7 @@ interface Entity {
 }
 
 export const buttons = ["btn_play", "btn_mute", "btn_vol_up", "btn_vol_down"] as const;
-const product = "device-gateway";
-const { version } = packageFile;
+export const product = "device-gateway";
 /** More is an error of Home Assistant. */
 const summaryCharacters = 255;
 
@@ -108,98 +97,12 @@ const entities: Readonly<Record<string, Entity>> = {
 /** The platform alone removes an entity: those of earlier releases. */
 const removed = { brightness: { platform: "number" } };
 
-/** Home Assistant takes letters, digits, `_` and `-` alone: other characters are escaped, and `_`, which escapes. */
-function escaped(text: string): string {
-	return encodeURIComponent(text)
-		.replaceAll(/[_.!~*'()]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
-		.replaceAll("%", "_");
-}
-
-export function discoveryTopic(prefix: string, deviceId: string): string {
-	return `${prefix}/device/${escaped(deviceId)}/config`;
-}
-
-/** @returns the id of the device in a topic of discovery; undefined: it is none of ours */
-export function deviceIdIn(prefix: string, topic: string): string | undefined {
-	const start = `${prefix}/device/`;
-	const [name = "", config] = topic.slice(start.length).split("/");
-	const isOurs = /^([A-Za-z0-9-]|_2E|_5F)+$/.test(name);
-	return topic.startsWith(start) && config === "config" && isOurs
-		? decodeURIComponent(name.replaceAll("_", "%"))
-		: undefined;
-}
-
-/** Below a node of its own: no device has the same. */
-export function gatewayTopic(prefix: string, name: string): string {
-	return `${prefix}/device/${product}/${escaped(name)}/config`;
-}
-
-/** Of the topics of the gateway with this name; no other gateway has the same. */
-export function baseOf(name: string): string {
-	return `${product}/${encodeURIComponent(name)}`;
-}
-
-/** @param text of a discovery message @param base of a gateway's topics */
-export function isDiscoveredBy(text: string, base: string): boolean {
-	return text.includes(`"${base}/status"`);
-}
-
-/** The gateway as a device of Home Assistant, through which it has the others. */
-export function gatewayText({ name, base, publicUrl }: Gateway): string {
-	const status = {
-		platform: "binary_sensor",
-		unique_id: `${base}-status`,
-		name: "Connection",
-		device_class: "connectivity",
-		state_topic: `${base}/status`,
-		payload_on: "online",
-		payload_off: "offline",
-		...diagnostic,
-	};
-	return JSON.stringify({
-		device: {
-			identifiers: [base],
-			manufacturer: product,
-			name: `Device gateway ${name}`,
-			sw_version: version,
-			configuration_url: publicUrl,
-		},
-		origin: { name: product, sw_version: version, support_url: publicUrl },
-		components: { status },
-	});
-}
-
-/** @param macAddress undefined before its first report */
-export function discoveryText(facts: Facts, { base, publicUrl }: Gateway, macAddress?: string): string {
-	const { deviceId, label, model, chip, firmwareVersion } = facts.device;
+/** @param base of the gateway's topics @returns by key, what discovery says of each */
+export function componentsOf(facts: Facts, base: string): Readonly<Record<string, object>> {
 	const components: Record<string, object> = { ...removed };
 	for (const [key, entity] of Object.entries(entities))
 		components[key] = componentOf(key, entity, facts, base);
-	return JSON.stringify({
-		device: {
-			identifiers: [`${product}-${deviceId}`],
-			connections: isUnique(macAddress) ? [["mac", macAddress]] : undefined,
-			manufacturer: product,
-			serial_number: deviceId,
-			name: label.name ?? deviceId,
-			suggested_area: label.room,
-			model,
-			hw_version: chip,
-			sw_version: firmwareVersion ?? undefined,
-			via_device: base,
-			configuration_url: publicUrl,
-		},
-		origin: { name: product, sw_version: version, support_url: publicUrl },
-		// A device is available while both say so.
-		availability: [{ topic: `${base}/status` }, { topic: `${base}/${deviceId}/availability` }],
-		availability_mode: "all",
-		components,
-	});
-}
-
-/** Those of simulated devices are locally administered; Home Assistant makes one device of two with the same. */
-function isUnique(macAddress: string | undefined): boolean {
-	return macAddress !== undefined && (Number.parseInt(macAddress, 16) & 2) === 0;
+	return components;
 }
 
 /** The platform alone removes an entity, if there was one. */

@@ -6,7 +6,8 @@ import type { Core, Extension, Joined } from "../extension.js";
 import { Broker } from "./broker.js";
 import { Commands } from "./commands.js";
 import { Devices } from "./devices.js";
-import { baseOf } from "./entities.js";
+import { baseOf } from "./discovery.js";
+import { Events } from "./events.js";
 import { PreviousName } from "./previous-name.js";
 
 const refreshMs = 2_000;
@@ -63,6 +64,7 @@ function createHomeAssistant(core: Core): Extension {
 		const devices = new Devices({ core, broker, prefix, gateway, previousBase: previous.base });
 		const commands = new Commands(core, (device) => devices.factsOf(device));
 		sessions.listen(devices.sessions);
+		sessions.listen(new Events({ core, broker, base }).sessions);
 		await devices.refresh();
 		timer = setInterval(() => devices.refresh().catch(onError), refreshMs).unref();
 	};

@@ -5,7 +5,7 @@ import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
 import { ifThere, writeFileAtomic } from "../storage/atomic-file.js";
 import type { Broker } from "./broker.js";
-import { baseOf, gatewayTopic } from "./entities.js";
+import { baseOf, gatewayTopic } from "./discovery.js";
 
 export interface PreviousNameOptions {
 	readonly core: Pick<Core, "disk" | "settings">;
