@@ -102,7 +102,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			if (!device) return sendUnknown(response, deviceId);
 			sessions.setLabel(device, change);
 			if (!(await deviceStore.keepLabel(device))) {
-				const detail = `This is not in ${storage.place} yet: it is tried again every second; the log says why.`;
+				const detail = `This could not be written to ${storage.place} yet: it is tried again every second; the log says why.`;
 				return sendProblem(response, { status: storage.status, detail });
 			}
 			response.json(headOf(device));
@@ -163,7 +163,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			if (!(await attentions.see(items)))
 				throw new HttpProblem(
 					storage.status,
-					`This is not in ${storage.place} yet: it is tried again every second; the log says why.`,
+					`This could not be written to ${storage.place} yet: it is tried again every second; the log says why.`,
 				);
 			response.status(204).end();
 		})

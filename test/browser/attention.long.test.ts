@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fs from "node:fs/promises";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
@@ -129,4 +130,25 @@ test("ages are by the gateway's clock: a browser's is two hours ahead", { skip }
 	await page.getByText("1 device away").click();
 	await page.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
 	await shows(page, "");
+});
+
+test("a gateway that is not ready, as its disk is full, is in Attention until it is", { skip }, async (t) => {
+	let isFull = true;
+	const statfs = new Proxy(fs.statfs, {
+		apply: async (target, _, args: Parameters<typeof fs.statfs>) =>
+			Object.assign(await target(...args), isFull && { bavail: 0 }),
+	});
+	const { url } = await runGateway(t, { ...wholeFleetAtOnce, disk: { ...fs, statfs } });
+	const page = await open(t, url, { expected: /503/ });
+	await page.clock.install();
+	await shows(page, "1");
+	await page.getByRole("link", { name: "Attention" }).click();
+	await page.getByRole("region", { name: "Gateway" }).getByText("The data folder's disk is full.").waitFor();
+	await page.getByRole("heading", { level: 1 }).getByText("1 thing to look at").waitFor();
+	isFull = false;
+	await page.reload();
+	await page.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
+	isFull = true;
+	await page.clock.fastForward(31_000);
+	await shows(page, "1");
 });

@@ -86,6 +86,16 @@ export function sentence(text: string): string {
 	return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
+/**
+ * A refusal as people read it: the field has the name that the page gives it in place of its path in a message.
+ *
+ * @param names by the last part of the path
+ */
+export function withFieldName(text: string, names: Readonly<Record<string, string | undefined>>): string {
+	const path = /^(?:\w+: )*(?:\w+\.)*(\w+)(?= must | is )/;
+	return text.replace(path, (all, field: string) => names[field] ?? all);
+}
+
 /** "22 Nov 2026, 14:05", in local time */
 export function when(time: string | number): string {
 	return new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });

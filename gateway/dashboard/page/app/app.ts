@@ -8,8 +8,8 @@ import type { ChangedSettings, CommandOf } from "../../../../device/protocol/mes
 import type { Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
-import { ask } from "../../../api/client/request.js";
-import { sentence } from "../../../api/client/words.js";
+import { ask, problemDetail } from "../../../api/client/request.js";
+import { sentence, withFieldName } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
@@ -21,6 +21,7 @@ import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
+import { settingLabels } from "../model/setting-labels.js";
 import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
 import { Jobs, titleOf } from "./jobs.js";
@@ -66,6 +67,8 @@ export class App {
 		() => ask<{ readonly refusals: readonly ListedRefusal[] }>("api/refusals"),
 		() => this.painter.mark("refusals"),
 	);
+	/** Why the gateway is not ready, such as a full disk; empty: it is. */
+	readonly readiness = new Resource(readReadiness, () => this.painter.mark("refusals"));
 	readonly asks = new Asks({
 		later,
 		now: () => this.clock.now(),
@@ -122,6 +125,7 @@ export class App {
 				this.announcements.onLive();
 				void this.#readPerson();
 				this.#readList("refusals");
+				void this.readiness.refresh();
 			}
 			this.painter.mark("link");
 		},
@@ -132,6 +136,9 @@ export class App {
 	/** Marks `"second"`; for as long as the page is open. */
 	startClock(): void {
 		setInterval(() => this.painter.mark("second"), 1000);
+		setInterval(() => {
+			if (this.linkState.name === "live" && !document.hidden) void this.readiness.refresh();
+		}, readinessMs);
 	}
 
 	/** What the fleet or a room is filtered by; it outlives the view, and is in the address while that is shown. */
@@ -194,9 +201,11 @@ export class App {
 
 	/** Has a device try settings. @param make makes them; may fail with a sentence */
 	changeSettings(deviceId: string, make: () => Promise<ChangedSettings>): Promise<Attempt> {
-		return this.asks.ask(deviceId, newSettings, async () =>
-			this.#control(deviceId, { ...newSettings, value: await make() }),
-		);
+		return this.asks.ask(deviceId, newSettings, async () => {
+			const answer = await this.#control(deviceId, { ...newSettings, value: await make() });
+			if (answer.isTaken) return answer;
+			return { ...answer, message: withFieldName(answer.message, settingLabels) };
+		});
 	}
 
 	/** Changes many devices from this page. */
@@ -297,6 +306,13 @@ export class App {
 /** The address without its query. */
 export function listAddress(): string {
 	return location.hash.split("?")[0] || "#/";
+}
+
+const readinessMs = 30_000;
+
+async function readReadiness(): Promise<string> {
+	const response = await fetch("readyz", { cache: "no-store" });
+	return response.status === 503 ? problemDetail(response.status, await response.text()) : "";
 }
 
 /** What the fleet's view returns to. */

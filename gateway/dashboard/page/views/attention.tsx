@@ -15,6 +15,8 @@ import {
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
+import { Panel } from "../parts/panel.js";
+import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
 import { Identify } from "./fleet-actions.js";
@@ -38,7 +40,7 @@ const unnamed = "A device without a name";
 
 /** All concerns, and what counts as long away. */
 function useConcerns() {
-	const { fleet, refusals } = useTopic("list", "refusals");
+	const { fleet, refusals, readiness } = useTopic("list", "refusals");
 	const { listVersion } = fleet;
 	const refused = refusals.value?.refusals;
 	const now = useNow(refreshMs);
@@ -47,13 +49,13 @@ function useConcerns() {
 		() => concernsOf(fleet.all(), refused ?? [], limit, now),
 		[fleet, listVersion, refused, limit, now],
 	);
-	return { concerns, limit };
+	return { concerns, limit, notReady: readiness.value ?? "" };
 }
 
 /** The link in the header, with the number of what was not seen. */
 export function AttentionLink({ isCurrent }: { isCurrent: boolean }) {
-	const { concerns } = useConcerns();
-	const count = concerns.filter(({ seen }) => !seen).length;
+	const { concerns, notReady } = useConcerns();
+	const count = concerns.filter(({ seen }) => !seen).length + Number(notReady !== "");
 	return (
 		<a href="#/attention" aria-current={isCurrent ? "page" : undefined}>
 			Attention
@@ -69,16 +71,17 @@ export function AttentionLink({ isCurrent }: { isCurrent: boolean }) {
 
 export function AttentionView() {
 	const { painter } = useApp();
-	const { concerns, limit } = useConcerns();
+	const { concerns, limit, notReady } = useConcerns();
 	const [withSeen, setWithSeen] = useState(false);
 	const shown = withSeen ? concerns : concerns.filter(({ seen }) => !seen);
 	const hidden = concerns.length - shown.length;
+	const count = shown.length + Number(notReady !== "");
 	return (
 		<div class="attention">
 			<div class="head-line">
 				<h1 class="here">
 					<span role="status">
-						{shown.length === 0 ? "Nothing needs you" : `${plural(shown.length, "thing")} to look at`}
+						{count === 0 ? "Nothing needs you" : `${plural(count, "thing")} to look at`}
 					</span>
 				</h1>
 				<Choice
@@ -99,6 +102,11 @@ export function AttentionView() {
 					</Button>
 				)}
 			</div>
+			{notReady !== "" && (
+				<Panel title="Gateway">
+					<Problem>{notReady}</Problem>
+				</Panel>
+			)}
 			{concernKinds.map((kind) => (
 				<Group key={kind} kind={kind} concerns={shown.filter((concern) => concern.kind === kind)} />
 			))}

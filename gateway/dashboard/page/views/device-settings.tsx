@@ -6,10 +6,11 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { timeLeft } from "../../../api/client/words.js";
 import { useApp, useMayChange, useNow } from "../app/hooks.js";
 import { type Attempt, newSettings } from "../model/asks.js";
+import { settingLabels } from "../model/setting-labels.js";
 import { Check, Field, type FieldProps } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 
-interface SettingLook extends Pick<FieldProps, "label" | "type" | "placeholder" | "maxLength"> {
+interface SettingLook extends Pick<FieldProps, "type" | "placeholder" | "maxLength"> {
 	/** What the device has without it; absent: the setting is required. */
 	readonly removal?: string;
 	/** What it has now, as far as it says so. */
@@ -22,38 +23,33 @@ const notReported = () => "not reported";
 /** A new setting does not compile until it is here. */
 const looks: Readonly<Record<keyof ChangedSettings, SettingLook>> = {
 	ssid: {
-		label: "Wi-Fi name",
 		maxLength: 32,
 		present: ({ network }) => (network.wifi_connected ? network.wifi_ssid : "not connected by Wi-Fi"),
 	},
 	password: {
-		label: "Wi-Fi password",
 		type: "password",
 		maxLength: 63,
 		removal: "None: an open network",
 		present: () => "secret, not reported",
 	},
 	ssid2: {
-		label: "Second Wi-Fi name",
 		maxLength: 32,
 		removal: "No second network",
 		present: notReported,
 	},
 	password2: {
-		label: "Second Wi-Fi password",
 		type: "password",
 		maxLength: 63,
 		removal: "None: the second network is open",
 		present: () => "secret, not reported",
 	},
 	gateway: {
-		label: "Gateway's address",
 		placeholder: "wss://gateway.example/device",
 		present: () => "one that leads here; not reported",
 	},
-	token: { label: "Token", type: "password", present: () => "set: this gateway took it" },
-	sntp: { label: "Time server", removal: "Its default one", present: notReported },
-	ca: { label: "Certificate authority (PEM)", type: "lines", removal: "No authority", present: notReported },
+	token: { type: "password", present: () => "set: this gateway took it" },
+	sntp: { removal: "Its default one", present: notReported },
+	ca: { type: "lines", removal: "No authority", present: notReported },
 };
 /** In the order of the form. */
 const settingNames = keysOf(looks);
@@ -85,13 +81,19 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 				Only what is filled in is sent. The device restarts to try it, and returns to its previous settings if
 				it does not reach a gateway within 120 s. <a href="#/settings">Settings of all devices</a>
 			</p>
-			<ChangeState change={app.asks.get(key, newSettings.command)} />
 			<form autocomplete="off" onSubmit={onSubmit}>
 				<fieldset class="fields" disabled={isOff} aria-label="New settings">
 					{settingNames.map((name) => {
 						const { removal, present, ...look } = looks[name];
 						return (
-							<Field key={name} maxLength={longestText} {...look} name={name} hint={`Now: ${present(state)}`}>
+							<Field
+								key={name}
+								label={settingLabels[name]}
+								maxLength={longestText}
+								{...look}
+								name={name}
+								hint={`Now: ${present(state)}`}
+							>
 								{removal !== undefined && <Check name={removed(name)} label={removal} />}
 							</Field>
 						);
@@ -105,6 +107,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 						Replace its token
 					</button>
 				</div>
+				<ChangeState change={app.asks.get(key, newSettings.command)} />
 			</form>
 		</section>
 	);

@@ -5,7 +5,7 @@ import { models } from "../../../../device/protocol/schema.js";
 import { messageOf } from "../../../api/client/request.js";
 import { beginsOf, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
-import { plural } from "../../../api/client/words.js";
+import { plural, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
 import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import type { Firmware } from "../model/outdated.js";
@@ -14,7 +14,7 @@ import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { firmwareText } from "./device-update.js";
-import { RolloutOptions } from "./rollout-options.js";
+import { optionLabels, RolloutOptions } from "./rollout-options.js";
 
 const chosenDevices = "devices";
 
@@ -193,7 +193,7 @@ function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
 				const preview = await rollouts.preview(plan);
 				if (isMeant) setAnswer({ text, preview, problem: "" });
 			} catch (error) {
-				if (isMeant) setAnswer({ text, problem: messageOf(error) });
+				if (isMeant) setAnswer({ text, problem: withFieldName(messageOf(error), optionLabels) });
 			}
 		};
 		const timer = setTimeout(read, isCurrent ? 0 : typingMs);

@@ -48,6 +48,10 @@ const timeLooks: readonly TextLook[] = [
 	["to", "Daily to", "by this computer's clock", undefined, "time"],
 ];
 
+const labels = Object.fromEntries([...groupLooks, ...timeLooks].map(([name, label]) => [name, label]));
+/** By the fields of a plan. */
+export const optionLabels = { ...labels, size: labels.canary, maxAttempts: labels.attempts };
+
 export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsProps) {
 	const fields = (looks: readonly TextLook[]) =>
 		looks.map(([name, label, hint, defaultOf, type = "text"]) => (

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, bytes, duration, signalBars } from "../../../../gateway/api/client/words.js";
+import { age, bytes, duration, signalBars, withFieldName } from "../../../../gateway/api/client/words.js";
 
 test("numbers are shown in usual units", () => {
 	assert.deepEqual([0, 59, 60, 3_725, 200_000].map(duration), [
@@ -13,4 +13,15 @@ test("numbers are shown in usual units", () => {
 	assert.deepEqual([0, 1999, 2000].map(age), ["just now", "just now", "2 s ago"]);
 	assert.deepEqual([100, 187_000, 1_300_000].map(bytes), ["100 B", "183 KB", "1.2 MB"]);
 	assert.deepEqual([-50, -60, -70, -85].map(signalBars), [4, 3, 2, 1]);
+});
+
+test("a refusal names a field as the page does, in place of its path in a message", () => {
+	const names = { gateway: "Gateway's address", concurrency: "Then at a time" };
+	for (const [text, words] of [
+		["payload: set_settings: value.gateway must be an address.", "Gateway's address must be an address."],
+		["groups.0.concurrency must be from 1 to 500.", "Then at a time must be from 1 to 500."],
+		["value.ca must be a certificate.", "value.ca must be a certificate."],
+		["The gateway is not ready.", "The gateway is not ready."],
+	] as const)
+		assert.equal(withFieldName(text, names), words);
 });

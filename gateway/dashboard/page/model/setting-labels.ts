@@ -1,0 +1,15 @@
+/** What people call the settings of a device. */
+
+import type { ChangedSettings } from "../../../../device/protocol/messages.js";
+
+/** A new setting does not compile until it is here. */
+export const settingLabels: Readonly<Record<keyof ChangedSettings, string>> = {
+	ssid: "Wi-Fi name",
+	password: "Wi-Fi password",
+	ssid2: "Second Wi-Fi name",
+	password2: "Second Wi-Fi password",
+	gateway: "Gateway's address",
+	token: "Token",
+	sntp: "Time server",
+	ca: "Certificate authority (PEM)",
+};
