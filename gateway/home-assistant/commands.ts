@@ -4,7 +4,7 @@ import { chimes } from "../../device/protocol/messages.js";
 import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
 import { askedAnnouncement, longestSeconds } from "../api/announcement.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
+import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
@@ -94,14 +94,17 @@ export class Commands {
 		const device = sessions.devices.get(deviceId);
 		const command = Object.hasOwn(commands, entity) ? commands[entity] : undefined;
 		const run = (work: () => Promise<Outcome>) => {
-			const done = this.#finish(deviceId, entity, text, work());
+			const done = this.#finish(deviceId, entity, work());
 			done.catch((error) => log.error({ err: error }, "Home Assistant"));
 		};
 		const no = (...refusal: Parameters<typeof refuse>) => run(async () => refuse(...refusal));
 		if (isRetained) no("invalid_message", "it is retained; send it without retain");
 		else if (!device) no("unknown_target", "no device has this name");
 		else if (!command) no("unsupported_command", "no entity of a device takes such a command");
-		else this.#queueOf(device).add(entity, () => run(() => this.#execute(device, command, text)));
+		else
+			this.#queueOf(device).add(entity, () =>
+				run(() => this.#execute(device, entity, command(text, this.#factsOf(device)))),
+			);
 	}
 
 	#queueOf(device: Device): CommandQueue {
@@ -120,8 +123,8 @@ export class Commands {
 		return queue;
 	}
 
-	async #finish(deviceId: string, entity: string, text: string, work: Promise<Outcome>): Promise<void> {
-		const { metrics, log, onChange } = this.#core;
+	async #finish(deviceId: string, entity: string, work: Promise<Outcome>): Promise<void> {
+		const { metrics, log } = this.#core;
 		const outcome = await work;
 		if (outcome.refusal) {
 			const { code, message: problem } = outcome.refusal;
@@ -130,24 +133,25 @@ export class Commands {
 			return;
 		}
 		metrics.commands.inc({ type: outcome.command });
-		// The broker does not say who has sent it.
-		const person = { name: "Home Assistant", role: "monitor" } as const;
-		onChange({ person, remoteAddress: "MQTT", deviceId, what: entity, body: text });
 	}
 
 	/** Asks synchronously: commands reach a device in their order. */
-	async #execute(device: Device, command: CommandKind, text: string): Promise<Outcome> {
-		const ask = command(text, this.#factsOf(device));
+	async #execute(device: Device, entity: string, ask: Ask): Promise<Outcome> {
 		if ("refusal" in ask) return ask;
-		const targetId = device.deviceId;
-		return "type" in ask ? this.#core.execute({ ...ask, targetId }) : this.#play(device, ask);
+		const { execute, onChange } = this.#core;
+		const { deviceId } = device;
+		const outcome = await ("type" in ask ? execute({ ...ask, targetId: deviceId }) : this.#play(device, ask));
+		// The broker does not say who has sent it.
+		const person = { name: "Home Assistant", role: "monitor" } as const;
+		if (!outcome.refusal) onChange({ person, remoteAddress: "MQTT", deviceId, what: entity, body: ask });
+		return outcome;
 	}
 
 	async #play(
 		{ deviceId, session }: Device,
 		{ seconds, ...what }: { readonly seconds?: number },
 	): Promise<Outcome> {
-		const asked = { ...what, targets: { devices: [deviceId] } };
+		const asked = pick(askedAnnouncement, { ...what, targets: { devices: [deviceId] } });
 		const announcer = this.#core.announcer();
 		if (!announcer) return refuse("unsupported_command", "this gateway keeps no sounds");
 		if (!session.isReachable) return refuse("target_offline", "the device is not connected");

@@ -280,7 +280,7 @@ test(
 			value: "wifi_connected",
 		});
 		await sends("siren", '{"state":"ON","volume_level":1}', { command: "play_audio", value: "startup" });
-		await sends("siren", '{"state":"OFF"}', { command: "stop_sound" });
+		await sends("siren", '{"state":"OFF","note":"hush-hush"}', { command: "stop_sound" });
 		await sends("volume", "33.5", { command: "set_volume", value: 34 });
 		await sends("haptics", "70.4", { command: "set_haptics", value: 70 });
 		await sends("brightness", "0.4", { command: "set_brightness", value: 0.01 });
@@ -292,8 +292,14 @@ test(
 		const [first] = changes;
 		assert.deepEqual(
 			[first?.person.name, first?.deviceId, first?.what, first?.body],
-			["Home Assistant", proto, "volume", "30"],
+			[
+				"Home Assistant",
+				proto,
+				"volume",
+				{ type: "control_device", payload: { command: "set_volume", value: 30 } },
+			],
 		);
+		assert.doesNotMatch(JSON.stringify(changes), /hush-hush/, "a field that no entity defines");
 		const changesBefore = changes.length;
 		const before = device.commands.length;
 		const hostile: readonly (readonly [key: string, payload: string, code: string])[] = [
