@@ -18,6 +18,7 @@ import { knownNetworks, type WiFiState, WiFiStation } from "./network/wifi.js";
 import { ledState } from "./peripherals/led-patterns.js";
 import { createPeripherals } from "./peripherals/peripherals.js";
 import { features, type SoundUpdate } from "./protocol/messages.js";
+import { idOf } from "./protocol/models.js";
 import { Recovery } from "./recovery.js";
 import { onButton, showLink, showWiFi } from "./rules.js";
 import { Settings, storeBuiltInSettings } from "./settings.js";
@@ -37,7 +38,7 @@ declare const device: Host;
 export default function main(): void {
 	const { model, chip, network, storage } = device;
 	const system = new device.system({});
-	const deviceId = `${model.toLowerCase()}-${system.macAddress.slice(-8).replaceAll(":", "").toLowerCase()}`;
+	const deviceId = idOf(model, system.macAddress);
 	const now = () => system.uptimeMs;
 	const restart = () => {
 		startCount.onProven();

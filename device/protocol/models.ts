@@ -32,6 +32,11 @@ export function hasPart(model: Model, part: BoardPart): boolean {
 	return boardModels[model].parts.includes(part);
 }
 
+/** E.g. `dev-1-a1b2c3`. @param macAddress six bytes in hex, joined by colons */
+export function idOf(model: Model, macAddress: string): string {
+	return `${model.toLowerCase()}-${macAddress.slice(-8).replaceAll(":", "").toLowerCase()}`;
+}
+
 /** E.g. "PROTO-1". */
 export function modelsWith(part: BoardPart): string {
 	return models.filter((model) => hasPart(model, part)).join(" and ");

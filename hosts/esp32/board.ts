@@ -18,7 +18,7 @@ export interface BoardOptions {
 /** What all models have. Each class has its pins as constants, so that the linker can put it into ROM. */
 export function createBoard(options: BoardOptions): Host {
 	const { model, pins, tuning } = options;
-	const ring = Object.freeze({ pin: pins.ledRing, length: boardModels[model].pixels });
+	const ring = Object.freeze({ pin: pins.ledRing, length: boardModels[model].pixels, order: pins.ledOrder });
 	return {
 		model,
 		chip: "esp32s3",

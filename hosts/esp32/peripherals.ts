@@ -49,6 +49,8 @@ export interface RingOptions {
 	readonly pin: number;
 	/** Pixels. */
 	readonly length: number;
+	/** Of colours; default "GRB". */
+	readonly order?: string | undefined;
 }
 
 /** Two ticks of FreeRTOS, of which the first may end immediately. A frame of twelve pixels takes 0.36 ms. */
@@ -60,7 +62,7 @@ const frameMs = 2;
  */
 export class Ring extends NeoPixel implements PixelStrip {
 	constructor(options: RingOptions) {
-		super({ pin: options.pin, length: options.length, order: "GRB" });
+		super({ pin: options.pin, length: options.length, order: options.order ?? "GRB" });
 		this.brightness = 255;
 	}
 

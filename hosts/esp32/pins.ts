@@ -9,8 +9,10 @@ export interface BoardPins {
 	};
 	/** WS2812 data. */
 	readonly ledRing: number;
-	/** I2C. */
-	readonly codec: { readonly data: number; readonly clock: number };
+	/** In which its LEDs take the colours; default "GRB", that of a WS2812. */
+	readonly ledOrder?: string;
+	/** I2C; the address is 0x18 (default) or 0x19, by the codec's pin CE. */
+	readonly codec: { readonly data: number; readonly clock: number; readonly address?: number };
 	/** The SDK takes these from the manifest.json beside pins.ts; a test compares the two. */
 	readonly i2s: {
 		/** 256 times the sample rate. */

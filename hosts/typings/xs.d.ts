@@ -54,6 +54,13 @@ declare module "mc/ffi" {
 		board_wifi_has_joined(): number;
 		board_wifi_reason(): number;
 		board_wifi_watch(): void;
+		bring_up_count(pin: number, ms: number): number;
+		bring_up_i2c_probe(data: number, clock: number, address: number): number;
+		bring_up_i2c_read(data: number, clock: number, address: number, register: number): number;
+		bring_up_level(pin: number): number;
+		bring_up_line(): string;
+		bring_up_partition(index: number): string;
+		bring_up_revision(): number;
 		esp_clk_cpu_freq(): number;
 		esp_err_to_name(error: number): string;
 		esp_get_free_heap_size(): number;

@@ -14,6 +14,8 @@ export interface BoardBuildOptions {
 	readonly model: Model;
 	/** Folder under hosts/; default: the model's board. */
 	readonly host?: string;
+	/** Relative to the project; default: the firmware's. */
+	readonly manifest?: string | undefined;
 	/** By semantic versioning, at most 31 characters. */
 	readonly version: string;
 	/** Of `formatReleaseKeys`. */
@@ -46,6 +48,7 @@ export function binFolder(outputFolder: string, host: string): string {
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const { sdk, model, host = boardOf(model), version, releaseKeys, outputFolder, onOutput } = options;
+	const { manifest } = options;
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
 	// mcconfig may succeed without replacing it.
 	rmSync(image, { force: true });
@@ -58,6 +61,7 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	await build({
 		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH, SOURCE_DATE_EPOCH } },
 		platform: boardPlatform(host),
+		...(manifest && { manifest }),
 		outputFolder,
 		isDebug: false,
 		settings: releaseKeys === "" ? [] : [`release_keys=${releaseKeys}`],

@@ -21,6 +21,8 @@ import {
 export interface BoardFlashOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
+	/** Relative to the project; default: the firmware's. */
+	readonly manifest?: string;
 	readonly version: string;
 	/** Of `formatReleaseKeys`. */
 	readonly releaseKeys: string;
@@ -36,9 +38,10 @@ export interface BoardFlashOptions {
 
 /** @throws Error where a setting is too long, the build fails, or the board is not fully written */
 export async function flashBoard(options: BoardFlashOptions): Promise<void> {
-	const { sdk, model, version, releaseKeys, settings, port, outputFolder, onOutput, onBuilt } = options;
+	const { sdk, model, manifest, version, releaseKeys, settings, port, outputFolder, onOutput, onBuilt } =
+		options;
 	const partition = settings && settingsPartition(partitionsFile, settings);
-	await buildBoard({ sdk, model, version, releaseKeys, outputFolder, onOutput });
+	await buildBoard({ sdk, model, manifest, version, releaseKeys, outputFolder, onOutput });
 	onBuilt();
 	const folder = binFolder(outputFolder, boardOf(model));
 	const files: FlashFile[] = [...firmwareFiles({ chip, folder, partitionsFile })];

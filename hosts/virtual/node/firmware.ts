@@ -16,10 +16,16 @@ const boardModules: Readonly<Record<string, string>> = { "board/es8311": "hosts/
  * @throws Error if a module cannot be built, or a replacement names no module
  */
 export async function buildFirmware(replacements: Readonly<Record<string, string>> = {}): Promise<Program> {
-	const modules: Record<string, string> = { ...(await modulesOf("device")), ...boardModules };
-	for (const [name, file] of Object.entries(await modulesOf("hosts/virtual/modules")))
-		modules[sdkNames[name] ?? `virtual/${name}`] = file;
+	const modules = await firmwareModules();
 	for (const name of Object.keys(replacements))
 		if (!(name in modules)) throw new Error(`the firmware has no module "${name}" to replace`);
 	return buildProgram({ modules: { ...modules, ...replacements }, main: "virtual/boot" });
+}
+
+/** Module name → TypeScript file, relative to the project: of device/ and of the host. */
+export async function firmwareModules(): Promise<Record<string, string>> {
+	const modules: Record<string, string> = { ...(await modulesOf("device")), ...boardModules };
+	for (const [name, file] of Object.entries(await modulesOf("hosts/virtual/modules")))
+		modules[sdkNames[name] ?? `virtual/${name}`] = file;
+	return modules;
 }

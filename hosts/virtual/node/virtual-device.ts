@@ -28,7 +28,7 @@ import { buildFirmware } from "./firmware.js";
 import { deviceIdOf } from "./identity.js";
 import { type Limits, Machine } from "./machine.js";
 import { type EndedRun, RtcMemory } from "./rtc-memory.js";
-import type { Hardware } from "./simulated/hardware.js";
+import type { Hardware, Peripheral } from "./simulated/hardware.js";
 import { openPeripheral } from "./simulated/open.js";
 import { ReceiveBuffers } from "./simulated/receive-buffers.js";
 
@@ -62,6 +62,10 @@ export interface VirtualDeviceOptions {
 	readonly wallClock?: (() => number) | undefined;
 	/** Factory firmware. Default: of this checkout. */
 	readonly program?: Program;
+	/** Simulated parts of this device alone, by the kind of channel that its program opens. */
+	readonly peripherals?: Readonly<Record<string, Peripheral>>;
+	/** In place of the model's, such as `psramSizeMB`; named as in System of device/host.ts. */
+	readonly facts?: Hardware["facts"];
 	/** Default: this checkout's. */
 	readonly version?: string;
 	/** Seconds since 1970; 0: unknown. Default: the time of the newest source. */
@@ -212,7 +216,7 @@ export class VirtualDevice {
 				this.#rtc.write(text);
 				onTrace?.(text);
 			},
-			onOpen: (channel) => openPeripheral({ channel, hardware: this.#hardware }),
+			onOpen: (channel) => openPeripheral({ channel, hardware: this.#hardware }, this.#options.peripherals),
 			onExit: (exit) => this.#onExit(exit),
 		});
 		return { machine, ota, nvs, started };
@@ -288,6 +292,7 @@ export class VirtualDevice {
 				flashSizeMB: 16,
 				psramSizeMB: 8,
 				resetReason,
+				...this.#options.facts,
 			},
 			onPowerCut: () => void this.powerCycle(),
 		};

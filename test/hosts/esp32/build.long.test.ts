@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { installedSettings } from "../../../device/protocol/messages.js";
 import { isRecord, type Model, models } from "../../../device/protocol/schema.js";
 import { boardOf } from "../../../scripts/boards/build.js";
+import { targets } from "../../../scripts/bring-up/targets.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import {
 	checkTypes,
@@ -113,6 +114,21 @@ function buildTests({ host, model, subclass, configuration }: Built): void {
 		if (sdk) assert.deepEqual(linkIntoRom(sdk, generated, subclass), []);
 	});
 }
+
+for (const { host, model, manifest, chip } of targets)
+	test(`the bring-up program of ${host} passes the type checker and is linked into ROM`, {
+		skip: reason,
+	}, () => {
+		if (!sdk) return;
+		const generated = generate(sdk, host, version, [manifest]);
+		after(generated.remove);
+		assert.equal(generated.output, "");
+		assert.match(generated.read("mc.defines.h"), new RegExp(`#define MODDEF_FIRMWARE_MODEL "${model}"`));
+		assert.match(generated.read("makefile"), /hosts\/esp32\/bring-up\/main\.ts/);
+		assert.doesNotMatch(generated.read("makefile"), /device\/main\.ts/);
+		assert.equal(checkTypes(sdk, generated), "");
+		assert.deepEqual(linkIntoRom(sdk, generated, chip), []);
+	});
 
 test("mcconfig alone compiles in the settings of its command line, with the version that marks the image", {
 	skip: reason,

@@ -44,7 +44,7 @@ export function generateSimulated(
 /**
  * @param host folder under hosts/
  * @param version undefined: as mcconfig alone has it
- * @param settings `key=value`, for mcconfig's command line
+ * @param settings `key=value`, for mcconfig's command line; before them the manifest, if it is not the firmware's
  */
 export function generate(
 	sdk: ModdableSdk,

@@ -42,10 +42,13 @@ const peripherals: Readonly<Record<string, Peripheral>> = {
 	wifi: WiFi,
 };
 
-/** @throws Error where there is none for this kind of channel */
-export function openPeripheral(options: PeripheralOptions): ChannelHandler {
+/** @param added by kind of channel, beside or instead of the simulated ones @throws Error where there is none for this kind of channel */
+export function openPeripheral(
+	options: PeripheralOptions,
+	added: Readonly<Record<string, Peripheral>> = {},
+): ChannelHandler {
 	const { kind } = options.channel;
-	const Peripheral = peripherals[kind];
+	const Peripheral = added[kind] ?? peripherals[kind];
 	if (!Peripheral) throw new Error(`the virtual host has no simulated peripheral "${kind}"`);
 	return new Peripheral(options);
 }

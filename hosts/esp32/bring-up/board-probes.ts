@@ -1,0 +1,28 @@
+/** What a board can measure, by bring-up.c and the SDK's drivers at any pin. */
+
+import Analog from "embedded:io/analog";
+import { Ring } from "board/peripherals";
+import { pins } from "board/pins";
+import { nativeProbes } from "bring-up/native-probes";
+import type { Probes } from "bring-up/requests";
+
+export function createProbes(): Probes {
+	return {
+		...nativeProbes(),
+		showPixels: (pixels) => {
+			const ring = new Ring({ pin: pins.ledRing, length: pixels.length, order: pins.ledOrder });
+			for (let index = 0; index < pixels.length; index += 1) {
+				const [red = 0, green = 0, blue = 0] = pixels[index] ?? [];
+				ring.setPixel(index, ring.makeRGB(red, green, blue));
+			}
+			ring.update();
+			ring.close();
+		},
+		readAnalog: (pin) => {
+			const input = new Analog({ pin, esp32: { calibrated: false, attenuation: 12 } });
+			const value = input.read();
+			input.close();
+			return value;
+		},
+	};
+}

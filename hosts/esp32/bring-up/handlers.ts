@@ -1,0 +1,127 @@
+/** What the bring-up program does for each request: its parts are opened for that request alone, so that each can be repeated. */
+
+import { askTime, reachGateway, resolveName, Station } from "bring-up/network";
+import { pause } from "bring-up/pause";
+import type { Answer, Ask, Probes, RequestName } from "bring-up/requests";
+import { measureClocks, playTone } from "bring-up/speaker";
+import Timer from "timer";
+import type { Host, System } from "../../../device/host.js";
+
+export type Handlers = {
+	readonly [N in RequestName]: (ask: Ask<N>) => Answer<N> | Promise<Answer<N>>;
+};
+
+export interface HandlersOptions {
+	readonly device: Host;
+	readonly system: System;
+	readonly probes: Probes;
+}
+
+/** A sensor's first measurement takes this long. */
+const firstValueMs = 100;
+/** Long enough to be felt. */
+const motorMs = 1000;
+/** The answer leaves the chip before it restarts. */
+const restartDelayMs = 200;
+/** Of the fastest clock, 4.1 MHz, 20,480 edges: the counter has 15 bits. */
+const countMs = 5;
+
+export function createHandlers({ device, system, probes }: HandlersOptions): Handlers {
+	const { peripheral, network, storage } = device;
+	const store = new storage.settings({});
+	let station: Station | undefined;
+	/** The driver is started by the first step that needs it. */
+	const wifi = () => {
+		station ??= new Station(network);
+		return station;
+	};
+	return {
+		about: () => ({
+			model: device.model,
+			chip: device.chip,
+			revision: probes.revision,
+			flash_mb: system.flashSizeMB,
+			psram_mb: system.psramSizeMB,
+			free_heap_bytes: system.freeHeapBytes,
+			mac_address: system.macAddress,
+			idf_version: system.idfVersion,
+			reset_reason: system.resetReason,
+			partitions: probes.partitions(),
+		}),
+		i2c_probe: ({ data, clock, addresses }) => {
+			const answering: number[] = [];
+			for (const address of addresses) {
+				const result = probes.probe(data, clock, address);
+				if (result === -3) throw new Error(`GPIO ${data} or ${clock} cannot be used`);
+				if (result < 0) return { answering, low: result === -1 ? "data" : "clock" };
+				if (result === 1) answering.push(address);
+			}
+			return { answering };
+		},
+		i2c_read: ({ data, clock, address, register }) => {
+			const value = probes.readRegister(data, clock, address, register);
+			return value < 0 ? {} : { value };
+		},
+		levels: ({ pins }) => ({ low: pins.filter((pin) => probes.level(pin) === 0) }),
+		ring: ({ pixels }) => outcomeOf(() => probes.showPixels(pixels)),
+		sweep: ({ volume }) => playTone(peripheral, volume),
+		clocks: ({ pins }) =>
+			measureClocks(peripheral, () => pins.map((pin) => (probes.countEdges(pin, countMs) * 1000) / countMs)),
+		motor: async ({ percent }) => {
+			const { haptics: Motor } = peripheral;
+			if (!Motor) return { problem: "this model has no motor" };
+			const motor = new Motor({});
+			motor.write(Math.round((percent / 100) * (2 ** motor.resolution - 1)));
+			await pause(motorMs);
+			motor.write(0);
+			motor.close();
+			return {};
+		},
+		sensors: async () => {
+			const light = peripheral.ambientLight && new peripheral.ambientLight({});
+			const touch = peripheral.touch && new peripheral.touch({});
+			await pause(firstValueMs);
+			const values = { light: light?.read(), touch: touch?.read() || undefined };
+			light?.close();
+			touch?.close();
+			return defined(values);
+		},
+		analog: ({ pins }) => ({ values: pins.map((pin) => probes.readAnalog(pin)) }),
+		wifi_scan: () => wifi().scan(),
+		wifi_join: (ask) => wifi().join(ask),
+		resolve: ({ host }) => resolveName(network, host),
+		gateway: (ask) => reachGateway(device, system.macAddress, ask),
+		time: ({ server }) => askTime(network, server),
+		setting_write: ({ key, value }) => outcomeOf(() => store.write(key, value)),
+		setting_read: ({ key }) => defined({ value: store.read(key) }),
+		setting_delete: ({ key }) => outcomeOf(() => store.delete(key)),
+		restart: () => {
+			Timer.set(() => system.restart(), restartDelayMs);
+			return {};
+		},
+	};
+}
+
+/** @returns why it failed */
+function outcomeOf(action: () => void): { problem?: string } {
+	try {
+		action();
+		return {};
+	} catch (error) {
+		return { problem: error instanceof Error ? error.message : String(error) };
+	}
+}
+
+/** JSON and the types of optional fields leave out what is undefined. */
+function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+	const result: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
+	for (const key in values) {
+		const value = values[key];
+		if (isDefined(value)) result[key] = value;
+	}
+	return result;
+}
+
+function isDefined<T>(value: T): value is Exclude<T, undefined> {
+	return value !== undefined;
+}

@@ -1,0 +1,53 @@
+/**
+ * The bring-up program: it answers requests from a computer at the serial port about the board that it runs on, through the
+ * firmware's own drivers and by measuring any pin. It needs neither settings nor a network.
+ */
+
+import { createHandlers, type Handlers } from "bring-up/handlers";
+import { createProbes } from "bring-up/probes";
+import { answerMark, type RequestName, requests } from "bring-up/requests";
+import { describeProblem, findProblem, isRecord, matches } from "protocol/schema";
+import Timer from "timer";
+import type { Host } from "../../../device/host.js";
+
+/** Shorter than the 64 bytes that the chip's USB port keeps take at 115,200 baud. */
+const pollMs = 5;
+
+declare const device: Host;
+
+export default function main(): void {
+	const probes = createProbes();
+	const system = new device.system({});
+	const handlers = createHandlers({ device, system, probes });
+	const print = (answer: object) => system.print(`${answerMark}${JSON.stringify(answer)}\n`);
+	Timer.repeat(() => {
+		for (let line = probes.readLine(); line !== undefined; line = probes.readLine())
+			void receive(line, handlers, print);
+	}, pollMs);
+	print({ ready: true });
+}
+
+async function receive(line: string, handlers: Handlers, print: (answer: object) => void): Promise<void> {
+	let id: unknown;
+	try {
+		const message: unknown = JSON.parse(line);
+		if (!isRecord(message)) throw new Error("a request is an object with id, request and ask");
+		id = message.id;
+		print({ id, answer: await answerTo(message.request, message.ask, handlers) });
+	} catch (error) {
+		print({ id, error: error instanceof Error ? error.message : String(error) });
+	}
+}
+
+/** @throws Error that names the mistake */
+function answerTo(request: unknown, ask: unknown, handlers: Handlers): object | Promise<object> {
+	const name = Object.keys(requests).find((each): each is RequestName => each === request);
+	if (name === undefined) throw new Error(`there is no request "${String(request)}"`);
+	return execute(name, ask, handlers);
+}
+
+function execute<N extends RequestName>(name: N, ask: unknown, handlers: Handlers): object | Promise<object> {
+	const schema: (typeof requests)[N]["ask"] = requests[name].ask;
+	if (!matches(schema, ask)) throw new Error(`${name}: ${describeProblem(findProblem(schema, ask))}`);
+	return handlers[name](ask);
+}

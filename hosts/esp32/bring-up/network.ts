@@ -1,0 +1,128 @@
+/** The steps from an access point to the gateway, one at a time, so that a person learns which one fails. */
+
+import { pause } from "bring-up/pause";
+import type { Answer, Ask } from "bring-up/requests";
+import { GatewaySocket } from "network/gateway-socket";
+import { parseGatewayUrl } from "network/gateway-url";
+import { idOf } from "protocol/models";
+import Timer from "timer";
+import type { FoundNetwork, Host, WiFi } from "../../../device/host.js";
+
+/** ECMA-419: connected, with an address. */
+const usable = 500;
+const joinTimeoutMs = 20_000;
+const pollMs = 100;
+const scanTimeoutMs = 6_000;
+const mostNetworks = 32;
+
+type Network = Host["network"];
+
+/** The driver's single object, which keeps a connection for the later steps. */
+export class Station {
+	readonly #wifi: WiFi;
+
+	constructor({ wifi: Part }: Network) {
+		this.#wifi = new Part({ onChanged: () => {} });
+	}
+
+	/** One entry for each access point. */
+	scan(): Promise<Answer<"wifi_scan">> {
+		const wifi = this.#wifi;
+		if (!wifi.scan) return Promise.resolve({ networks: [], problem: "this host has no Wi-Fi" });
+		wifi.disconnect();
+		const found: { ssid: string; rssi: number }[] = [];
+		return new Promise((resolve) => {
+			const timer = Timer.set(
+				() => resolve({ networks: found, problem: "the scan did not end" }),
+				scanTimeoutMs,
+			);
+			wifi.scan?.({
+				onFound: ({ SSID, RSSI }: FoundNetwork) => {
+					if (found.length < mostNetworks) found.push({ ssid: SSID, rssi: RSSI });
+				},
+				onComplete: () => {
+					Timer.clear(timer);
+					resolve({ networks: found });
+				},
+			});
+		});
+	}
+
+	async join({ ssid, password }: Ask<"wifi_join">): Promise<Answer<"wifi_join">> {
+		const wifi = this.#wifi;
+		wifi.disconnect();
+		wifi.connect(password === "" ? { SSID: ssid } : { SSID: ssid, password });
+		for (let waitedMs = 0; waitedMs < joinTimeoutMs; waitedMs += pollMs) {
+			await pause(pollMs);
+			const { connection, address, reason } = wifi;
+			if (connection >= usable && address) return { address };
+			if (reason) return { problem: reasons[reason] };
+		}
+		return { problem: "the access point did not answer, or gave no address, within 20 s" };
+	}
+}
+
+const reasons = Object.freeze({
+	wrong_password: "the access point refused the password",
+	no_access_point: "there is no access point of this name in range",
+	signal_lost: "the signal was lost",
+	ended_by_access_point: "the access point ended the connection",
+});
+
+export function resolveName({ dns: Part }: Network, host: string): Promise<Answer<"resolve">> {
+	const resolver = new Part({});
+	return new Promise((resolve) => {
+		const end = (answer: Answer<"resolve">) => {
+			resolver.close?.();
+			resolve(answer);
+		};
+		resolver.resolve({
+			host,
+			onResolved: (_host, address) => end({ address }),
+			onError: () => end({ problem: "the name was not found" }),
+		});
+	});
+}
+
+/** Connects as the firmware does, and ends the connection once the gateway has accepted it. */
+export function reachGateway(
+	{ network, model, chip }: Host,
+	macAddress: string,
+	{ url: text, token, ca }: Ask<"gateway">,
+): Promise<Answer<"gateway">> {
+	const url = parseGatewayUrl(text);
+	return new Promise((resolve) => {
+		const socket = new GatewaySocket({
+			part: url.isSecure ? network.wss : network.ws,
+			certificate: ca,
+			dns: network.dns,
+			url,
+			headers: [
+				["Authorization", `Bearer ${token}`],
+				["Device-Id", idOf(model, macAddress)],
+				["Device-Model", model],
+				["Device-Chip", chip],
+				["Protocol-Version", "1"],
+			],
+			onOpen: () => {
+				socket.close();
+				resolve({});
+			},
+			onMessage: () => {},
+			onDrained: () => {},
+			onClosed: ({ reason }) => resolve({ problem: reason }),
+		});
+	});
+}
+
+export function askTime({ time: Part }: Network, server: string | undefined): Promise<Answer<"time">> {
+	return new Promise((resolve) => {
+		const query = new Part({
+			server,
+			onTime: (seconds) => {
+				query.close();
+				resolve(seconds === undefined ? {} : { seconds });
+			},
+		});
+	});
+}

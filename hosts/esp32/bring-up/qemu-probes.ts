@@ -1,0 +1,16 @@
+/** What QEMU's ESP32 can measure: it has no ring and no sensors. */
+
+import { nativeProbes } from "bring-up/native-probes";
+import type { Probes } from "bring-up/requests";
+
+export function createProbes(): Probes {
+	return {
+		...nativeProbes(),
+		showPixels: () => {
+			throw new Error("QEMU has no ring");
+		},
+		readAnalog: () => {
+			throw new Error("QEMU has no analog inputs");
+		},
+	};
+}

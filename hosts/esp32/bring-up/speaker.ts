@@ -1,0 +1,85 @@
+/** Plays a tone that rises, or silence while I2S is measured, through the firmware's drivers of codec and output. */
+
+import { pause } from "bring-up/pause";
+import type { Host } from "../../../device/host.js";
+
+const sampleRate = 16_000;
+/** Of the output (device/host.ts), five of which are filled before it starts. */
+const blockBytes = 4092;
+const blocksBeforeStart = 5;
+/** 1.3 s. */
+const toneBlocks = 10;
+const lowestHz = 200;
+const highestHz = 4_000;
+/** Of the 32,767 of 16 bits: quiet at the volume of a conversation. */
+const amplitude = 8_000;
+/** The codec's fade (device/host.ts), and the output's first block. */
+const settleMs = 150;
+
+type Parts = Host["peripheral"];
+
+/** @returns why it was not played */
+export async function playTone(parts: Parts, volume: number): Promise<{ problem?: string }> {
+	return withSound(parts, volume, () => pause((blockBytes * toneBlocks * 1000) / (sampleRate * 2)));
+}
+
+/** @param measure is called while the clocks run @returns what it returns, or why there are no clocks */
+export async function measureClocks(
+	parts: Parts,
+	measure: () => readonly number[],
+): Promise<{ hz: readonly number[]; problem?: string }> {
+	let hz: readonly number[] = [];
+	const outcome = await withSound(parts, 0, async () => {
+		await pause(settleMs);
+		hz = measure();
+	});
+	return { hz, ...outcome };
+}
+
+async function withSound(
+	{ codec: Codec, audioOutput: AudioOutput }: Parts,
+	volume: number,
+	action: () => Promise<void>,
+): Promise<{ problem?: string }> {
+	const tone = new Tone();
+	const block = new Int16Array(blockBytes / 2);
+	const codec = new Codec({});
+	codec.volume = volume;
+	const output = new AudioOutput({
+		sampleRate,
+		channels: 1,
+		bitsPerSample: 16,
+		onWritable: () => output.write(tone.next(block)),
+	});
+	try {
+		if (!codec.isReady && volume > 0) return { problem: "the codec does not answer" };
+		for (let index = 0; index < blocksBeforeStart; index += 1) output.write(tone.next(block));
+		output.start();
+		codec.isMuted = false;
+		await action();
+		codec.isMuted = true;
+		await pause(settleMs);
+		return {};
+	} finally {
+		output.stop();
+		output.close();
+		codec.close();
+	}
+}
+
+/** Rises evenly from the lowest to the highest frequency, then is silent. */
+class Tone {
+	#phase = 0;
+	#position = 0;
+
+	next(block: Int16Array): Uint8Array {
+		const length = (toneBlocks * blockBytes) / 2;
+		for (let index = 0; index < block.length; index += 1) {
+			const share = this.#position / length;
+			this.#position += 1;
+			this.#phase += (2 * Math.PI * (lowestHz + (highestHz - lowestHz) * share)) / sampleRate;
+			block[index] = share < 1 ? Math.round(amplitude * Math.sin(this.#phase)) : 0;
+		}
+		return new Uint8Array(block.buffer);
+	}
+}

@@ -1,0 +1,64 @@
+/** `npm run bring-up`: finds out, together with a person, which parts of a new board work, and what to change in its pins.ts. */
+
+import { writeFileSync } from "node:fs";
+import { options, readArguments, usage } from "./bring-up/arguments.js";
+import { BringUpBoard } from "./bring-up/board.js";
+import { type Connection, connect } from "./bring-up/connect.js";
+import { changes, fileName, type StepResult, table } from "./bring-up/report.js";
+import { runSteps } from "./bring-up/run.js";
+import { readPins } from "./bring-up/targets.js";
+import { Terminal } from "./bring-up/terminal.js";
+import { messageOf, runCommand } from "./command-line/command.js";
+
+/** The last lines that a board has printed say why it does not answer. */
+const shownLines = 10;
+
+await runCommand({ name: "bring-up", usage, options, run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const given = readArguments(words);
+	const log: string[] = [];
+	let connection: Connection | undefined;
+	const board = new BringUpBoard({
+		line: { write: (text) => connection?.write(text) },
+		onLog: (line) => log.push(line),
+	});
+	connection = await connect(given, {
+		onLine: (line) => board.receive(line),
+		onEnd: (reason) => board.end(reason),
+	});
+	const person = new Terminal();
+	try {
+		await board.reach();
+		await lead(board, person, given);
+	} catch (error) {
+		const last = log.slice(-shownLines).join("\n");
+		throw new Error(`${messageOf(error)}${last && `\nThe board's last lines:\n${last}`}`);
+	} finally {
+		person.close();
+		connection.close();
+	}
+}
+
+async function lead(
+	board: BringUpBoard,
+	person: Terminal,
+	{ target, steps: chosen }: ReturnType<typeof readArguments>,
+): Promise<void> {
+	const { host, model } = target;
+	const { mac_address: macAddress } = await board.ask("about", {});
+	const pins = await readPins(target);
+	const file = fileName(macAddress);
+	// After each step: what was found is kept if the cable is pulled.
+	const save = (steps: readonly StepResult[]) => {
+		const found = { host, date: new Date().toISOString(), macAddress, pins, steps };
+		writeFileSync(file, `${JSON.stringify(found, undefined, "\t")}\n`);
+	};
+	const results = await runSteps({ board, person, target, model, pins }, chosen, save);
+	save(results);
+	person.tell(`\n${table(results)}\n\nAll of it is in ${file}.`);
+	const toChange = changes(results, host);
+	if (toChange) person.tell(`\nWhat to change for this board:\n\n${toChange}`);
+	if (host !== "qemu") person.tell(`\nTo write the firmware again: npm run flash -- ${host} keep`);
+	if (results.some(({ outcome }) => outcome === "failed")) process.exitCode = 1;
+}

@@ -1,0 +1,44 @@
+/** The command line of `npm run bring-up`. */
+
+import { UsageError } from "../command-line/command.js";
+import { Problems } from "../command-line/problems.js";
+import { parseSettingWords } from "../command-line/setting-words.js";
+import { steps } from "./run.js";
+import { type Target, targets } from "./targets.js";
+
+const hosts = targets.map(({ host }) => host);
+
+export const usage = `Usage: npm run bring-up -- ${hosts.join("|")} [keep] [port=…] [step …]
+
+Writes a small program to a board by USB, in place of its firmware, and asks you at the terminal what you see, hear and press: it
+names each part that does not work, and what to change in hosts/<board>/pins.ts. The board's settings stay. In QEMU, which has no
+parts, the steps for them fail.
+
+  keep                the program is on the board already: it is neither built nor written again
+  port=/dev/ttyACM0   the board's serial port, where more than one is connected
+  step …              only these steps: ${steps.map(({ name }) => name).join(", ")}`;
+
+const names = ["port"] as const;
+const flags: readonly string[] = ["keep", ...steps.map(({ name }) => name)];
+
+export const options: readonly string[] = [...names, "keep"];
+
+export interface BringUpArguments {
+	readonly target: Target;
+	readonly isKept: boolean;
+	/** Undefined: to be found. */
+	readonly port: string | undefined;
+	/** Names; empty: all. */
+	readonly steps: readonly string[];
+}
+
+/** @throws UsageError with everything that is wrong */
+export function readArguments([first, ...others]: readonly string[]): BringUpArguments {
+	const problems = new Problems();
+	const target = targets.find(({ host }) => host === first?.toLowerCase());
+	if (!target) problems.add(`The board comes first, ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
+	const { values, flags: given } = parseSettingWords({ words: others, names, flags, position: 2 }, problems);
+	if (problems.areFound || !target) throw new UsageError(problems.asError().message);
+	const chosen = given.filter((flag) => flag !== "keep");
+	return { target, isKept: given.includes("keep"), port: values.port || undefined, steps: chosen };
+}

@@ -1,0 +1,53 @@
+/** The result of a bring-up: a table, a file, and what to change in pins.ts. */
+
+import type { AllPins, Finding } from "./step.js";
+
+export type Outcome = "passed" | "failed" | "skipped";
+
+export interface StepResult {
+	readonly name: string;
+	readonly title: string;
+	readonly outcome: Outcome;
+	readonly notes: readonly string[];
+	readonly pins?: Finding["pins"];
+	readonly lines?: Finding["lines"];
+}
+
+const marks: Readonly<Record<Outcome, string>> = { passed: "✔", failed: "✘", skipped: "–" };
+
+export function table(results: readonly StepResult[]): string {
+	const width = Math.max(...results.map(({ title }) => title.length));
+	return results
+		.flatMap(({ title, outcome, notes }) => [
+			`${marks[outcome]} ${title.padEnd(width)}  ${outcome}`,
+			...(outcome === "failed" ? notes.map((note) => `    ${note}`) : []),
+		])
+		.join("\n");
+}
+
+/** @returns what to change, with the file each line is for; empty: nothing */
+export function changes(results: readonly StepResult[], host: string): string {
+	const pins = results.flatMap(({ pins }) => Object.entries(pins ?? {}));
+	const others = results.flatMap(({ lines = [] }) => lines);
+	const own = pins.map(([name, value]) => `	${name}: ${literal(value)},`);
+	return [...(own.length > 0 ? [`hosts/${host}/pins.ts:`, ...own] : []), ...others].join("\n");
+}
+
+/** As pins.ts writes it: objects are frozen, since they lie in ROM. */
+function literal(value: unknown): string {
+	if (typeof value !== "object" || value === null) return JSON.stringify(value);
+	const fields = Object.entries(value).map(([name, each]) => `${name}: ${literal(each)}`);
+	return `Object.freeze({ ${fields.join(", ")} })`;
+}
+
+export interface ReportFile {
+	readonly host: string;
+	readonly date: string;
+	readonly macAddress: string;
+	readonly pins: AllPins;
+	readonly steps: readonly StepResult[];
+}
+
+export function fileName(macAddress: string): string {
+	return `bring-up-${macAddress.replaceAll(":", "")}.json`;
+}

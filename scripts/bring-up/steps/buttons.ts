@@ -1,0 +1,68 @@
+/** The four buttons: which pin each pulls to ground, also where that is another than in pins.ts, and those that hang. */
+
+import { type ButtonName, buttonNames } from "../../../device/host.js";
+import type { Context, Finding, Step } from "../step.js";
+
+export const buttonsStep: Step = { name: "buttons", title: "Buttons", run: checkButtons };
+
+const words: Readonly<Record<ButtonName, string>> = {
+	play: "play",
+	mute: "mute",
+	volumeUp: "volume +",
+	volumeDown: "volume −",
+};
+
+async function checkButtons({ board, person, pins, target }: Context): Promise<Finding> {
+	const own = Object.values(pins.button);
+	const outputs = [
+		pins.ledRing,
+		pins.amplifier,
+		pins.haptics,
+		...Object.values(pins.i2s),
+		pins.codec.data,
+		pins.codec.clock,
+	];
+	const watched = [...new Set([...own, ...target.freePins.filter((pin) => !outputs.includes(pin))])];
+	const low = async () => (await board.ask("levels", { pins: watched })).low;
+	const notes: string[] = [];
+	const found: Record<ButtonName, number> = { ...pins.button };
+	let isPassed = true;
+	const idle = await low();
+	for (const name of buttonNames)
+		if (idle.includes(pins.button[name])) {
+			isPassed = false;
+			notes.push(
+				`${words[name]}, GPIO ${pins.button[name]}, reads as pressed while no one presses it: it hangs, or that pin is not a button's.`,
+			);
+		}
+	for (const name of buttonNames) {
+		const pressed = await person.watch(
+			`Press ${words[name]} and hold it (Enter: nothing happens).`,
+			async () => {
+				const changed = (await low()).filter((pin) => !idle.includes(pin));
+				return {
+					text: `low: ${changed.map((pin) => `GPIO ${pin}`).join(", ") || "none"}`,
+					...(changed[0] !== undefined && { result: changed[0] }),
+				};
+			},
+		);
+		if (pressed === undefined) {
+			isPassed = false;
+			notes.push(`${words[name]} pulls no pin to ground.`);
+			continue;
+		}
+		found[name] = pressed;
+		const isHere = pressed === pins.button[name];
+		isPassed &&= isHere;
+		notes.push(`${words[name]} is at GPIO ${pressed}${isHere ? "" : `, not at ${pins.button[name]}`}.`);
+		const released = await person.watch(`Let go of ${words[name]} (Enter: it is released).`, async () => {
+			const isLow = (await low()).includes(pressed);
+			return { text: isLow ? "still low" : "released", ...(!isLow && { result: true }) };
+		});
+		if (released) continue;
+		isPassed = false;
+		notes.push(`${words[name]}, GPIO ${pressed}, stays low after it was released: it hangs.`);
+	}
+	const isMoved = buttonNames.some((name) => found[name] !== pins.button[name]);
+	return { isPassed, notes, ...(isMoved && { pins: { button: found } }) };
+}

@@ -1,0 +1,53 @@
+/** Chip, memory and partition table, against what the firmware is built for. */
+
+import { readFileSync } from "node:fs";
+import { readPartitions } from "../../boards/flash-image.js";
+import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+
+export const chipStep: Step = {
+	name: "chip",
+	title: "Chip, flash, PSRAM and partitions",
+	run: checkChip,
+};
+
+async function checkChip({ board, target, model }: Context): Promise<Finding> {
+	const found = await board.ask("about", {});
+	const revision = `v${Math.floor(found.revision / 100)}.${found.revision % 100}`;
+	const heap = Math.round(found.free_heap_bytes / 1024);
+	const facts = `${found.chip} ${revision}, ${found.flash_mb} MB flash, ${found.psram_mb} MB PSRAM, ${heap} KB heap free, MAC ${found.mac_address}, ESP-IDF ${found.idf_version}, last restart ${found.reset_reason}`;
+	const problems: string[] = [];
+	if (found.model !== model)
+		problems.push(`The program was built for ${found.model}, not for ${model}: flash it again.`);
+	if (found.chip !== target.chip)
+		problems.push(`The chip is an ${found.chip}; the firmware of this board is for an ${target.chip}.`);
+	if (found.flash_mb < target.flashMB)
+		problems.push(
+			`The flash has ${found.flash_mb} MB, and ${target.partitionsFile} needs ${target.flashMB} MB: the module is no ${target.module}.`,
+		);
+	if (found.psram_mb < target.psramMB)
+		problems.push(
+			`${found.psram_mb === 0 ? "There is no PSRAM that answers" : `PSRAM has ${found.psram_mb} MB`}; the firmware is built for ${target.psramMB} MB of octal PSRAM: the module is no ${target.module}.`,
+		);
+	problems.push(...partitionProblems(found.partitions, target.partitionsFile));
+	return problems.length > 0 ? failed(facts, ...problems) : passed(facts);
+}
+
+interface Place {
+	readonly name: string;
+	readonly offset: number;
+	readonly size: number;
+}
+
+function partitionProblems(found: readonly Place[], file: string): readonly string[] {
+	const wanted = readPartitions(readFileSync(file, "utf8"));
+	return wanted.flatMap((partition) => {
+		const there = found.find(({ name }) => name === partition.name);
+		const place = ({ offset, size }: Place) => `0x${offset.toString(16)} with ${size / 1024} KB`;
+		if (!there) return [`The flash has no partition ${partition.name}: flash the board again by USB.`];
+		return place(there) === place(partition)
+			? []
+			: [
+					`Partition ${partition.name} is at ${place(there)}, and should be at ${place(partition)}: flash the board again by USB.`,
+				];
+	});
+}

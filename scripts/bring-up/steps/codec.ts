@@ -1,0 +1,114 @@
+/** The codec on its control bus, I2C; where it does not answer at its pins, at which pins it does. */
+
+import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+
+export const codecStep: Step = { name: "codec", title: "Codec (I2C)", run: checkCodec };
+
+/** By 7-bit address: what boards of this kind carry. */
+const knownChips: Readonly<Record<number, string>> = {
+	16: "ES8388 or ES7243",
+	24: "ES8311, TAS2505 or TLV320AIC",
+	25: "ES8311 with its pin CE high, or LIS3DH",
+	26: "WM8960, WM8978 or NAU8810",
+	27: "WM8731",
+	32: "a port expander (TCA9554, PCA9557)",
+	52: "a power supply (AXP192, AXP2101)",
+	64: "ES7210",
+	81: "a clock (PCF8563)",
+	104: "MPU6050 or DS3231",
+};
+const allAddresses = Array.from({ length: 0x70 }, (_, index) => 0x08 + index);
+/** ES8311, data sheet 10.0: CE low and high; registers 0xFD and 0xFE are 0x83 and 0x11. */
+const codecAddresses = [0x18, 0x19];
+const chipIds = [
+	{ register: 0xfd, value: 0x83 },
+	{ register: 0xfe, value: 0x11 },
+];
+const defaultAddress = 0x18;
+
+interface Bus {
+	readonly data: number;
+	readonly clock: number;
+}
+
+async function checkCodec(context: Context): Promise<Finding> {
+	const { board, person, pins } = context;
+	const { data, clock, address: expected = defaultAddress } = pins.codec;
+	const { answering, low } = await board.ask("i2c_probe", { data, clock, addresses: allAddresses });
+	if (low)
+		person.tell(
+			`The ${low} line, GPIO ${low === "data" ? data : clock}, stays low: a short to ground, or a chip without power.`,
+		);
+	for (const address of answering) person.tell(`  ${named(address)}`);
+	const found = await findCodec(context, { data, clock }, answering);
+	if (found === expected)
+		return passed(`ES8311 answers at GPIO ${data} (data) and ${clock} (clock), address ${hex(found)}.`);
+	if (found !== undefined)
+		return {
+			...failed(
+				`The ES8311 answers at address ${hex(found)}, not ${hex(expected)}: its pin CE is ${found === 0x19 ? "high" : "low"}.`,
+			),
+			pins: { codec: { data, clock, address: found } },
+		};
+	const others = answering.length > 0 ? ` What answers there: ${answering.map(named).join("; ")}.` : "";
+	const elsewhere = await searchPins(context);
+	if (elsewhere) {
+		const { bus, address } = elsewhere;
+		const isSwapped = bus.data === clock && bus.clock === data;
+		return {
+			...failed(
+				isSwapped
+					? `Data and clock are swapped: the ES8311 answers with data at GPIO ${bus.data} and clock at ${bus.clock}.`
+					: `The ES8311 answers at GPIO ${bus.data} (data) and ${bus.clock} (clock), not at ${data} and ${clock}.`,
+			),
+			pins: { codec: { ...bus, ...(address !== defaultAddress && { address }) } },
+		};
+	}
+	return failed(
+		`No ES8311 answers, neither at GPIO ${data} (data) and ${clock} (clock) nor at any other pair of free pins.${others}`,
+		...(low ? [`The ${low} line, GPIO ${low === "data" ? data : clock}, stays low.`] : []),
+		"Check its supply (3.3 V), its ground, and the pull-ups of both lines.",
+	);
+}
+
+/** @returns the address of an ES8311 among those that answer */
+async function findCodec(
+	{ board }: Context,
+	bus: Bus,
+	answering: readonly number[],
+): Promise<number | undefined> {
+	for (const address of codecAddresses.filter((each) => answering.includes(each))) {
+		const values: (number | undefined)[] = [];
+		for (const { register } of chipIds)
+			values.push((await board.ask("i2c_read", { ...bus, address, register })).value);
+		if (chipIds.every(({ value }, index) => value === values[index])) return address;
+	}
+	return undefined;
+}
+
+/** The swapped pins first, then each pair of free ones. */
+async function searchPins(context: Context): Promise<{ bus: Bus; address: number } | undefined> {
+	const { board, person, pins, target } = context;
+	const { data, clock } = pins.codec;
+	person.tell("Nothing is known there. Trying other pins, which may move or light something for a moment …");
+	const free = target.freePins;
+	const pairs = free.flatMap((one) =>
+		free.filter((other) => other !== one).map((other) => ({ data: one, clock: other })),
+	);
+	for (const bus of [{ data: clock, clock: data }, ...pairs]) {
+		const { answering } = await board
+			.ask("i2c_probe", { ...bus, addresses: codecAddresses })
+			.catch(() => ({ answering: [] }));
+		const address = await findCodec(context, bus, answering);
+		if (address !== undefined) return { bus, address };
+	}
+	return undefined;
+}
+
+function named(address: number): string {
+	return `${hex(address)}: ${knownChips[address] ?? "not known"}`;
+}
+
+function hex(address: number): string {
+	return `0x${address.toString(16)}`;
+}

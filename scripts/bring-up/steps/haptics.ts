@@ -1,0 +1,28 @@
+/** The haptic motor at three strengths. */
+
+import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+
+export const hapticsStep: Step = { name: "haptics", title: "Haptic motor", part: "haptics", run: checkMotor };
+
+const strengths = [25, 50, 100];
+
+async function checkMotor({ board, person, pins }: Context): Promise<Finding> {
+	const felt: number[] = [];
+	for (const percent of strengths) {
+		const { problem } = await board.ask("motor", { percent });
+		if (problem) return failed(`The motor cannot be driven: ${problem}.`);
+		const answer = await person.choose(`The motor ran for a second at ${percent} %. Did you feel it?`, [
+			"yes",
+			"no",
+		]);
+		if (answer === "yes") felt.push(percent);
+	}
+	if (felt.length === strengths.length) return passed("Felt at 25, 50 and 100 %.");
+	if (felt.length > 0)
+		return passed(
+			`Felt at ${felt.join(" and ")} %: below that it does not start, which a coin motor at rest may not do.`,
+		);
+	return failed(
+		`The motor does not run, also at 100 %: check the gate of its transistor at GPIO ${pins.haptics ?? "?"}, its supply, and its two wires.`,
+	);
+}

@@ -1,0 +1,56 @@
+/** The ambient light sensor: whether it follows a hand, and at which pin something does. */
+
+import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+
+export const lightStep: Step = {
+	name: "light",
+	title: "Ambient light sensor",
+	part: "ambientLight",
+	run: checkLight,
+};
+
+/** Of 4095: a hand changes a sensor's value by hundreds, noise by tens. */
+const smallestChange = 150;
+
+async function checkLight({ board, person, pins, target }: Context): Promise<Finding> {
+	const pin = pins.ambientLight ?? -1;
+	const taken = [pins.codec.data, pins.codec.clock, pins.haptics, pins.touch];
+	const candidates = [...new Set([pin, ...target.analogPins])].filter((each) => !taken.includes(each));
+	const measure = async () => (await board.ask("analog", { pins: candidates })).values;
+	const bright = await watchLight("Leave the sensor in the light, then press Enter.");
+	const brightAll = await measure();
+	const dark = await watchLight("Cover the sensor with your hand, keep it there, and press Enter.");
+	const darkAll = await measure();
+	const change = Math.abs((bright ?? 0) - (dark ?? 0));
+	if (change >= smallestChange) return passed(`Light ${bright}, covered ${dark} of 4095.`);
+	const changes = candidates.map((each, index) => ({
+		pin: each,
+		change: Math.abs((brightAll[index] ?? 0) - (darkAll[index] ?? 0)),
+	}));
+	const largest = changes.reduce((best, each) => (each.change > best.change ? each : best), {
+		pin,
+		change: 0,
+	});
+	const same = `The value at GPIO ${pin} does not follow a hand (light ${bright ?? "none"}, covered ${dark ?? "none"} of 4095)`;
+	if (largest.pin !== pin && largest.change >= smallestChange)
+		return {
+			...failed(`${same}; that at GPIO ${largest.pin} does, by ${largest.change}: the sensor is there.`),
+			pins: { ambientLight: largest.pin },
+		};
+	return failed(`${same}, nor does another analog pin: check the sensor's supply and its resistor.`);
+
+	async function watchLight(question: string): Promise<number | undefined> {
+		let last: number | undefined;
+		await person.watch<never>(question, async () => {
+			last = (await board.ask("sensors", {})).light;
+			return { text: last === undefined ? "nothing measured" : `light ${bar(last, 4095)} ${last} of 4095` };
+		});
+		return last;
+	}
+}
+
+/** @returns twenty places */
+export function bar(value: number, most: number): string {
+	const filled = Math.max(0, Math.min(20, Math.round((20 * value) / most)));
+	return "█".repeat(filled).padEnd(20, "·");
+}

@@ -1,0 +1,81 @@
+/** The LED ring: how many LEDs, in which order of colours. */
+
+import { boardModels } from "../../../device/protocol/models.js";
+import { type Context, type Finding, failed, type Step } from "../step.js";
+
+export const ringStep: Step = { name: "ring", title: "LED ring", run: checkRing };
+
+const mostPixels = 64;
+/** All LEDs at a tenth of their current: 64 take 0.4 A at the most. */
+const dim = 25;
+const colours = ["red", "green", "blue"] as const;
+type Colour = (typeof colours)[number];
+/** Of a WS2812 (its data sheet), where pins.ts has no ledOrder. */
+const defaultOrder = "GRB";
+
+async function checkRing({ board, person, pins, model }: Context): Promise<Finding> {
+	const first: Partial<Record<Colour, Colour>> = {};
+	for (const colour of colours) {
+		const { problem } = await board.ask("ring", { pixels: [pixelOf(colour)] });
+		if (problem) return failed(`The ring cannot be driven: ${problem}.`);
+		const seen = await person.choose("One LED is lit, the first of the ring. Which colour has it?", [
+			...colours,
+			"another",
+			"no LED is lit",
+		]);
+		if (seen === "no LED is lit")
+			return failed(
+				`No LED is lit: check that data goes to GPIO ${pins.ledRing} and into the ring's DIN (not DOUT), its supply of 5 V, and that both have one ground.`,
+			);
+		if (seen === "another")
+			return failed(
+				"The first LED has a mixed colour: the LEDs are of another kind than WS2812 (such as SK6812 RGBW).",
+			);
+		first[colour] = seen;
+	}
+	await board.ask("ring", { pixels: Array.from({ length: mostPixels }, () => [dim, dim, dim]) });
+	const count = Number(await person.type("All LEDs are lit now, up to 64. How many are there?"));
+	const { pixels } = boardModels[model];
+	for (let at = 0; at < Math.min(mostPixels, count); at += 1)
+		await board.ask("ring", {
+			pixels: Array.from({ length: count }, (_, index) => (index === at ? [dim, dim, dim] : [0, 0, 0])),
+		});
+	const isRound = await person.choose(
+		"One light has gone round, LED by LED. Was each lit, one after the other?",
+		["yes", "no"],
+	);
+	await board.ask("ring", { pixels: Array.from({ length: mostPixels }, () => [0, 0, 0]) });
+
+	const sentOrder = pins.ledOrder ?? defaultOrder;
+	const order = orderOf(first, sentOrder);
+	const notes = [`${count} LEDs, colours in the order ${order ?? "not clear"}.`];
+	if (!Number.isInteger(count) || count < 1) return failed("The number of LEDs is needed: repeat the step.");
+	if (isRound === "no") notes.push("Some LEDs stay dark: the data line breaks at the first of them.");
+	if (count !== pixels) notes.push(`The firmware drives ${pixels} LEDs; this ring has ${count}.`);
+	const isOrder = order === sentOrder;
+	if (!isOrder)
+		notes.push(
+			order
+				? `The colours are sent in the wrong order: this ring takes ${order}.`
+				: "The answers about the colours contradict each other: repeat the step.",
+		);
+	return {
+		isPassed: isRound === "yes" && count === pixels && isOrder,
+		notes,
+		...(!isOrder && order && { pins: { ledOrder: order } }),
+		...(count !== pixels && { lines: [`device/protocol/models.ts: board(${count}, …) for ${model}`] }),
+	};
+}
+
+function pixelOf(colour: Colour): number[] {
+	return colours.map((each) => (each === colour ? dim : 0));
+}
+
+/** @param seen by what was asked for @param sent the order in which it was sent @returns the order that this ring takes, such as "RGB" */
+function orderOf(seen: Partial<Record<Colour, Colour>>, sent: string): string | undefined {
+	const initial = (colour: string | undefined) => colour?.charAt(0).toUpperCase() ?? "";
+	const order = Array.from(sent, (letter) =>
+		initial(seen[colours.find((each) => initial(each) === letter) ?? "red"]),
+	);
+	return new Set(order).size === 3 ? order.join("") : undefined;
+}

@@ -1,0 +1,65 @@
+/** The touch pad: its baseline, its noise, and how far a finger raises it, from which its threshold follows. */
+
+import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+import { bar } from "./light.js";
+
+export const touchStep: Step = { name: "touch", title: "Touch pad", part: "touch", run: checkTouch };
+
+/** A finger's rise must stand out of the noise of a pad that no one touches. */
+const timesNoise = 3;
+/** Where pins.ts has none (device/peripherals/touch.ts). */
+const defaultThreshold = 0.1;
+
+async function checkTouch({ board, person, pins }: Context): Promise<Finding> {
+	const free = await sample("Do not touch the pad; press Enter after two seconds.", 0);
+	if (free.length === 0)
+		return failed(
+			`Nothing is measured at the pad, GPIO ${pins.touch ?? "?"}: it must be a touch channel, GPIO 1 to 14.`,
+		);
+	const baseline = median(free);
+	const noise = (Math.max(...free) - Math.min(...free)) / baseline;
+	const touched = await sample(
+		"Put a finger on the pad, keep it there, and press Enter after two seconds.",
+		baseline,
+	);
+	const rise = (median(touched) - baseline) / baseline;
+	const facts = `Baseline ${baseline}, noise ${percent(noise)}, with a finger ${percent(rise)} above it.`;
+	if (rise < timesNoise * noise || rise <= 0)
+		return failed(
+			facts,
+			"A finger does not stand out of the noise: the pad is not connected, too small, or behind too thick a cover.",
+		);
+	const { touchThreshold = defaultThreshold } = pins;
+	if (rise > touchThreshold) return passed(facts, `The threshold of ${percent(touchThreshold)} fits.`);
+	const fitting = Math.round((rise / 2) * 1000) / 1000;
+	return {
+		...failed(
+			facts,
+			`The threshold of ${percent(touchThreshold)} is above that, so that a touch is not noticed; half of the rise is ${percent(fitting)}.`,
+		),
+		pins: { touchThreshold: fitting },
+	};
+
+	async function sample(question: string, baseline: number): Promise<readonly number[]> {
+		const values: number[] = [];
+		await person.watch<never>(question, async () => {
+			const { touch } = await board.ask("sensors", {});
+			if (touch !== undefined) values.push(touch);
+			return {
+				text:
+					touch === undefined
+						? "nothing measured"
+						: `${bar(touch - baseline / 2, (baseline || touch) * 1.5)} ${touch}`,
+			};
+		});
+		return values;
+	}
+}
+
+function median(values: readonly number[]): number {
+	return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function percent(share: number): string {
+	return `${(100 * share).toFixed(1)} %`;
+}

@@ -1,0 +1,66 @@
+/** What bring-up can run on, and what it should find there. */
+
+import { join } from "node:path";
+import type { Chip } from "../../device/protocol/messages.js";
+import { type Model, models } from "../../device/protocol/models.js";
+import { boardOf, qemuBoard } from "../boards/build.js";
+import { boardChip, partitionsFile } from "../boards/flash-image.js";
+import { projectFolder } from "../command-line/project.js";
+import type { AllPins } from "./step.js";
+
+export interface Target {
+	/** Folder under hosts/. */
+	readonly host: string;
+	readonly model: Model;
+	/** Relative to the project. */
+	readonly manifest: string;
+	readonly chip: Chip;
+	readonly module: string;
+	readonly flashMB: number;
+	readonly psramMB: number;
+	readonly partitionsFile: string;
+	/** GPIOs with nothing of the module's own: candidates for parts at other pins than in pins.ts. */
+	readonly freePins: readonly number[];
+	/** Of ADC1. */
+	readonly analogPins: readonly number[];
+}
+
+function range(first: number, last: number): readonly number[] {
+	return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+/** hosts/esp32/sdkconfig: ESP32-S3-WROOM-1-N16R8, without the pins of strapping, USB, flash, PSRAM and console (its data sheet, table 3). */
+const boardPins = [...range(1, 2), ...range(4, 18), 21, ...range(38, 42), 47, 48];
+
+export const targets: readonly Target[] = [
+	...models.map((model) => ({
+		host: boardOf(model),
+		model,
+		manifest: "hosts/esp32/bring-up/manifest.json",
+		chip: boardChip,
+		module: "ESP32-S3-WROOM-1-N16R8",
+		flashMB: 16,
+		psramMB: 8,
+		partitionsFile,
+		freePins: boardPins,
+		analogPins: range(1, 10),
+	})),
+	{
+		...qemuBoard,
+		manifest: "hosts/esp32/bring-up/qemu.json",
+		chip: "esp32",
+		module: "QEMU's ESP32",
+		flashMB: 4,
+		psramMB: 0,
+		partitionsFile: join(projectFolder, "hosts", qemuBoard.host, "sdkconfig", "partitions.csv"),
+		// Without those of flash (6 to 11), strapping and the console.
+		freePins: [4, ...range(13, 14), ...range(16, 19), ...range(21, 23), ...range(25, 27), ...range(32, 33)],
+		analogPins: [],
+	},
+];
+
+/** As they are in the file now: a person may have changed it since the last run. QEMU has those of a board of its model. */
+export async function readPins({ model }: Target): Promise<AllPins> {
+	const { pins }: { readonly pins: AllPins } = await import(`../../hosts/${boardOf(model)}/pins.js`);
+	return pins;
+}

@@ -1,0 +1,85 @@
+/** The person at the terminal: questions are answered by a letter or a word and Enter. */
+
+import { createInterface, type Interface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { printableLines } from "../../gateway/telemetry/printable.js";
+import type { Person, Reading } from "./step.js";
+
+export class Terminal implements Person {
+	readonly #readline: Interface;
+	#isHidden = false;
+
+	constructor() {
+		const output = new Writable({
+			write: (chunk: Buffer, _encoding, done) => {
+				if (!this.#isHidden) process.stdout.write(chunk);
+				done();
+			},
+		});
+		this.#readline = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
+	}
+
+	tell(text: string): void {
+		console.log(printableLines(text));
+	}
+
+	async choose<const C extends readonly string[]>(question: string, choices: C): Promise<C[number]> {
+		const list = choices.map((choice, index) => `${index + 1} ${choice}`).join(", ");
+		for (;;) {
+			const typed = (await this.#readline.question(`${question} [${list}] `)).trim().toLowerCase();
+			// Enter takes the first.
+			const chosen = choices.find(
+				(choice, index) =>
+					typed === String(index + 1) ||
+					(index === 0 ? typed === "" : false) ||
+					(typed !== "" && choice.startsWith(typed)),
+			);
+			if (chosen !== undefined) return chosen;
+			this.tell(`Type a number from 1 to ${choices.length}, or the beginning of a word.`);
+		}
+	}
+
+	async type(
+		question: string,
+		{ isSecret }: { readonly isSecret: boolean } = { isSecret: false },
+	): Promise<string> {
+		process.stdout.write(`${question} `);
+		this.#isHidden = isSecret;
+		try {
+			return (await this.#readline.question("")).trim();
+		} finally {
+			this.#isHidden = false;
+			if (isSecret) console.log();
+		}
+	}
+
+	async watch<T>(question: string, read: () => Promise<Reading<T>>): Promise<T | undefined> {
+		this.tell(question);
+		const stop = new AbortController();
+		let isPressed = false;
+		const pressed = this.#readline.question("", { signal: stop.signal }).then(
+			() => {
+				isPressed = true;
+			},
+			() => {},
+		);
+		try {
+			while (!isPressed) {
+				const { text, result } = await read();
+				if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K  ${text}`);
+				if (result !== undefined) return result;
+				// Lets the line that was typed come in.
+				await new Promise((resolve) => setTimeout(resolve, 50));
+			}
+			return undefined;
+		} finally {
+			stop.abort();
+			await pressed;
+			if (process.stdout.isTTY) process.stdout.write("\n");
+		}
+	}
+
+	close(): void {
+		this.#readline.close();
+	}
+}

@@ -1,0 +1,317 @@
+/** The bring-up program in XS, and the steps that ask it, on boards with a fault each: what they say of it. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import type { Model } from "../../../../device/protocol/models.js";
+import { buildProgram, modulesOf } from "../../../../hosts/virtual/node/build.js";
+import { firmwareModules } from "../../../../hosts/virtual/node/firmware.js";
+import { VirtualDevice } from "../../../../hosts/virtual/node/virtual-device.js";
+import { BringUpBoard } from "../../../../scripts/bring-up/board.js";
+import { changes, type StepResult, table } from "../../../../scripts/bring-up/report.js";
+import { runSteps } from "../../../../scripts/bring-up/run.js";
+import { readPins, targets } from "../../../../scripts/bring-up/targets.js";
+import { deviceToken, runGateway } from "../../../support/running.js";
+import { SimulatedPerson, WiredBoard, type Wiring, wiringOf } from "./wiring.js";
+
+async function program() {
+	const own = Object.entries(await modulesOf("hosts/esp32/bring-up"))
+		.filter(([name]) => !/^(board|native|qemu)-probes$|^main$/.test(name))
+		.map(([name, file]) => [`bring-up/${name}`, file]);
+	const modules = {
+		...(await firmwareModules()),
+		...Object.fromEntries(own),
+		"bring-up/probes": "test/hosts/esp32/bring-up/xs/probes.ts",
+		main: "hosts/esp32/bring-up/main.ts",
+	};
+	return buildProgram({ modules, main: "virtual/boot" });
+}
+
+interface Try {
+	readonly model?: Model;
+	/** Default: all. */
+	readonly steps?: readonly string[];
+	/** How the board differs from what the firmware expects. */
+	readonly change?: (wiring: Wiring) => void;
+	readonly facts?: Readonly<Record<string, number>>;
+	readonly typed?: Readonly<Record<string, string>>;
+}
+
+async function start(t: TestContext, { model = "PROTO-1", change, facts }: Try) {
+	const found = targets.find((target) => target.model === model);
+	assert.ok(found);
+	const target = { ...found, chip: "virtual" } as const;
+	const pins = await readPins(target);
+	const wiring = wiringOf(pins);
+	change?.(wiring);
+	const wired = new WiredBoard(pins, wiring);
+	const board = new BringUpBoard({ line: wired, onLog: () => {} });
+	let rest = "";
+	const device = await VirtualDevice.start({
+		model,
+		serial: "a1b2c3",
+		settings: {},
+		program: await program(),
+		peripherals: wired.peripherals,
+		...(facts && { facts }),
+		onTrace: (text) => {
+			const lines = (rest + text).split("\n");
+			rest = lines.pop() ?? "";
+			for (const line of lines) board.receive(line);
+		},
+		onExit: ({ message }) => board.end(message),
+	});
+	t.after(() => device.close());
+	await board.reach();
+	return { board, wired, target, pins };
+}
+
+async function bringUp(t: TestContext, given: Try) {
+	const { model = "PROTO-1", steps = [], typed } = given;
+	const { board, wired, target, pins } = await start(t, given);
+	const person = new SimulatedPerson(wired, typed);
+	const results = await runSteps({ board, person, target, model, pins }, steps, () => {});
+	return { results, text: table(results), changes: changes(results, target.host) };
+}
+
+function outcomes(results: readonly StepResult[]): string[] {
+	return results.map(({ name, outcome }) => `${name} ${outcome}`);
+}
+
+interface Fault extends Try {
+	readonly name: string;
+	readonly says: RegExp;
+	/** Default: nothing is to be changed. */
+	readonly changes?: string;
+}
+
+const faults: readonly Fault[] = [
+	{
+		name: "a module without PSRAM and with half of the flash",
+		steps: ["chip"],
+		facts: { psramSizeMB: 0, flashSizeMB: 8 },
+		says: /flash has 8 MB[\s\S]*no PSRAM that answers/,
+	},
+	{
+		name: "a flash with another partition table",
+		steps: ["chip"],
+		change: (wiring) => {
+			wiring.partitions = wiring.partitions.filter(({ name }) => name !== "coredump");
+		},
+		says: /no partition coredump: flash the board again/,
+	},
+	{
+		name: "swapped pins of the codec",
+		steps: ["codec"],
+		change: (wiring) => {
+			wiring.codec = { data: 9, clock: 8, address: 0x18 };
+		},
+		says: /Data and clock are swapped/,
+		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 9, clock: 8 }),",
+	},
+	{
+		name: "a codec at other pins",
+		steps: ["codec"],
+		change: (wiring) => {
+			wiring.codec = { data: 2, clock: 1, address: 0x18 };
+		},
+		says: /answers at GPIO 2 \(data\) and 1 \(clock\), not at 8 and 9/,
+		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 2, clock: 1 }),",
+	},
+	{
+		name: "a codec at its other address",
+		steps: ["codec"],
+		change: (wiring) => {
+			wiring.codec = { data: 8, clock: 9, address: 0x19 };
+		},
+		says: /address 0x19, not 0x18: its pin CE is high/,
+		changes: "hosts/proto-1/pins.ts:\n\tcodec: Object.freeze({ data: 8, clock: 9, address: 25 }),",
+	},
+	{
+		name: "a data line that stays low, and no codec",
+		steps: ["codec", "sound"],
+		change: (wiring) => {
+			wiring.codec = undefined;
+			wiring.lowPin = 8;
+		},
+		says: /No ES8311 answers[\s\S]*data line, GPIO 8, stays low[\s\S]*Nothing can be played: the codec does not answer/,
+	},
+	{
+		name: "a silent amplifier",
+		steps: ["sound"],
+		change: (wiring) => {
+			wiring.hasSpeaker = false;
+		},
+		says: /Nothing was heard, though the codec answers and its clocks run: measure the amplifier's enable, GPIO 14/,
+	},
+	{
+		name: "a master clock that does not reach its pin",
+		steps: ["sound"],
+		change: (wiring) => {
+			wiring.clockPins.shift();
+		},
+		says: /masterClock at GPIO 16 has 0 Hz instead of 4096000/,
+	},
+	{
+		name: "a ring of 16 LEDs",
+		steps: ["ring"],
+		change: (wiring) => {
+			wiring.ring.count = 16;
+		},
+		says: /drives 12 LEDs; this ring has 16/,
+		changes: "device/protocol/models.ts: board(16, …) for PROTO-1",
+	},
+	{
+		name: "a ring that takes its colours in another order",
+		steps: ["ring"],
+		change: (wiring) => {
+			wiring.ring.order = "RGB";
+		},
+		says: /this ring takes RGB/,
+		changes: 'hosts/proto-1/pins.ts:\n\tledOrder: "RGB",',
+	},
+	{
+		name: "a dark ring",
+		steps: ["ring"],
+		change: (wiring) => {
+			wiring.ring.count = 0;
+		},
+		says: /No LED is lit: check that data goes to GPIO 21/,
+	},
+	{
+		name: "swapped buttons",
+		steps: ["buttons"],
+		change: ({ button }) => {
+			[button.volumeUp, button.volumeDown] = [button.volumeDown, button.volumeUp];
+		},
+		says: /volume \+ is at GPIO 42, not at 41[\s\S]*volume − is at GPIO 41, not at 42/,
+		changes:
+			"hosts/proto-1/pins.ts:\n\tbutton: Object.freeze({ play: 39, mute: 40, volumeUp: 42, volumeDown: 41 }),",
+	},
+	{
+		name: "a button at another pin",
+		steps: ["buttons"],
+		change: ({ button }) => {
+			button.mute = 47;
+		},
+		says: /mute is at GPIO 47, not at 40/,
+		changes:
+			"hosts/proto-1/pins.ts:\n\tbutton: Object.freeze({ play: 39, mute: 47, volumeUp: 41, volumeDown: 42 }),",
+	},
+	{
+		name: "a button that hangs",
+		steps: ["buttons"],
+		change: ({ stuckPins, button }) => {
+			stuckPins.push(button.play);
+		},
+		says: /play, GPIO 39, reads as pressed while no one presses it[\s\S]*play pulls no pin to ground/,
+	},
+	{
+		name: "a dead motor",
+		steps: ["haptics"],
+		change: (wiring) => {
+			wiring.isMotorAlive = false;
+		},
+		says: /The motor does not run, also at 100 %: check the gate of its transistor at GPIO 5/,
+	},
+	{
+		name: "a light sensor at another pin",
+		steps: ["light"],
+		change: (wiring) => {
+			wiring.lightPin = 6;
+		},
+		says: /that at GPIO 6 does, by 2200: the sensor is there/,
+		changes: "hosts/proto-1/pins.ts:\n\tambientLight: 6,",
+	},
+	{
+		name: "a light sensor that is not there",
+		steps: ["light"],
+		change: (wiring) => {
+			wiring.lightPin = -1;
+		},
+		says: /nor does another analog pin: check the sensor's supply/,
+	},
+	{
+		name: "a touch pad that is not connected",
+		steps: ["touch"],
+		change: (wiring) => {
+			wiring.touchRise = 0;
+		},
+		says: /A finger does not stand out of the noise/,
+	},
+	{
+		name: "a touch pad behind plastic, with a threshold that fits it",
+		steps: ["touch"],
+		change: (wiring) => {
+			wiring.touchRise = 240;
+		},
+		says: /with a finger 1.0 % above it[\s\S]*a touch is not noticed; half of the rise is 0.5 %/,
+		changes: "hosts/proto-1/pins.ts:\n\ttouchThreshold: 0.005,",
+	},
+];
+
+// Most of the time they wait, as a person would.
+describe("bring-up", { concurrency: 4 }, () => {
+	test("passes a board that is as its pins.ts says, and changes nothing", async (t) => {
+		const { results, text, changes: changed } = await bringUp(t, {});
+		assert.deepEqual(
+			outcomes(results).filter((line) => !line.endsWith(" passed")),
+			[],
+			text,
+		);
+		assert.equal(results.length, 10);
+		assert.equal(changed, "");
+	});
+
+	test("leaves out what a DEV-1 has not", async (t) => {
+		const { results } = await bringUp(t, { model: "DEV-1", steps: ["chip", "haptics", "light", "touch"] });
+		assert.deepEqual(outcomes(results), ["chip passed"]);
+	});
+
+	for (const fault of faults)
+		test(`names ${fault.name}`, async (t) => {
+			const { results, text, changes: changed } = await bringUp(t, fault);
+			assert.deepEqual(
+				outcomes(results),
+				fault.steps?.map((step) => `${step} failed`),
+			);
+			assert.match(text, fault.says);
+			assert.equal(changed, fault.changes ?? "");
+		});
+
+	test("says at which step the way to the gateway ends", async (t) => {
+		const { url } = await runGateway(t);
+		const address = `${url.replace("http", "ws")}/device`;
+		const typed = { "Name of the network": "home", "Its password": "long enough" };
+		const tryWith = async (others: Readonly<Record<string, string>>) => {
+			const { text } = await bringUp(t, {
+				model: "DEV-1",
+				steps: ["network"],
+				typed: { ...typed, ...others },
+			});
+			return text;
+		};
+		assert.match(
+			await tryWith({ "Name of the network": "elsewhere" }),
+			/elsewhere: there is no access point of this name in range/,
+		);
+		assert.match(
+			await tryWith({ "Its password": "wrong password" }),
+			/home: the access point refused the password/,
+		);
+		assert.match(await tryWith({ "Address of the gateway": "http://example" }), /gateway must be ws:/);
+		assert.match(
+			await tryWith({ "Address of the gateway": address, "The device token": "w".repeat(32) }),
+			/refused the token \(401\)/,
+		);
+		assert.match(await tryWith({ "Address of the gateway": address, "The device token": deviceToken }), /^✔/);
+	});
+
+	test("says so where a request is not understood, and answers the next one", async (t) => {
+		const { board } = await start(t, {});
+		await assert.rejects(
+			board.ask("motor", { percent: 101 }),
+			/motor: percent must be an integer from 0 to 100/,
+		);
+		assert.equal((await board.ask("about", {})).model, "PROTO-1");
+	});
+});

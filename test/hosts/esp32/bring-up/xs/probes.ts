@@ -1,0 +1,34 @@
+/** The probes of a board whose wiring is in Node (../wiring.ts). */
+
+import type { Probes } from "bring-up/requests";
+import Channel from "virtual/channel";
+
+export function createProbes(): Probes {
+	const lines: string[] = [];
+	const channel = new Channel("bring-up", {}, (_event, line) => lines.push(String(line)));
+	const number = (name: string, ...values: readonly number[]) => Number(channel.call(name, values).detail);
+	return {
+		revision: 2,
+		partitions: () => {
+			const found: ReturnType<Probes["partitions"]>[number][] = [];
+			for (let index = 0; index < number("partition-count"); index += 1) {
+				const [offset, size] = [number("partition-offset", index), number("partition-size", index)];
+				found.push({
+					name: String(channel.call("partition-name", [index]).detail),
+					type: 0,
+					subtype: 0,
+					offset,
+					size,
+				});
+			}
+			return found;
+		},
+		readLine: () => lines.shift(),
+		probe: (data, clock, address) => number("probe", data, clock, address),
+		readRegister: (data, clock, address, register) => number("register", data, clock, address, register),
+		level: (pin) => number("level", pin),
+		countEdges: (pin, ms) => number("edges", pin, ms),
+		showPixels: (pixels) => channel.post("pixels", pixels),
+		readAnalog: (pin) => number("analog", pin),
+	};
+}
