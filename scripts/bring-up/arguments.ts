@@ -3,6 +3,7 @@
 import { UsageError } from "../command-line/command.js";
 import { Problems } from "../command-line/problems.js";
 import { parseSettingWords } from "../command-line/setting-words.js";
+import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 import { steps } from "./run.js";
 import { type Target, targets } from "./targets.js";
 
@@ -16,14 +17,15 @@ parts, the steps for them fail.
 
   keep                the program is on the board already: it is neither built nor written again
   port=/dev/ttyACM0   the board's serial port, where more than one is connected
+  --any-version       also with another Moddable SDK or ESP-IDF than npm run doctor asks for
   step …              only these steps: ${steps.map(({ name }) => name).join(", ")}`;
 
 const names = ["port"] as const;
-const flags: readonly string[] = ["keep", ...steps.map(({ name }) => name)];
+const flags: readonly string[] = ["keep", anyVersionFlag, ...steps.map(({ name }) => name)];
 
-export const options: readonly string[] = [...names, "keep"];
+export const options: readonly string[] = [...names, "keep", anyVersionFlag];
 
-export interface BringUpArguments {
+export interface BringUpArguments extends FindOptions {
 	readonly target: Target;
 	readonly isKept: boolean;
 	/** Undefined: to be found. */
@@ -39,6 +41,11 @@ export function readArguments([first, ...others]: readonly string[]): BringUpArg
 	if (!target) problems.add(`The board comes first, ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
 	const { values, flags: given } = parseSettingWords({ words: others, names, flags, position: 2 }, problems);
 	if (problems.areFound || !target) throw new UsageError(problems.asError().message);
-	const chosen = given.filter((flag) => flag !== "keep");
-	return { target, isKept: given.includes("keep"), port: values.port || undefined, steps: chosen };
+	return {
+		target,
+		isKept: given.includes("keep"),
+		isAnyVersion: given.includes(anyVersionFlag),
+		port: values.port || undefined,
+		steps: given.filter((flag) => steps.some(({ name }) => name === flag)),
+	};
 }

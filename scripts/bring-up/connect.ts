@@ -9,6 +9,7 @@ import { flashBoard } from "../boards/flash-board.js";
 import { makeFlashImage, settingsPartition } from "../boards/flash-image.js";
 import { SerialPort } from "../boards/serial.js";
 import { choosePort, findPorts, missingIdf } from "../boards/tools.js";
+import { thisMachine } from "../command-line/machine.js";
 import { Problems } from "../command-line/problems.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { findModdableSdk } from "../moddable/sdk.js";
@@ -37,9 +38,10 @@ export function connect(given: BringUpArguments, options: ConnectOptions): Promi
 async function openBoard(given: BringUpArguments, options: ConnectOptions): Promise<Connection> {
 	const { target, isKept } = given;
 	const problems = new Problems();
-	const sdk = isKept ? undefined : problems.attempt(() => findModdableSdk());
-	if (!isKept) problems.add(missingIdf(process.env));
-	const chosen = choosePort(given.port ?? process.env.UPLOAD_PORT, findPorts());
+	const machine = thisMachine();
+	const sdk = isKept ? undefined : problems.attempt(() => findModdableSdk(given));
+	if (!isKept) problems.add(missingIdf(machine, given));
+	const chosen = choosePort(given.port ?? process.env.UPLOAD_PORT, findPorts(machine.list));
 	if ("problem" in chosen) problems.add(chosen.problem);
 	if (problems.areFound || "problem" in chosen) throw problems.asError();
 	const { port } = chosen;
@@ -56,13 +58,11 @@ async function openBoard(given: BringUpArguments, options: ConnectOptions): Prom
 	return SerialPort.open({ path: port, onLine: options.onLine });
 }
 
-async function startQemu(
-	{ target, isKept }: BringUpArguments,
-	{ onLine, onEnd }: ConnectOptions,
-): Promise<Connection> {
+async function startQemu(given: BringUpArguments, { onLine, onEnd }: ConnectOptions): Promise<Connection> {
+	const { target, isKept } = given;
 	const problems = new Problems();
-	const sdk = problems.attempt(() => findModdableSdk());
-	problems.add(missingIdf(process.env));
+	const sdk = problems.attempt(() => findModdableSdk(given));
+	problems.add(missingIdf(thisMachine(), given));
 	const qemu = problems.attempt(() => findQemu(process.env));
 	if (problems.areFound || !sdk || !qemu) throw problems.asError();
 	if (!isKept) await buildBoard({ ...build(target), sdk, host: target.host });
