@@ -37,10 +37,14 @@ const partition = object({
 	size: uint32,
 });
 
+function request<const A extends Schema, const B extends Schema>(ask: A, answer: B) {
+	return Object.freeze({ ask, answer });
+}
+
 export const requests = Object.freeze({
-	about: {
-		ask: nothing,
-		answer: object({
+	about: request(
+		nothing,
+		object({
 			model: text,
 			chip: text,
 			/** As Espressif writes it, times 100: 2 is v0.2. */
@@ -53,68 +57,56 @@ export const requests = Object.freeze({
 			reset_reason: text,
 			partitions: list(partition, 32),
 		}),
-	},
+	),
 	/** Tries addresses on two pins, with the chip's own pull-ups. */
-	i2c_probe: {
-		ask: object({ data: pin, clock: pin, addresses: list(integer(0x08, 0x77), 112) }),
-		answer: object({
+	i2c_probe: request(
+		object({ data: pin, clock: pin, addresses: list(integer(0x08, 0x77), 112) }),
+		object({
 			answering: list(integer(0x08, 0x77), 112),
 			/** A line that stays low though no one drives it. */
 			low: optional(oneOf("data", "clock")),
 		}),
-	},
+	),
 	/** Absent: there was no answer. */
-	i2c_read: {
-		ask: object({ data: pin, clock: pin, address: integer(0x08, 0x77), register: byte }),
-		answer: object({ value: optional(byte) }),
-	},
+	i2c_read: request(
+		object({ data: pin, clock: pin, address: integer(0x08, 0x77), register: byte }),
+		object({ value: optional(byte) }),
+	),
 	/** Of inputs with the chip's pull-up. @returns those that are low */
-	levels: { ask: object({ pins: list(pin, 48) }), answer: object({ low: list(pin, 48) }) },
+	levels: request(object({ pins: list(pin, 48) }), object({ low: list(pin, 48) })),
 	/** In the order of the ring's pixels, each its red, green and blue. */
-	ring: { ask: object({ pixels: list(list(byte, 3), 64) }), answer: outcome },
+	ring: request(object({ pixels: list(list(byte, 3), 64) }), outcome),
 	/** Plays a rising tone of a second. */
-	sweep: { ask: object({ volume: percent }), answer: outcome },
+	sweep: request(object({ volume: percent }), outcome),
 	/** Counts the rising edges of I2S while it runs silently, in hertz. */
-	clocks: {
-		ask: object({ pins: list(pin, 3) }),
-		answer: object({ hz: list(uint32, 3), problem: optional(text) }),
-	},
-	motor: { ask: object({ percent }), answer: outcome },
+	clocks: request(object({ pins: list(pin, 3) }), object({ hz: list(uint32, 3), problem: optional(text) })),
+	motor: request(object({ percent }), outcome),
 	/** Absent: the model has no such sensor, or nothing was measured. */
-	sensors: {
-		ask: nothing,
-		answer: object({ light: optional(integer(0, 4095)), touch: optional(uint32) }),
-	},
+	sensors: request(nothing, object({ light: optional(integer(0, 4095)), touch: optional(uint32) })),
 	/** 12 bits each, of pins of ADC1. */
-	analog: { ask: object({ pins: list(pin, 10) }), answer: object({ values: list(integer(0, 4095), 10) }) },
-	wifi_scan: {
-		ask: nothing,
-		answer: object({
+	analog: request(object({ pins: list(pin, 10) }), object({ values: list(integer(0, 4095), 10) })),
+	wifi_scan: request(
+		nothing,
+		object({
 			networks: list(object({ ssid: text, rssi: integer(-128, 0) }), 32),
 			problem: optional(text),
 		}),
-	},
-	wifi_join: {
-		ask: object({ ssid: string(32), password: string(63) }),
-		answer: object({ address: optional(text), problem: optional(text) }),
-	},
-	resolve: {
-		ask: object({ host: text }),
-		answer: object({ address: optional(text), problem: optional(text) }),
-	},
-	gateway: {
-		ask: object({ url: text, token: string(256), ca: optional(string(4352)) }),
-		answer: outcome,
-	},
+	),
+	wifi_join: request(
+		object({ ssid: string(32), password: string(63) }),
+		object({ address: optional(text), problem: optional(text) }),
+	),
+	resolve: request(object({ host: text }), object({ address: optional(text), problem: optional(text) })),
+	gateway: request(object({ url: text, token: string(256), ca: optional(string(4352)) }), outcome),
 	/** Seconds since 1970; absent: the time server did not answer. */
-	time: { ask: object({ server: optional(text) }), answer: object({ seconds: optional(float(0, 1e12)) }) },
+	time: request(object({ server: optional(text) }), object({ seconds: optional(float(0, 1e12)) })),
 	/** A key of at most 15 characters in the NVS that the firmware has its settings in. */
-	setting_write: { ask: object({ key: string(15), value: string(256) }), answer: outcome },
-	setting_read: { ask: object({ key: string(15) }), answer: object({ value: optional(string(256)) }) },
-	setting_delete: { ask: object({ key: string(15) }), answer: outcome },
+	setting_write: request(object({ key: string(15), value: string(256) }), outcome),
+	setting_read: request(object({ key: string(15) }), object({ value: optional(string(256)) })),
+	setting_delete: request(object({ key: string(15) }), outcome),
 	/** Answered before it restarts. */
-	restart: { ask: nothing, answer: nothing },
-} satisfies Readonly<Record<string, { readonly ask: Schema; readonly answer: Schema }>>);
+	restart: request(nothing, nothing),
+});
 
 export type RequestName = keyof typeof requests;
 export type Ask<N extends RequestName> = Infer<(typeof requests)[N]["ask"]>;
