@@ -29,7 +29,7 @@ export interface AllPins extends BoardPins {
 	readonly haptics?: number;
 	readonly ambientLight?: number;
 	readonly touch?: number;
-	/** Rise of a touch above the baseline, as a share of it. */
+	/** Of the tuning there. */
 	readonly touchThreshold?: number;
 }
 

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Chip } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/models.js";
+import type { BoardTuning, Proto1Tuning } from "../../hosts/esp32/pins.js";
 import { boardOf, qemuBoard } from "../boards/build.js";
 import { boardChip, partitionsFile } from "../boards/flash-image.js";
 import { projectFolder } from "../command-line/project.js";
@@ -59,8 +60,13 @@ export const targets: readonly Target[] = [
 	},
 ];
 
+interface BoardFile {
+	readonly pins: AllPins;
+	readonly tuning: BoardTuning | Proto1Tuning;
+}
+
 /** As they are in the file now: a person may have changed it since the last run. QEMU has those of a board of its model. */
 export async function readPins({ model }: Target): Promise<AllPins> {
-	const { pins }: { readonly pins: AllPins } = await import(`../../hosts/${boardOf(model)}/pins.js`);
-	return pins;
+	const { pins, tuning }: BoardFile = await import(`../../hosts/${boardOf(model)}/pins.js`);
+	return { ...pins, ...tuning };
 }

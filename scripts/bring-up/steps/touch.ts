@@ -7,8 +7,6 @@ export const touchStep: Step = { name: "touch", title: "Touch pad", part: "touch
 
 /** A finger's rise must stand out of the noise of a pad that no one touches. */
 const timesNoise = 3;
-/** Where pins.ts has none (device/peripherals/touch.ts). */
-const defaultThreshold = 0.1;
 
 async function checkTouch({ board, person, pins }: Context): Promise<Finding> {
 	const free = await sample("Do not touch the pad; press Enter after two seconds.", 0);
@@ -29,7 +27,7 @@ async function checkTouch({ board, person, pins }: Context): Promise<Finding> {
 			facts,
 			"A finger does not stand out of the noise: the pad is not connected, too small, or behind too thick a cover.",
 		);
-	const { touchThreshold = defaultThreshold } = pins;
+	const { touchThreshold = 0 } = pins;
 	if (rise > touchThreshold) return passed(facts, `The threshold of ${percent(touchThreshold)} fits.`);
 	const fitting = Math.round((rise / 2) * 1000) / 1000;
 	return {
