@@ -33,7 +33,7 @@ const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 export const soundsPath = "/api/sounds";
 
 export interface AnnouncementRoutesOptions {
-	readonly core: Pick<Core, "access" | "requireMonitor" | "storage" | "limits">;
+	readonly core: Pick<Core, "access" | "requireMonitor" | "storage" | "limits" | "yieldToLoop">;
 	readonly sounds: Sounds;
 	readonly announcements: Pick<Announcements, "begin">;
 	readonly speak: Speak;
@@ -51,7 +51,7 @@ export function announcementRoutes({
 	shown,
 	canSpeak,
 }: AnnouncementRoutesOptions): Router {
-	const { access, requireMonitor, storage, limits } = core;
+	const { access, requireMonitor, storage, limits, yieldToLoop } = core;
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, content: object, status = 200) =>
 		response.status(status).set("Cache-Control", "no-store").json(content);
@@ -131,7 +131,9 @@ export function announcementRoutes({
 	const begin = async (request: IncomingMessage) =>
 		announcements.begin(await readJson(request, askedAnnouncement, example, maxTargetsBytes));
 	const states = playStates;
-	return router.use(jobRoutes({ channel: "announcements", states, shown, begin, requireMonitor }));
+	return router.use(
+		jobRoutes({ channel: "announcements", states, shown, begin, requireMonitor, yieldToLoop }),
+	);
 }
 
 function tooSlow(limitMs: number): HttpProblem {

@@ -11,7 +11,10 @@ import { endReasons } from "../sessions/view.js";
 import type { Outcome } from "../sockets/monitor-commands.js";
 import { Command, type Moment } from "./command.js";
 
-type CommandsCore = Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
+type CommandsCore = Pick<
+	Core,
+	"sessions" | "monitors" | "execute" | "now" | "monotonic" | "log" | "yieldToLoop"
+>;
 
 export class Commands {
 	readonly jobs: Jobs<SentCommand, Command>;
@@ -89,6 +92,8 @@ export class Commands {
 			const message = "The command could not be sent; see the gateway's log.";
 			command.refuse(deviceId, { code: "invalid_command", message }, this.#moment());
 		}
+		// Otherwise those of a fleet that is away would all be asked in this turn.
+		await this.#core.yieldToLoop();
 		this.#askMore(command);
 	}
 

@@ -33,6 +33,7 @@ export function createCommands(core: Core): Extension {
 			// A list of 100 would be long with all their devices.
 			listed: ({ devices: _, ...head }) => head,
 			requireMonitor: core.requireMonitor,
+			yieldToLoop: core.yieldToLoop,
 		}),
 		sessions: [commands.sessions],
 		channels: { commands: () => jobs.frames() },

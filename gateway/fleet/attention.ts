@@ -38,13 +38,15 @@ interface Found extends Pick<Attention, "kind" | "count" | "reason"> {
 	readonly since: number | null;
 }
 
+/** In one turn of the event loop. */
+const itemsAtOnce = 200;
 const oftenRestarts = 3;
 const oftenMs = 24 * 60 * 60 * 1000;
 /** Asked for, or after an update. */
 const ownRestart = "SW_RESET";
 
 export interface AttentionsOptions {
-	readonly core: Pick<Core, "sessions" | "now"> & {
+	readonly core: Pick<Core, "sessions" | "now" | "yieldToLoop"> & {
 		readonly firmware: { readonly updates: Pick<Core["firmware"]["updates"], "historyOf"> };
 	};
 	readonly records: Records<Seen>;
@@ -111,7 +113,8 @@ export class Attentions {
 	async see(items: Infer<typeof askedSeen>["items"]): Promise<boolean> {
 		const { core, records } = this.#options;
 		const changed = new Map<string, Seen>();
-		for (const { kind, id, since } of items) {
+		for (const [index, { kind, id, since }] of items.entries()) {
+			if (index % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
 			const device = core.sessions.devices.get(id);
 			const found = device && this.#find(device).find((each) => each.kind === kind);
 			// What has happened since it was shown stays.
@@ -120,10 +123,12 @@ export class Attentions {
 			const seen = Math.max(core.now(), found.since ?? 0);
 			changed.set(id, { ...(changed.get(id) ?? this.#seen.get(id)), [kind]: seen });
 		}
-		const kept = [...changed].map(([id, seen]) => {
+		const kept: Promise<boolean>[] = [];
+		for (const [id, seen] of changed) {
+			if (kept.length % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
 			this.take(id, seen);
-			return records.save(id, seen);
-		});
+			kept.push(records.save(id, seen));
+		}
 		return (await Promise.all(kept)).every(Boolean);
 	}
 

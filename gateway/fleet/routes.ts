@@ -7,6 +7,7 @@ import type { DeviceDetails, ListedRefusal, OwnUpdate, PastCrash, PastMark } fro
 import { label } from "../api/label.js";
 import type { Core } from "../extension.js";
 import type { UpdateJob } from "../firmware/update-job.js";
+import { sendList } from "../http/list.js";
 import { readJson, readQuery } from "../http/request-body.js";
 import { HttpProblem, refuseMethod, sendProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
@@ -34,7 +35,8 @@ const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function fleetRoutes({ core, crashes, refusals, histories, attentions }: FleetRoutesOptions): Router {
-	const { sessions, deviceStore, requireMonitor, monitors, storage, now, monotonic, limits } = core;
+	const { sessions, deviceStore, requireMonitor, monitors, storage, now, monotonic, limits, yieldToLoop } =
+		core;
 	const { updates } = core.firmware;
 	const router = Router({ caseSensitive: true, strict: true });
 
@@ -52,8 +54,8 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 	router
 		.route("/api/devices")
 		.get(requireMonitor, (_request, response) => {
-			const devices = Array.from(sessions.devices.values(), headOf);
-			response.set("Cache-Control", "no-store").json({ devices });
+			const textOf = (device: Device) => JSON.stringify(headOf(device));
+			return sendList(response, "devices", [...sessions.devices.values()], textOf, yieldToLoop);
 		})
 		.delete(requireMonitor, async (request, response) => {
 			const days = Number(readQuery(request, "awayDays"));

@@ -76,9 +76,9 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 		throw new HttpProblem(404, `No ${noun} is called ${id}; see /api/${channel}.`);
 	}
 
-	/** The newest first. */
-	list(): readonly D[] {
-		return [...this.#jobs.values()].reverse().map((job) => job.describe());
+	/** The newest first, each described when it is asked for: that of many devices takes long. */
+	*list(): Generator<D> {
+		for (const job of [...this.#jobs.values()].reverse()) yield job.describe();
 	}
 
 	/** @throws {HttpProblem} 404 */

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { type RequestHandler, type Response, Router } from "express";
+import { sendList } from "../http/list.js";
 import { refuseMethod } from "../problem.js";
 import type { JobDescription } from "./jobs.js";
 import type { ShownJobs } from "./shared-jobs.js";
@@ -21,23 +22,30 @@ export interface JobRoutesOptions<D extends Shown> {
 	/** As a list has it; default: whole. */
 	readonly listed?: (job: D) => object;
 	readonly requireMonitor: RequestHandler;
+	readonly yieldToLoop: () => Promise<void>;
 }
 
 export function jobRoutes<D extends Shown>(options: JobRoutesOptions<D>): Router {
-	const { channel, states, shown, begin, requireMonitor } = options;
+	const { channel, states, shown, begin, requireMonitor, yieldToLoop } = options;
 	const path = `/api/${channel}`;
 	const order = ({ state }: { readonly state: string }) => states.indexOf(state);
 	const sorted = (job: D) => ({ ...job, devices: job.devices.toSorted((a, b) => order(a) - order(b)) });
 	const { listed = sorted } = options;
+	async function* oneATurn(jobs: ReturnType<typeof shown.list>) {
+		for await (const job of jobs) {
+			yield job;
+			await yieldToLoop();
+		}
+	}
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, content: object, status = 200) =>
 		response.status(status).set("Cache-Control", "no-store").json(content);
 
 	router
 		.route(path)
-		.get(requireMonitor, async (_request, response) => {
-			send(response, { [channel]: (await shown.list()).map(listed) });
-		})
+		.get(requireMonitor, (_request, response) =>
+			sendList(response, channel, oneATurn(shown.list()), (job) => JSON.stringify(listed(job)), yieldToLoop),
+		)
 		.post(requireMonitor, async (request, response) => {
 			const id = await begin(request);
 			response.set("Location", `${path}/${id}`);

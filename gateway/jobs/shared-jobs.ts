@@ -26,7 +26,7 @@ interface Question {
 /** What requests are answered from: the jobs of this gateway, or of all that act as one. */
 export interface ShownJobs<D extends JobDescription> {
 	/** The newest first. */
-	list(): readonly D[] | Promise<readonly D[]>;
+	list(): Iterable<D> | AsyncIterable<D>;
 	/** @throws {HttpProblem} 404 */
 	find(id: string): D | Promise<D>;
 	/** @throws {HttpProblem} 404 */
@@ -78,12 +78,17 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 	}
 
 	/** Those of a gateway that does not answer are left out. */
-	async list(): Promise<readonly D[]> {
+	async *list(): AsyncGenerator<D> {
 		const { jobs, peers } = this.#options;
 		const others = [...this.#gateways].filter(([, gateway]) => gateway !== peers.id).slice(-listedAtMost);
 		const found = await Promise.all(others.map(([id]) => this.find(id).catch(() => undefined)));
-		const all = [...jobs.list(), ...found.flatMap((each) => each ?? [])];
-		return all.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+		const rest = found.flatMap((each) => each ?? []);
+		rest.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+		for (const own of jobs.list()) {
+			while (rest[0] && rest[0].createdAt > own.createdAt) yield* rest.splice(0, 1);
+			yield own;
+		}
+		yield* rest;
 	}
 
 	/** @throws {HttpProblem} 404, 503 */

@@ -6,6 +6,7 @@ import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { Attentions, type Seen, seenFile } from "../../../gateway/fleet/attention.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { isoTime } from "../../../gateway/sessions/view.js";
+import { createYield } from "../../../gateway/sockets/event-loop.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
@@ -25,7 +26,10 @@ async function fleet(t: TestContext) {
 	const directory = await temporaryDirectory(t);
 	const records = fileRecords<Seen>({ ...seenFile, directory, disk: fs, onProblem: () => {} });
 	const updates = { historyOf: () => jobs };
-	const attentions = new Attentions({ core: { sessions, now, firmware: { updates } }, records });
+	const attentions = new Attentions({
+		core: { sessions, now, yieldToLoop: createYield(), firmware: { updates } },
+		records,
+	});
 	sessions.listen(attentions.sessions);
 	const connect = () => {
 		const handshake = { deviceId, isBound: false, model: "DEV-1", chip: undefined } as const;
