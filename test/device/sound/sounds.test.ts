@@ -394,13 +394,9 @@ test("a codec that does not answer is in the report, and a sound without it fail
 	const { connection, device } = timed;
 	const { codec } = device.board;
 	const fault = "The codec does not answer.";
-	const playAll = (id: string, onPlaying = () => {}) => {
-		connection.send({ command: "play_sound", value: { id, url: server.url } });
-		const isPlaying = connection.next(
-			"sound_update",
-			(update) => update.id === id && update.state === "playing",
-		);
-		isPlaying.then(onPlaying, () => {});
+	const play = (id: string) => connection.send({ command: "play_sound", value: { id, url: server.url } });
+	const playAll = (id: string) => {
+		play(id);
 		return run(timed, endOf(timed, id));
 	};
 	const audioOf = async () => (await connection.query()).peripherals.audio;
@@ -423,9 +419,13 @@ test("a codec that does not answer is in the report, and a sound without it fail
 	assert.deepEqual([heard.state, heard.heard_ms], ["played", 2_000]);
 	assert.equal((await audioOf()).fault, undefined);
 
-	const cut = await playAll("cut", () => {
-		codec.isAnswering = false;
-	});
+	play("cut");
+	await run(
+		timed,
+		connection.next("sound_update", (update) => update.id === "cut" && update.state === "playing"),
+	);
+	codec.isAnswering = false;
+	const cut = await run(timed, endOf(timed, "cut"));
 	assert.deepEqual([cut.state, cut.reason], ["failed", fault]);
 	assert.equal((await audioOf()).fault, fault);
 });
