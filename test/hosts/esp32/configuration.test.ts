@@ -316,9 +316,13 @@ describe("ESP-IDF's settings for QEMU alone", () => {
 });
 
 test("the typing of foreign functions names those of the manifests", () => {
-	const manifests = ["esp32/common", "esp32/manifest", "esp32/touch/manifest", "qemu/manifest"].map(
-		(name) => `${name}.json`,
-	);
+	const manifests = [
+		"esp32/common",
+		"esp32/manifest",
+		"esp32/touch/manifest",
+		"esp32/bring-up/common",
+		"qemu/manifest",
+	].map((name) => `${name}.json`);
 	const declared = manifests.flatMap((file) => Object.keys(JSON.parse(read(file)).ffi.functions)).sort();
 	const typed = [...read("typings/xs.d.ts").matchAll(/^\t\t(\w+)\(/gm)].map(([, name]) => name);
 	assert.deepEqual(typed, declared);
