@@ -117,12 +117,12 @@ test("a link and a login that were made while the clock was a year ahead do not 
 	let now = 365 * 24 * 60 * 60 * 1000;
 	const first = await runGateway(t, { now: () => now });
 	const second = await runGateway(t, { now: () => now });
-	const cookie = cookieOf(await fetch(first.loginUrl, manual));
+	const cookie = cookieOf(await fetch(first.loginUrl, press));
 	assert.equal(await isLoggedIn(second, cookie), true);
 	const { search } = new URL(second.loginUrl);
 	now = 0;
 	assert.equal(await isLoggedIn(second, cookie), false);
-	assert.equal((await fetch(`${first.url}/login${search}`, manual)).status, 401);
+	assert.equal((await fetch(`${first.url}/login${search}`, press)).status, 401);
 });
 
 test("a token counts for its own request, not for those that follow on its connection", async (t) => {
