@@ -365,7 +365,7 @@ test("a program that shows a bearer token may send any Origin; a login beside it
 	const gateway = await runGateway(t);
 	// As a Python client sends it behind a proxy with TLS.
 	const origin = `${gateway.url.replace("http:", "https:")}`;
-	const cookie = cookieOf(await fetch(gateway.loginUrl, manual));
+	const cookie = cookieOf(await fetch(gateway.loginUrl, press));
 	const marked = (headers: Readonly<Record<string, string>>) =>
 		fetch(`${gateway.url}/api/attention/seen`, { method: "POST", body: '{"items":[]}', headers });
 	await gateway.open("/monitor", { headers: { ...bearer(monitorToken), origin } });
