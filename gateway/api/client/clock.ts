@@ -7,7 +7,7 @@ export class GatewayClock {
 	#aheadMs = 0;
 
 	/** @param own this computer's clock, in milliseconds since 1970 */
-	constructor(own: () => number = Date.now) {
+	constructor(own: () => number = () => Date.now()) {
 		this.#own = own;
 	}
 

@@ -312,7 +312,9 @@ const readinessMs = 30_000;
 
 async function readReadiness(): Promise<string> {
 	const response = await fetch("readyz", { cache: "no-store" });
-	return response.status === 503 ? problemDetail(response.status, await response.text()) : "";
+	// A body that is not read keeps its connection.
+	const text = await response.text();
+	return response.status === 503 ? problemDetail(response.status, text) : "";
 }
 
 /** What the fleet's view returns to. */
