@@ -9,7 +9,8 @@ import { SharedRollouts } from "./shared/shared-rollouts.js";
 import { RolloutStore } from "./store.js";
 
 export function createRollouts(core: Core): Extension {
-	const { settings, sessions, firmware, monitors, peers, metrics, disk, log, now, monotonic } = core;
+	const { settings, sessions, firmware, monitors, peers, metrics, disk, log, now, monotonic, yieldToLoop } =
+		core;
 	const onProblem = (problem: string) => log.warn({ problem }, "roll-outs");
 	const store = new RolloutStore({ onProblem });
 	const openStore = () =>
@@ -20,6 +21,7 @@ export function createRollouts(core: Core): Extension {
 		devices: sessions.devices,
 		now,
 		monotonic,
+		yieldToLoop,
 		announce: (frame: string) => monitors.broadcast("rollouts", frame),
 		log,
 	};

@@ -27,6 +27,8 @@ export interface RolloutsOptions extends AttemptsOptions {
 	/** Whether steps are taken here; default: always. */
 	readonly isDriver?: () => boolean;
 	readonly selection: Pick<Selection, "pin">;
+	/** A plan for 10,000 devices takes more than one turn of the event loop. */
+	readonly yieldToLoop: () => Promise<void>;
 	/** Sends a frame to the monitors that asked for roll-outs. */
 	readonly announce: (frame: string) => void;
 }
@@ -133,6 +135,7 @@ export class Rollouts {
 			const rollout: Rollout = { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
 			if (!(await store.create(rollout))) throw notStored();
 			await this.#makeRoom();
+			await this.#options.yieldToLoop();
 			await this.#step(this.find(id));
 			return { rollout: this.find(id), isNew: true };
 		});
@@ -141,6 +144,7 @@ export class Rollouts {
 	/** What a plan would meet now. @throws {HttpProblem} 422 */
 	async preview(asked: unknown) {
 		const plan = await this.#complete(asked);
+		await this.#options.yieldToLoop();
 		const ids = this.#targetsOf(plan);
 		const held = this.#held();
 		const seen = ids.flatMap((id) => this.#attempts.look(id) ?? []);
@@ -248,6 +252,7 @@ export class Rollouts {
 		const unknown = "devices" in target && target.devices.find((id) => !this.#options.devices.has(id));
 		if (unknown)
 			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
+		await this.#options.yieldToLoop();
 		// What is accepted must load at the next start.
 		return storedPlan({ ...plan, firmware: pinned });
 	}

@@ -284,6 +284,7 @@ export class SimulatedGateway {
 			},
 			devices: this.sessions.devices,
 			...clock,
+			yieldToLoop: () => Promise.resolve(),
 			random: () => random.next(),
 			announce: (frame) => void this.frames.push({ ...JSON.parse(frame), at: time.now }),
 			log: { info: () => {}, error: (problem: unknown) => void problems.push(JSON.stringify(problem)) },
