@@ -49,6 +49,8 @@ export function crashKind(kind: string): CrashKind {
 		case "not enough keys":
 		case stackOverflow:
 			return "out_of_memory";
+		case "too much computation":
+			return "watchdog";
 		case "unhandled rejection":
 			return "rejection";
 		default:
@@ -56,7 +58,7 @@ export function crashKind(kind: string): CrashKind {
 	}
 }
 
-function describe(exception: unknown): { message: string; stack: string } {
+export function describe(exception: unknown): { message: string; stack: string } {
 	const message = String(exception);
 	const stack = exception instanceof Error ? (exception.stack ?? "") : "";
 	// XS begins the stack with the message.

@@ -5,6 +5,7 @@ import { requireModel } from "protocol/models";
 import { createHost } from "simulator/host";
 import { Log } from "simulator/log";
 import { Panel } from "simulator/panel";
+import { describeEndlessTurn, Watchdog } from "simulator/watchdog";
 import { TraceLines } from "virtual/trace-lines";
 
 export default function setup(done: () => void): void {
@@ -16,7 +17,8 @@ export default function setup(done: () => void): void {
 	const lines = new TraceLines();
 	const print = trace;
 	reportAborts({
-		note: (kind, message, stack) => panel.post({ abort: { kind, message, stack } }),
+		note: (kind, message, stack) =>
+			panel.post({ abort: kind === "watchdog" ? describeEndlessTurn() : { kind, message, stack } }),
 		print,
 		drain: () => {},
 	});
@@ -25,6 +27,7 @@ export default function setup(done: () => void): void {
 		lines.write(text);
 		log.traced(text);
 	});
+	new Watchdog();
 	panel.onBoot = (boot) => {
 		const model = requireModel(boot.model);
 		Object.defineProperty(globalThis, "device", { value: createHost({ model, panel, boot, log, lines }) });

@@ -18,7 +18,7 @@ describe("the end of the firmware in the Moddable simulator", {
 		if (sdk) app = (await builds(sdk, "DEV-1")).ending;
 	});
 
-	for (const [end, kind, message, stack] of [
+	for (const [end, kind, message, stack, resetReason = "SW_RESET"] of [
 		[
 			"exception",
 			"exception",
@@ -30,6 +30,13 @@ describe("the end of the firmware in the Moddable simulator", {
 			"rejection",
 			"Error: the test's rejection",
 			/^at rejectOnPurpose \(test\/simulator\/xs\/ending\/ending\.ts:\d+\)\nat /,
+		],
+		[
+			"watchdog",
+			"watchdog",
+			"a turn does not end",
+			/^at runOnPurpose \(test\/simulator\/xs\/ending\/ending\.ts:\d+\)\nat /,
+			"TASK_WDT_RESET",
 		],
 		["memory", "out_of_memory", "memory full", /^/],
 		["slots", "out_of_memory", "memory full", /^/],
@@ -46,7 +53,7 @@ describe("the end of the firmware in the Moddable simulator", {
 			await first.closed;
 			const second = await gateway.connection();
 			const { health } = await second.next("state_report");
-			assert.equal(health.reset_reason, "SW_RESET");
+			assert.equal(health.reset_reason, resetReason);
 			const isEnd = (line: string) => line.startsWith("XS abort");
 			assert.doesNotMatch(device.trace.slice(device.trace.findIndex(isEnd)).join("\n"), /lives on/);
 

@@ -70,6 +70,7 @@ describe("the end of a board's firmware", () => {
 			["memory full", "out_of_memory"],
 			["not enough keys", "out_of_memory"],
 			["unhandled rejection", "rejection"],
+			["too much computation", "watchdog"],
 			["dead strip", "exception"],
 		] as const) {
 			const { abort, noted } = await setUp();

@@ -11,6 +11,8 @@ import { Log } from "./log.js";
 const restartDelayMs = 1000;
 /** With a separator at its end. XS's stacks have full paths. */
 const projectFolder = import.meta.uri.slice(0, -"hosts/simulator/panels/parts/behavior.js".length);
+/** As XS names the end by ../../modules/watchdog.ts; a board's name of the reset. */
+const watchdogReason = "too much computation";
 /** More than the 2,000 bytes of whole lines that a board keeps. */
 const traceBytes = 4000;
 
@@ -87,7 +89,8 @@ export class PanelBehavior extends DeviceBehavior {
 		const text = `the firmware ended: ${this.abortNote?.message ?? reason}`;
 		this.addToLog({ kind: "problem", text, isReplacing: false });
 		container.distribute("onOutput", { aborted: reason });
-		this.restart(container, "SW_RESET", restartDelayMs);
+		const resetReason = reason === watchdogReason ? "TASK_WDT_RESET" : "SW_RESET";
+		this.restart(container, resetReason, restartDelayMs);
 		return true;
 	}
 

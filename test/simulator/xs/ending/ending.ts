@@ -25,6 +25,7 @@ export default function main(): void {
 		if (end === "restart") system.restart();
 		if (end === "exception") failOnPurpose();
 		if (end === "rejection") rejectOnPurpose();
+		if (end === "watchdog") runOnPurpose();
 		if (end === "memory") fill([]);
 		if (end === "slots") fillWithObjects(undefined);
 		if (end === "texts") fillWithTexts();
@@ -37,6 +38,12 @@ function failOnPurpose(): void {
 
 function rejectOnPurpose(): void {
 	Promise.reject(new Error("the test's rejection"));
+}
+
+function runOnPurpose(): void {
+	// Due when this function has ended, unless its end is that of the firmware.
+	Timer.set(runOnPurpose);
+	for (;;);
 }
 
 /** A large chunk finds no room. */

@@ -1,0 +1,30 @@
+/** The task watchdog: it ends firmware that takes 10 s of processor time without coming to rest, as the boards' (watchdog.c). */
+
+import { describe } from "moddable/abort-report";
+import type { AbortNote } from "simulator/crash";
+import Timer from "timer";
+
+const feedIntervalMs = 1000;
+
+export class Watchdog {
+	/** To be called before the firmware starts. */
+	constructor() {
+		this.start();
+		Timer.repeat(() => this.feed(), feedIntervalMs);
+	}
+
+	private start(): void {
+		return native("xs_simulator_watchdog_start").call(this);
+	}
+
+	private feed(): void {
+		return native("xs_simulator_watchdog_feed").call(this);
+	}
+}
+
+/** To be called in the abort hook, which XS calls in the turn that it ends. */
+export function describeEndlessTurn(): AbortNote {
+	const { stack } = describe(new Error());
+	const frames = stack.slice(stack.indexOf("\n", stack.indexOf("at abort ")) + 1);
+	return { kind: "watchdog", message: "a turn does not end", stack: frames };
+}
