@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { closeSync, constants, existsSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout } from "node:timers/promises";
 import { ReadStream } from "node:tty";
@@ -28,7 +28,6 @@ export interface SerialPortOptions {
 export class SerialPort {
 	readonly #options: SerialPortOptions;
 	#stream: ReadStream | undefined;
-	#fd: number | undefined;
 	#rest = "";
 	#isClosed = false;
 
@@ -50,17 +49,13 @@ export class SerialPort {
 
 	/** The port is away while its board restarts by USB. */
 	get isOpen(): boolean {
-		return this.#fd !== undefined;
+		return this.#stream !== undefined;
 	}
 
 	/** What is written while the port is away is lost. @param line without its end of line */
 	write(line: string): void {
-		if (this.#fd === undefined) return;
-		try {
-			writeSync(this.#fd, `${line}\n`);
-		} catch {
-			// The board restarts; it would not have read the line.
-		}
+		// Node writes the rest of a long line once the port takes more.
+		this.#stream?.write(`${line}\n`);
 	}
 
 	close(): void {
@@ -79,7 +74,6 @@ export class SerialPort {
 			closeSync(fd);
 			throw error;
 		}
-		this.#fd = fd;
 		const decoder = new StringDecoder("utf8");
 		this.#stream
 			.on("data", (bytes) => this.#take(decoder.write(bytes)))
@@ -94,7 +88,7 @@ export class SerialPort {
 	}
 
 	#onLost(): void {
-		if (this.#fd === undefined) return;
+		if (this.#stream === undefined) return;
 		this.#release();
 		void this.#reopen();
 	}
@@ -115,7 +109,6 @@ export class SerialPort {
 		// Closes the descriptor.
 		this.#stream?.destroy();
 		this.#stream = undefined;
-		this.#fd = undefined;
 		this.#rest = "";
 	}
 }

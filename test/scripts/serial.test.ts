@@ -28,6 +28,20 @@ test("a board's lines are read however they are cut, and it is sent lines", {
 	await eventually(board.heard, (heard) => heard === "play\n");
 });
 
+test("a long line reaches a board that reads slowly whole, and the lines after it follow", {
+	skip: noSerialLine,
+}, async (t) => {
+	const board = await openSerialLine(t);
+	const port = SerialPort.open({ path: board.path, onLine: () => {} });
+	onEnd(t, () => port.close());
+	const lines = ["a", "b", "c"].map((letter) => letter.repeat(8192));
+	// The terminal keeps 4 KB for a reader, and refuses more until they are read.
+	board.pause();
+	for (const line of lines) port.write(line);
+	board.resume();
+	await eventually(board.heard, (heard) => heard === lines.map((line) => `${line}\n`).join(""));
+});
+
 test("a port that goes away while its board restarts is read again when it is back", {
 	skip: noSerialLine,
 }, async (t) => {

@@ -23,6 +23,9 @@ export interface SerialLine {
 	print(text: string | Uint8Array): void;
 	/** What the board has been sent. */
 	heard(): string;
+	/** The board reads nothing until `resume`. */
+	pause(): void;
+	resume(): void;
 	/** The board is unplugged. */
 	unplug(): Promise<void>;
 }
@@ -35,8 +38,12 @@ export async function openSerialLine(t: TestContext): Promise<SerialLine> {
 		env: { ...process.env, SHELL: "/bin/sh" },
 	});
 	const exit = once(child, "exit");
+	const pause = () => void child.kill("SIGSTOP");
+	const resume = () => void child.kill("SIGCONT");
 	const unplug = async () => {
 		child.kill("SIGTERM");
+		// One that is stopped ends only once it goes on.
+		resume();
 		await exit;
 	};
 	onEnd(t, unplug);
@@ -50,5 +57,6 @@ export async function openSerialLine(t: TestContext): Promise<SerialLine> {
 			resolve(found[1] ?? "");
 		});
 	});
-	return { path, print: (text) => void child.stdin?.write(text), heard: () => heard, unplug };
+	const print = (text: string | Uint8Array) => void child.stdin?.write(text);
+	return { path, print, heard: () => heard, pause, resume, unplug };
 }
