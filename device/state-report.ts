@@ -65,7 +65,9 @@ export function readState(parts: ReportedParts): CompleteReport {
 			// In safe mode the parts are there, and not used.
 			haptic_intensity: hasPart(model, "haptics") ? (haptics?.intensity ?? 0) : undefined,
 			ambient_light: hasPart(model, "ambientLight") ? (light?.level ?? 0) : undefined,
+			ambient_light_fault: light?.fault,
 			touch_active: hasPart(model, "touch") ? (touch?.isActive ?? false) : undefined,
+			touch_fault: touch?.fault,
 		},
 	};
 }

@@ -12,6 +12,13 @@ const highestLevel = 4095;
 const fractionBits = 6;
 /** A new sample weighs 1/4: three quarters of a step show within 0.5 s. */
 const smoothingBits = 2;
+/**
+ * With no sample above 0 since the start, the sensor may be missing. In a dark room one gives a few millivolts (a count is
+ * 0.76 mV) and the converter some noise, but some give 0 all night: the fault names both.
+ */
+const darkSamples = (10 * 60_000) / sampleMs;
+const darkFault =
+	"The light sensor has measured nothing since the start: it may not be connected, or it is very dark.";
 
 export interface AmbientLightOptions {
 	readonly part: NonNullable<Host["peripheral"]["ambientLight"]>;
@@ -21,6 +28,8 @@ export class AmbientLight {
 	readonly #input: AnalogInput;
 	/** Undefined until the first sample. */
 	#filtered: number | undefined;
+	/** Infinity once a sample was above 0. */
+	#samplesUntilFault = darkSamples;
 
 	constructor(options: AmbientLightOptions) {
 		this.#input = new options.part({});
@@ -34,9 +43,16 @@ export class AmbientLight {
 		return ((this.#filtered ?? 0) + half) >> fractionBits;
 	}
 
+	/** Undefined: nothing is known to be wrong. */
+	get fault(): string | undefined {
+		return this.#samplesUntilFault <= 0 ? darkFault : undefined;
+	}
+
 	/** A failed conversion does not change the level. */
 	#sample(): void {
 		const share = Number(this.#input.read()) / (2 ** this.#input.resolution - 1);
+		if (share > 0) this.#samplesUntilFault = Number.POSITIVE_INFINITY;
+		else this.#samplesUntilFault -= 1;
 		if (Number.isNaN(share)) return;
 		const level = Math.max(0, Math.min(1, share)) * highestLevel;
 		const sample = (level * (1 << fractionBits)) | 0;

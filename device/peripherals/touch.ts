@@ -13,6 +13,12 @@ const releasedShare = 0.5;
 const baselineFollows = 0.02;
 /** A longer "touch" is a changed environment. */
 const longestTouchSamples = 30_000 / sampleMs;
+/** Of none that was measured, one after the other: the pad's controller does not work. */
+const emptySamples = 10_000 / sampleMs;
+
+const emptyFault = "The touch pad measures nothing.";
+const endlessFault =
+	"The touch pad is touched without end: something lies on it, or its threshold is too low.";
 
 export interface TouchOptions {
 	readonly part: NonNullable<Host["peripheral"]["touch"]>;
@@ -27,6 +33,10 @@ export class Touch {
 	#baseline = 0;
 	#isActive = false;
 	#activeSamples = 0;
+	/** Samples until nothing is measured for too long. */
+	#samplesUntilFault = emptySamples;
+	/** Of a touch that has not ended; 0: there is none. */
+	#endlessCount = 0;
 
 	constructor(options: TouchOptions) {
 		this.#pad = new options.part({});
@@ -39,11 +49,20 @@ export class Touch {
 		return this.#isActive;
 	}
 
+	/** Undefined: nothing is known to be wrong. */
+	get fault(): string | undefined {
+		if (this.#samplesUntilFault <= 0) return emptyFault;
+		return this.#endlessCount > 0 ? endlessFault : undefined;
+	}
+
 	#sample(): void {
-		this.#count = this.#pad.read() || this.#count;
+		const count = this.#pad.read();
+		this.#samplesUntilFault = count > 0 ? emptySamples : this.#samplesUntilFault - 1;
+		this.#count = count || this.#count;
 		this.#baseline ||= this.#count;
 		const rise = this.#count - this.#baseline;
 		const threshold = this.#baseline * this.#pad.threshold;
+		if (this.#endlessCount - this.#count > threshold * releasedShare) this.#endlessCount = 0;
 		if (!this.#isActive) {
 			if (rise > threshold) return this.#set(true);
 			// Falls at once: the pad may have been touched at the start.
@@ -51,7 +70,10 @@ export class Touch {
 			return;
 		}
 		this.#activeSamples += 1;
-		if (this.#activeSamples >= longestTouchSamples) this.#baseline = this.#count;
+		if (this.#activeSamples >= longestTouchSamples) {
+			this.#baseline = this.#count;
+			this.#endlessCount = this.#count;
+		}
 		if (this.#count - this.#baseline < threshold * releasedShare) this.#set(false);
 	}
 

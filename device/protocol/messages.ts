@@ -267,7 +267,10 @@ export const uplinks = Object.freeze({
 			}),
 			haptic_intensity: hapticIntensity,
 			ambient_light: withPart("ambientLight", integer(0, 4095)),
+			/** What is, or may be, wrong with it; absent: nothing is known, as in all of these. */
+			ambient_light_fault: withPart("ambientLight", optional(string(128))),
 			touch_active: withPart("touch", boolean()),
+			touch_fault: withPart("touch", optional(string(128))),
 		}),
 	}),
 	ota_progress: object({

@@ -9,7 +9,7 @@ export { type Model, models } from "./models.js";
 
 export interface Presence {
 	readonly optional?: true;
-	/** Required on models with this part, refused on others. */
+	/** Required on models with this part unless it is optional, refused on others. */
 	readonly part?: BoardPart;
 }
 

@@ -4,7 +4,14 @@ import { list, object, oneOf, optional, pattern, string } from "../../device/pro
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
 /** Of a device. */
-export const attentionKinds = ["crashed", "rolled_back", "away", "weak_signal", "often_restarted"] as const;
+export const attentionKinds = [
+	"crashed",
+	"rolled_back",
+	"away",
+	"weak_signal",
+	"often_restarted",
+	"faulty",
+] as const;
 export type AttentionKind = (typeof attentionKinds)[number];
 
 export const attention = closed({
@@ -24,7 +31,7 @@ export const attention = closed({
 		optional: true,
 		description: "crashes, or restarts",
 	} as const,
-	reason: described(optional(text), "of the latest crash (its kind) or restart"),
+	reason: described(optional(text), "of the latest crash (its kind) or restart; of a fault a sentence"),
 });
 export type Attention = InferShape<typeof attention>;
 

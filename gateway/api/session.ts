@@ -49,6 +49,7 @@ const vitals = {
 	ssid: nullable(text),
 	volume: nullable(integer(0, 100)),
 	safeMode: described(optional(onlyTrue), "absent where it does not run in safe mode"),
+	fault: described(optional(text), "why its sound or its touch pad does not work; absent: nothing is known"),
 } as const;
 
 export const session = closed({

@@ -76,6 +76,7 @@ const device = object({
 		ssid: optional(string(256)),
 		volume: optional(float(0, 100)),
 		safeMode: optional(boolean()),
+		fault: optional(string(128)),
 	}),
 	firstSeenAt: time,
 	lastReportAt: time,

@@ -297,8 +297,12 @@ function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
 	device.resets = facts.resets;
 	// Shared where it is empty: a list of each device would take memory.
 	if (facts.crashes.length > 0 || device.crashes.length > 0) device.crashes = facts.crashes;
-	const { rssi = null, ssid = null, volume = null, safeMode } = facts.vitals;
-	device.vitals = safeMode ? { rssi, ssid, volume, safeMode } : { rssi, ssid, volume };
+	const { rssi = null, ssid = null, volume = null, safeMode, fault } = facts.vitals;
+	const vitals = { rssi, ssid, volume };
+	device.vitals =
+		safeMode || fault !== undefined
+			? { ...vitals, ...(safeMode && { safeMode }), ...(fault !== undefined && { fault }) }
+			: vitals;
 	device.setReported(facts.hasReported, monotonic);
 }
 

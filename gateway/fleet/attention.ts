@@ -20,6 +20,7 @@ const seenRecord = object({
 	away: optional(time),
 	weak_signal: optional(time),
 	often_restarted: optional(time),
+	faulty: optional(time),
 } satisfies Record<AttentionKind, object>);
 export type Seen = Infer<typeof seenRecord>;
 
@@ -57,14 +58,17 @@ export class Attentions {
 	readonly #seen = new Map<string, Seen>();
 	/** By id of a device with a weak signal: since when; null: before this gateway started. */
 	readonly #weakSince = new Map<string, number | null>();
+	/** By id of a device with a fault. */
+	readonly #faults = new Map<string, { readonly fault: string; readonly since: number | null }>();
 
 	readonly sessions: SessionListener = {
 		onUplink: ({ device }, { type }) => {
-			if (device && type === "state_report") this.#watchSignal(device, this.#options.core.now());
+			if (device && type === "state_report") this.#watch(device, this.#options.core.now());
 		},
-		onTouched: (device) => this.#watchSignal(device, this.#options.core.now()),
+		onTouched: (device) => this.#watch(device, this.#options.core.now()),
 		onForgotten: ({ deviceId }, why) => {
 			this.#weakSince.delete(deviceId);
+			this.#faults.delete(deviceId);
 			if (this.#seen.delete(deviceId) && why !== "removed") void this.#options.records.remove(deviceId);
 		},
 	};
@@ -76,7 +80,7 @@ export class Attentions {
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(): Promise<void> {
 		await this.#options.records.each((deviceId, seen) => this.#seen.set(deviceId, seen));
-		for (const device of this.#options.core.sessions.devices.values()) this.#watchSignal(device, null);
+		for (const device of this.#options.core.sessions.devices.values()) this.#watch(device, null);
 	}
 
 	close(): Promise<void> {
@@ -132,9 +136,13 @@ export class Attentions {
 		return (await Promise.all(kept)).every(Boolean);
 	}
 
-	#watchSignal({ deviceId, vitals }: Device, now: number | null): void {
+	/** Notes since when its signal is weak and its fault lasts. */
+	#watch({ deviceId, vitals }: Device, now: number | null): void {
 		if (vitals.rssi === null || signalBars(vitals.rssi) > 1) this.#weakSince.delete(deviceId);
 		else if (!this.#weakSince.has(deviceId)) this.#weakSince.set(deviceId, now);
+		const { fault } = vitals;
+		if (fault === undefined) this.#faults.delete(deviceId);
+		else if (this.#faults.get(deviceId)?.fault !== fault) this.#faults.set(deviceId, { fault, since: now });
 	}
 
 	#find(device: Device): readonly Found[] {
@@ -150,8 +158,11 @@ export class Attentions {
 			found.push({ kind: "rolled_back", since: endedAt });
 		}
 		const weakSince = this.#weakSince.get(deviceId);
+		const faulty = this.#faults.get(deviceId);
 		if (!session.connected) found.push({ kind: "away", since: session.lastSeenAt });
 		else if (weakSince !== undefined) found.push({ kind: "weak_signal", since: weakSince });
+		if (faulty && session.connected)
+			found.push({ kind: "faulty", since: faulty.since, reason: faulty.fault });
 		const recent = resets.filter(
 			({ reason, at }) => reason !== ownRestart && at > now - oftenMs && !isAhead(at, now),
 		);

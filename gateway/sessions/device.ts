@@ -12,6 +12,7 @@ import {
 	uplinks,
 } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
+import { urgentFault } from "../api/faults.js";
 import { type Label, noLabel } from "../api/label.js";
 import type { Vitals } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
@@ -165,9 +166,10 @@ export function vitalsOf({ health, network, peripherals }: StateReport, previous
 	const rssi = isNear ? previous.rssi : heard;
 	const { volume } = peripherals.audio;
 	const { safe_mode: safeMode = false } = health;
+	const fault = urgentFault(peripherals);
 	const isSame = rssi === previous.rssi && ssid === previous.ssid && volume === previous.volume;
-	if (isSame && safeMode === (previous.safeMode ?? false)) return previous;
-	return { rssi, ssid, volume, ...(safeMode && { safeMode }) };
+	if (isSame && safeMode === (previous.safeMode ?? false) && fault === previous.fault) return previous;
+	return { rssi, ssid, volume, ...(safeMode && { safeMode }), ...(fault !== undefined && { fault }) };
 }
 
 /** @returns the report, or only the schema's fields if the others take more than 4 KB */

@@ -117,8 +117,8 @@ function fieldsOf(schema: Schema, model: Model): JsonObject | undefined {
 	const own: string[] = [];
 	const properties: Record<string, Json> = {};
 	for (const [name, field] of Object.entries(schema.fields)) {
-		if (field.part && hasPart(model, field.part)) own.push(name);
-		else if (field.part) properties[name] = false;
+		if (field.part && !hasPart(model, field.part)) properties[name] = false;
+		else if (field.part && !field.optional) own.push(name);
 		const inner = fieldsOf(field, model);
 		if (inner) properties[name] = inner;
 	}

@@ -197,6 +197,37 @@ test("a device's page says when it was first seen, and which versions it ran, an
 	await device.receives({ command: "identify" });
 });
 
+test("a part that does not work is named with the steps of bring-up that help, and listed in Attention until it works", {
+	skip,
+}, async (t) => {
+	const { device, page } = await setUp(t, {
+		device: {
+			report: {
+				"peripherals.audio.fault": "The codec does not answer.",
+				"peripherals.ambient_light_fault": "The light sensor may not be connected.",
+			},
+		},
+	});
+	const overview = region(page, "Overview");
+	await overview
+		.getByText("The codec does not answer. The light sensor may not be connected.", { exact: true })
+		.waitFor();
+	await overview.getByText("npm run bring-up -- proto-1 codec sound light", { exact: true }).waitFor();
+	await overview.getByRole("button", { name: "Copy the command" }).waitFor();
+	const link = page.getByRole("link", { name: "Attention" });
+	await link.getByText("1").waitFor();
+	await link.click();
+	const faulty = region(page, "A part does not work");
+	await faulty.getByText("The codec does not answer.", { exact: true }).waitFor();
+	await faulty.getByRole("link", { name: deviceId }).click();
+	await overview.getByText("To find out why").waitFor();
+
+	device.set({ "peripherals.audio.fault": undefined, "peripherals.ambient_light_fault": undefined });
+	device.report();
+	await overview.getByText("Running for").waitFor();
+	await page.getByRole("link", { name: "Attention", exact: true }).waitFor();
+});
+
 describe("what is not true any more", { skip }, () => {
 	test("is greyed and dated while the device is away, and its controls are off without grey circles", async (t) => {
 		const { device, page } = await setUp(t);
@@ -225,7 +256,7 @@ describe("what is not true any more", { skip }, () => {
 		const { gateway, page } = await setUp(t);
 		await page.getByRole("img", { name: /^LED ring: rainbow/ }).waitFor();
 		await gateway.close();
-		await page.getByText("The gateway cannot be reached: all values are from").waitFor();
+		await page.getByText("The gateway is restarting: all values are from").waitFor();
 		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
 		// The picture of the text may be drawn after it.
 		await page.waitForFunction(`(async () => {
@@ -243,7 +274,7 @@ describe("what is not true any more", { skip }, () => {
 			0,
 		);
 		await page.locator("fieldset.controls:disabled").nth(1).waitFor();
-		await region(page, "Controls").getByText("off while the gateway cannot be reached").waitFor();
+		await region(page, "Controls").getByText("off while the gateway is restarting").waitFor();
 	});
 });
 

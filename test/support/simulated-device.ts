@@ -48,12 +48,12 @@ export abstract class SimulatedDevice {
 	}
 
 	/** Changes fields of its report, such as `network.wifi_rssi`, without sending it. */
-	set(fields: Readonly<Record<string, Json>>): void {
+	set(fields: Readonly<Record<string, Json | undefined>>): void {
 		for (const [path, value] of Object.entries(fields)) this.#report = altered(this.#report, path, value);
 	}
 
 	/** Changes its report and sends it. */
-	report(fields: Readonly<Record<string, Json>> = {}): void {
+	report(fields: Readonly<Record<string, Json | undefined>> = {}): void {
 		this.set(fields);
 		this.send(this.#report);
 	}

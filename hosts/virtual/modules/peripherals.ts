@@ -64,11 +64,9 @@ class Sensor {
 	readonly #channel: Channel;
 	#value: number | undefined;
 
-	constructor(kind: string, initial: number) {
-		this.#value = initial;
-		this.#channel = new Channel(kind, {}, (_event, value) => {
-			this.#value = typeof value === "number" ? value : undefined;
-		});
+	constructor(kind: string) {
+		this.#channel = new Channel(kind, {}, (_event, value) => this.#take(value));
+		this.#take(this.#channel.call("value").detail);
 	}
 
 	/** Undefined where it cannot be measured. */
@@ -79,12 +77,16 @@ class Sensor {
 	close(): void {
 		this.#channel.close();
 	}
+
+	#take(value: unknown): void {
+		this.#value = typeof value === "number" ? value : undefined;
+	}
 }
 
 /** 12 bits, as on an ESP32-S3. */
 export class LightSensor extends Sensor implements AnalogInput {
 	constructor() {
-		super("light", 1500);
+		super("light");
 	}
 
 	get resolution(): number {
@@ -96,13 +98,12 @@ export class LightSensor extends Sensor implements AnalogInput {
 	}
 }
 
-/** Starts with about what an ESP32-S3 counts on a pad without a finger. */
 export class CapacitivePad extends Sensor implements TouchPad {
 	/** As on a board (hosts/proto-1/pins.ts). */
 	readonly threshold = 0.015;
 
 	constructor() {
-		super("touch", 24_000);
+		super("touch");
 	}
 
 	read(): number {

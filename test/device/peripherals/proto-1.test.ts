@@ -105,6 +105,30 @@ describe("ambient light", () => {
 		assert.equal((await connection.query()).peripherals.ambient_light, 0);
 	});
 
+	test("of nothing but 0 for ten minutes since the start may be a missing sensor, until it measures light; later darkness is none", async (t) => {
+		const { device, connection, gateway, pass } = await powerOnInVirtualTime(t, "PROTO-1");
+		const faultOf = async () => (await connection.query()).peripherals.ambient_light_fault;
+		device.board.light = 0;
+		await pass(20 * 60_000);
+		assert.equal(await faultOf(), undefined, "there was light at the start");
+		for (const missing of [0, undefined]) {
+			device.board.light = missing;
+			await device.powerCycle();
+			const later = await gateway.connection();
+			const fault = async () => (await later.query()).peripherals.ambient_light_fault;
+			await pass(9.5 * 60_000);
+			assert.equal(await fault(), undefined);
+			await pass(60_000);
+			assert.match((await fault()) ?? "", /^The light sensor .* may not be connected, or it is very dark/);
+			device.board.light = 1;
+			await pass(200);
+			assert.equal(await fault(), undefined);
+			device.board.light = missing;
+			await pass(20 * 60_000);
+			assert.equal(await fault(), undefined);
+		}
+	});
+
 	test("does not change while the converter fails", async (t) => {
 		const { device, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
 		device.board.light = 800;
@@ -190,12 +214,38 @@ describe("touch", () => {
 		assert.equal(await isActive(), true, "the finger is still there, as far as is known");
 	});
 
-	test("that never ends becomes the new baseline", async (t) => {
-		const { device, pass, isActive } = await touches(t);
+	test("that never ends becomes the new baseline, and is a fault until it ends", async (t) => {
+		const { device, connection, pass, isActive } = await touches(t);
+		const faultOf = async () => (await connection.query()).peripherals.touch_fault;
 		device.board.isTouched = true;
 		await pass(29_000);
 		assert.equal(await isActive(), true);
+		assert.equal(await faultOf(), undefined);
 		await pass(2_000);
 		assert.equal(await isActive(), false);
+		assert.match((await faultOf()) ?? "", /^The touch pad is touched without end/);
+		await pass(60_000);
+		assert.match((await faultOf()) ?? "", /^The touch pad is touched without end/);
+		device.board.isTouched = false;
+		await pass(100);
+		assert.equal(await faultOf(), undefined);
+		device.board.isTouched = true;
+		await pass(100);
+		assert.equal(await isActive(), true, "the next touch is noticed");
+		assert.equal(await faultOf(), undefined);
+	});
+
+	test("is a fault where nothing is measured for ten seconds, until something is", async (t) => {
+		const { device, connection, pass } = await touches(t);
+		const faultOf = async () => (await connection.query()).peripherals.touch_fault;
+		const { touchCount } = device.board;
+		device.board.touchCount = 0;
+		await pass(9_500);
+		assert.equal(await faultOf(), undefined);
+		await pass(1_000);
+		assert.equal(await faultOf(), "The touch pad measures nothing.");
+		device.board.touchCount = touchCount;
+		await pass(100);
+		assert.equal(await faultOf(), undefined);
 	});
 });

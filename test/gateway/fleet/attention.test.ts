@@ -94,6 +94,31 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), [["weak_signal", false]]);
 	});
 
+	test("is a part that does not work, but no light sensor, which may be in the dark", async (t) => {
+		const { clock, sessions, connect, report, attentions, device, shown, seeAll } = await fleet(t);
+		const session = connect();
+		report({ "peripherals.ambient_light_fault": "It may be dark." });
+		assert.deepEqual(shown(), []);
+		const fault = "The codec does not answer.";
+		report({ "peripherals.audio.fault": fault, "peripherals.ambient_light_fault": "It may be dark." });
+		const since = isoTime(clock.now);
+		clock.now += minute;
+		report({ "peripherals.audio.fault": fault });
+		assert.deepEqual(attentions.of(device()).attention, [
+			{ kind: "faulty", since, seen: false, reason: fault },
+		]);
+		await seeAll();
+		assert.deepEqual(shown(), [["faulty", true]]);
+		clock.now += minute;
+		report({ "peripherals.touch_fault": "The touch pad measures nothing." });
+		assert.deepEqual(shown(), [["faulty", false]], "another part");
+		report({});
+		assert.deepEqual(shown(), []);
+		report({ "peripherals.audio.fault": fault });
+		sessions.end(session, "disconnected");
+		assert.deepEqual(shown(), [["away", false]]);
+	});
+
 	test("is a device that restarted three times in a day by itself; the next restart is not seen", async (t) => {
 		const { clock, device, attentions, connect, shown, seeAll } = await fleet(t);
 		connect();

@@ -54,6 +54,19 @@ export function useIsLive(): boolean {
 	return useTopic("link").linkState.name === "live";
 }
 
+/** After this time a gateway that was stopped has not just been restarted. */
+const gatewayRestartMs = 60_000;
+
+/** How the gateway is while it does not answer; undefined: the page is connected to it. */
+export function useGatewayAbsence(): "is restarting" | "cannot be reached" | undefined {
+	const { linkState: state } = useTopic("link");
+	const now = useNow(1000);
+	if (state.name === "live") return undefined;
+	return state.name === "lost" && state.isExpected && now - state.since < gatewayRestartMs
+		? "is restarting"
+		: "cannot be reached";
+}
+
 /** Whether this person can change something now. A viewer cannot; the page says so below its header. */
 export function useMayChange(): boolean {
 	const { person } = useApp();

@@ -11,6 +11,7 @@ export const concernKinds: readonly ConcernKind[] = [
 	"crashed",
 	"rolled_back",
 	"often_restarted",
+	"faulty",
 	"away",
 	"weak_signal",
 	"refused",

@@ -51,6 +51,9 @@ const fields: Readonly<Record<string, Field>> = {
 	"peripherals.haptic_intensity": { name: "haptics" },
 	"peripherals.ambient_light": { name: "light" },
 	"peripherals.touch_active": { name: "touched" },
+	"peripherals.audio.fault": { name: "sound's fault" },
+	"peripherals.ambient_light_fault": { name: "light's fault" },
+	"peripherals.touch_fault": { name: "touch's fault" },
 };
 
 /** The paths of what is new or different, such as `network.wifi_rssi`. */

@@ -26,6 +26,7 @@ const titles: Readonly<Record<ConcernKind, string>> = {
 	crashed: "Crashed",
 	rolled_back: "Rolled back",
 	often_restarted: "Often restarted",
+	faulty: "A part does not work",
 	away: "Away",
 	weak_signal: "Weak signal",
 	refused: "Refused",
@@ -208,6 +209,8 @@ function why({ kind, entry, count, reason, refusal }: Concern): string {
 			return sentence(entry?.session.metadata.otaReason ?? "its new firmware did not keep running");
 		case "often_restarted":
 			return `${plural(count, "restart")} in a day, at last: ${resetText(reason)}.`;
+		case "faulty":
+			return reason;
 		case "away":
 			return "Not connected.";
 		case "weak_signal":

@@ -2,7 +2,7 @@
 
 import type { Chime, StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { useIsLive, useMayChange } from "../app/hooks.js";
+import { useGatewayAbsence, useIsLive, useMayChange } from "../app/hooks.js";
 import { presetWords } from "../model/presets.js";
 import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
 import { Panel } from "../parts/panel.js";
@@ -20,9 +20,9 @@ interface ControlsProps {
 
 /** Why nothing can be asked now; empty where it can. */
 function useObstacle({ session }: Entry): string {
-	const isLive = useIsLive();
+	const absence = useGatewayAbsence();
 	const mayChange = useMayChange();
-	if (!isLive) return "off while the gateway cannot be reached";
+	if (absence) return `off while the gateway ${absence}`;
 	if (!mayChange) return "off for a viewer";
 	return session.connected ? "" : "off while it is away";
 }

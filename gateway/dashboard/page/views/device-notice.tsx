@@ -3,18 +3,20 @@
 import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import { duration, isUpdating, when } from "../../../api/client/words.js";
+import { faultsOf } from "../../../api/faults.js";
 import { resetText } from "../../../api/statuses.js";
-import { type DeviceTab, deviceAddress, useApp, useIsLive, usePast } from "../app/hooks.js";
+import { type DeviceTab, deviceAddress, useApp, useGatewayAbsence, usePast } from "../app/hooks.js";
 import { newSettings } from "../model/asks.js";
 import { crashWords } from "../model/health-words.js";
 import { Button } from "../parts/button.js";
+import { CopyButton } from "../parts/copy-button.js";
 import { UpdateState } from "../parts/presence.js";
 import { markSeen } from "./attention.js";
 import { TrialTime } from "./device-settings.js";
 
 export function DeviceNotice({ entry }: { entry: Entry }) {
 	const { asks } = useApp();
-	const isLive = useIsLive();
+	const absence = useGatewayAbsence();
 	const { key, session, state, vitals, heardAt, attention } = entry;
 	const { metadata, connected } = session;
 	const past = usePast(key);
@@ -24,10 +26,10 @@ export function DeviceNotice({ entry }: { entry: Entry }) {
 	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
 	const crash = crashed && past?.details.crashes.at(-1);
 	const to = (tab: DeviceTab, text: string) => <a href={deviceAddress(key, tab)}>{text}</a>;
-	if (!isLive || (!connected && !isTrying && !crash && metadata.otaStatus !== "rebooting"))
+	if (absence || (!connected && !isTrying && !crash && metadata.otaStatus !== "rebooting"))
 		return (
 			<Notice tone="warn as-of">
-				{isLive ? "The device is away" : "The gateway cannot be reached"}: all values are from{" "}
+				{absence ? `The gateway ${absence}` : "The device is away"}: all values are from{" "}
 				<time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
 			</Notice>
 		);
@@ -87,6 +89,17 @@ export function DeviceNotice({ entry }: { entry: Entry }) {
 				Update it, or restart it to try again.
 			</Notice>
 		);
+	const faults = state ? faultsOf(state.peripherals) : [];
+	if (faults.length > 0) {
+		const steps = faults.flatMap((fault) => fault.steps).join(" ");
+		const command = `npm run bring-up -- ${session.model?.toLowerCase()} ${steps}`;
+		return (
+			<Notice tone="warn" link={<CopyButton text={() => command} label="Copy the command" />}>
+				<strong>{faults.map(({ sentence }) => sentence).join(" ")}</strong> To find out why, connect the board
+				by USB and run <code>{command}</code> in the project's folder.
+			</Notice>
+		);
+	}
 	return (
 		<Notice tone="quiet">
 			{state

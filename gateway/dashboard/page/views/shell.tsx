@@ -4,7 +4,16 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
 import { type App, listAddress } from "../app/app.js";
-import { type DeviceTab, type Route, useApp, useIsLive, useNow, useRoute, useTopic } from "../app/hooks.js";
+import {
+	type DeviceTab,
+	type Route,
+	useApp,
+	useGatewayAbsence,
+	useIsLive,
+	useNow,
+	useRoute,
+	useTopic,
+} from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { AttentionLink, AttentionView } from "./attention.js";
 import { FleetView } from "./fleet.js";
@@ -159,15 +168,12 @@ function loadingText(state: App["linkState"]): string {
 	return `${loaded.toLocaleString("en")} of ${total.toLocaleString("en")} loaded`;
 }
 
-/** After this time a gateway that was stopped has not just been restarted. */
-const restartMs = 60_000;
-
 /** What a person must know of what is shown, in full width: that it is old, or why something is missing or switched off. */
 function Banners() {
 	const app = useTopic("link");
 	const now = useNow(1000);
 	const { linkState: state, cluster, person, heardAt } = app;
-	const isRestarting = state.name === "lost" && state.isExpected && now - state.since < restartMs;
+	const absence = useGatewayAbsence();
 	const seconds = state.name === "lost" ? Math.max(0, Math.ceil((state.retryAt - now) / 1000)) : 0;
 	return (
 		<>
@@ -179,7 +185,7 @@ function Banners() {
 			{state.name === "lost" && (
 				<Banner
 					label="Connection"
-					title={isRestarting ? "The gateway is restarting." : "The gateway cannot be reached."}
+					title={`The gateway ${absence}.`}
 					action={
 						<Button look="small" onClick={() => app.connect()}>
 							Try now

@@ -23,19 +23,21 @@ export class Button implements ChannelHandler {
 }
 
 export class LightSensor implements ChannelHandler {
+	readonly onCall: () => Answer;
 	readonly onClose: () => void;
 
 	constructor({ channel, hardware: { board } }: PeripheralOptions) {
-		channel.send("value", board.light);
+		this.onCall = () => ({ detail: board.light });
 		this.onClose = board.listen({ onLight: (level) => channel.send("value", level) });
 	}
 }
 
 export class CapacitivePad implements ChannelHandler {
+	readonly onCall: () => Answer;
 	readonly onClose: () => void;
 
 	constructor({ channel, hardware: { board } }: PeripheralOptions) {
-		channel.send("value", board.touchCount);
+		this.onCall = () => ({ detail: board.touchCount });
 		this.onClose = board.listen({ onTouch: (count) => channel.send("value", count) });
 	}
 }
