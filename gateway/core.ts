@@ -147,7 +147,7 @@ export function createCore(options: GatewayOptions) {
 		storage,
 		access,
 		tokens,
-		requireMonitor: access.require("monitor"),
+		requirePerson: access.requirePerson,
 		sessions,
 		deviceStore,
 		firmware,

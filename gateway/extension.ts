@@ -44,8 +44,8 @@ export interface Core {
 	readonly storage: Storage;
 	readonly access: Access;
 	readonly tokens: Tokens;
-	/** Express middleware: passes requests with the monitor token or a login. */
-	readonly requireMonitor: RequestHandler;
+	/** Express middleware: passes requests of the people who may use the route (api/permissions.ts). */
+	readonly requirePerson: RequestHandler;
 	readonly sessions: Sessions;
 	readonly deviceStore: DeviceStore;
 	readonly firmware: FirmwareService;

@@ -69,7 +69,7 @@ export function createGateway(options: GatewayOptions = {}) {
 	const app = createApp({
 		isTls: tls !== undefined,
 		routers: [
-			telemetryRoutes(metrics, core.requireMonitor, findReadinessProblem),
+			telemetryRoutes(metrics, core.requirePerson, findReadinessProblem),
 			firmware.router,
 			loginRouter(access, extensions.find(({ loginPage }) => loginPage)?.loginPage),
 			...extensions.flatMap(({ routes }) => routes ?? []),

@@ -50,7 +50,7 @@ async function run(words: readonly string[]): Promise<void> {
 		...joined,
 		extensions: [
 			...joined.extensions.map((each) => (each === createDashboard ? createDemoPage : each)),
-			({ requireMonitor }) => ({ routes: api.router(requireMonitor) }),
+			({ requirePerson }) => ({ routes: api.router(requirePerson) }),
 		],
 	});
 	const { url, port, loginUrl } = await gateway.listen();

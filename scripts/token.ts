@@ -30,7 +30,7 @@ const usage = `Usage: npm run token -- dev-1-a1b2c3              prints a token 
        npm run token -- --any-id kitchen-1          the same, for firmware that does not name itself by model and MAC address
        npm run token -- --rotate [device|monitor]   makes a new token; the previous one stays valid
        npm run token -- --retire [device|monitor]   ends the previous token
-       npm run token -- --add viewer lobby-screen   makes a token with a name, for one who only looks, or a monitor
+       npm run token -- --add viewer lobby-screen   makes a token with a name: a viewer looks, a user plays, a monitor does all
        npm run token -- --remove lobby-screen       ends it, and logins with it
        npm run token -- --new                       makes both tokens where tokens.json is lost for good
 
@@ -86,7 +86,9 @@ async function change(by: typeof rotate, name: string | undefined): Promise<void
 async function add(asked: string, name: string | undefined): Promise<void> {
 	const role = personRoles.find((each) => each === asked);
 	if (!role)
-		throw new UsageError(`--add makes a token for a ${personRoles.join(" or a ")}, not for "${asked}".`);
+		throw new UsageError(
+			`--add makes a token for a ${new Intl.ListFormat("en", { type: "disjunction" }).format(personRoles)}, not for "${asked}".`,
+		);
 	const problem = findProblem(tokenName, name);
 	if (problem || name === undefined)
 		throw new UsageError(`${describeProblem({ expected: "", ...problem, path: "The name" })}.`);

@@ -4,9 +4,10 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
-import type { Person, PersonRole } from "../api/person.js";
+import { type Action, mayDo, rolesOf, roleWords } from "../api/permissions.js";
+import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import { addressOf, bodyOf } from "../http/request-body.js";
-import { type HttpRefusal, sendProblem } from "../problem.js";
+import { HttpProblem, type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import { isDue } from "../storage/time.js";
 import type { EndedLogins } from "./ended-logins.js";
@@ -90,7 +91,6 @@ export class Access {
 
 	/**
 	 * Checks the token or a person's login cookie.
-	 * @param roles a monitor passes as `viewer` too
 	 * @param maxAgeMs how long a revoked token may still be valid
 	 */
 	async check(
@@ -173,7 +173,8 @@ export class Access {
 	/** Of several logins, the one that may do more. */
 	#loggedIn(request: IncomingMessage): Person | undefined {
 		const people = this.#loginsOf(request).map(({ person }) => person);
-		return people.find(({ role }) => role === "monitor") ?? people[0];
+		const [first] = personRoles.flatMap((role) => people.filter((person) => person.role === role));
+		return first;
 	}
 
 	/**
@@ -196,25 +197,24 @@ export class Access {
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
-	/** Passes requests with one of these roles. What a monitor may read, a viewer may read too. */
-	require(...roles: readonly (Role | PersonRole)[]): RequestHandler {
-		const readers = roles.includes("monitor") ? [...roles, "viewer" as const] : roles;
-		return this.#guard(roles, readers);
-	}
+	/** Passes requests of the people who may use the route: see api/permissions.ts. */
+	readonly requirePerson: RequestHandler = this.#guard([]);
 
-	/** As `require("monitor")`, for what a viewer must not read: with a device's token it could act as one. */
-	requireOwner(): RequestHandler {
-		return this.#guard(["monitor"], ["monitor"]);
-	}
+	/** As `requirePerson`, and those of devices. */
+	readonly requireAnyToken: RequestHandler = this.#guard(["device"]);
 
 	/** Every route that changes something passes here. */
-	#guard(roles: readonly (Role | PersonRole)[], readers: readonly (Role | PersonRole)[]): RequestHandler {
+	#guard(others: readonly Role[]): RequestHandler {
 		return async (request, response, next) => {
 			const isRead = request.method === "GET" || request.method === "HEAD";
 			const foreign = isRead ? undefined : this.checkOrigin(request);
 			if (foreign) return sendProblem(response, foreign);
-			const { refusal, person } = await this.check(request, isRead ? readers : roles);
+			const path: unknown = request.route?.path;
+			const roles = rolesOf(`${isRead ? "GET" : request.method} ${path}`);
+			const { refusal, person } = await this.check(request, [...others, ...roles]);
 			if (refusal) return sendProblem(response, refusal);
+			if (person) people.set(request, person);
+			// What a viewer may do changes nothing.
 			if (person && !isRead && !roles.includes("viewer")) this.#report(request, response, person);
 			next();
 		};
@@ -334,16 +334,28 @@ export class Access {
 	}
 }
 
+/** Who makes a request that was passed. */
+const people = new WeakMap<IncomingMessage, Person>();
+
+/** For a route by which a person may do some things and not others. @throws {HttpProblem} 403 */
+export function requireAction(request: IncomingMessage, action: Action): void {
+	const person = people.get(request);
+	if (person && mayDo(person, action)) return;
+	const { status, detail } = forbiddenTo(person?.role ?? "viewer");
+	throw new HttpProblem(status, detail);
+}
+
 function admissionOf({ device, person }: Grants, roles: readonly string[]): Admission | undefined {
 	if (device && roles.includes("device")) return device;
 	if (!person) return undefined;
-	if (roles.includes(person.role) || roles.includes("viewer")) return { person };
-	return roles.includes("monitor") ? { refusal: onlyLooks } : undefined;
+	if (roles.includes(person.role)) return { person };
+	return personRoles.some((role) => roles.includes(role)) ? { refusal: forbiddenTo(person.role) } : undefined;
 }
 
 /** What wrong tokens are counted by. */
 function countedAs(roles: readonly string[]): string {
-	return roles.filter((role) => role !== "viewer").join() || "monitor";
+	const isForPeople = personRoles.some((role) => roles.includes(role));
+	return [roles.includes("device") && "device", isForPeople && "monitor"].filter(Boolean).join();
 }
 
 function withoutToken({ name, role }: Person): Person {
@@ -359,10 +371,9 @@ const fromElsewhere: HttpRefusal = {
 	detail: "This request comes from another web site; set PUBLIC_URL to the address in use.",
 };
 
-const onlyLooks: HttpRefusal = {
-	status: 403,
-	detail: "This token may look, and change nothing; show a monitor's token.",
-};
+function forbiddenTo(role: PersonRole): HttpRefusal {
+	return { status: 403, detail: `This token may ${roleWords[role]}; show a monitor's token.` };
+}
 
 /** With AUTH=off. */
 const anyone: Person = { name: "AUTH=off", role: "monitor" };

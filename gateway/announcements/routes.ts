@@ -33,7 +33,7 @@ const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 export const soundsPath = "/api/sounds";
 
 export interface AnnouncementRoutesOptions {
-	readonly core: Pick<Core, "access" | "requireMonitor" | "storage" | "limits" | "yieldToLoop">;
+	readonly core: Pick<Core, "access" | "requirePerson" | "storage" | "limits" | "yieldToLoop">;
 	readonly sounds: Sounds;
 	readonly announcements: Pick<Announcements, "begin">;
 	readonly speak: Speak;
@@ -51,18 +51,18 @@ export function announcementRoutes({
 	shown,
 	canSpeak,
 }: AnnouncementRoutesOptions): Router {
-	const { access, requireMonitor, storage, limits, yieldToLoop } = core;
+	const { access, requirePerson, storage, limits, yieldToLoop } = core;
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, content: object, status = 200) =>
 		response.status(status).set("Cache-Control", "no-store").json(content);
 
 	router
 		.route(soundsPath)
-		.get(requireMonitor, (_request, response) => {
+		.get(requirePerson, (_request, response) => {
 			const list: SoundList = { sounds: sounds.list(), canSpeak };
 			send(response, list);
 		})
-		.post(requireMonitor, async (request, response) => {
+		.post(requirePerson, async (request, response) => {
 			const name = pick(soundName, readQuery(request, "name"));
 			if (!matches(soundName, name) || name === "")
 				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
@@ -76,8 +76,8 @@ export function announcementRoutes({
 
 	router
 		.route(`${soundsPath}/:id`)
-		.get(requireMonitor, ({ params: { id } }, response) => void send(response, known(sounds, id)))
-		.delete(requireMonitor, async ({ params: { id } }, response) => {
+		.get(requirePerson, ({ params: { id } }, response) => void send(response, known(sounds, id)))
+		.delete(requirePerson, async ({ params: { id } }, response) => {
 			known(sounds, id);
 			if (!(await sounds.remove(id)))
 				throw new HttpProblem(
@@ -90,7 +90,7 @@ export function announcementRoutes({
 
 	router
 		.route("/sounds/:file")
-		.get(access.require("device", "monitor"), async (request, response) => {
+		.get(access.requireAnyToken, async (request, response) => {
 			const file = String(request.params.file);
 			const content = await sounds.content(file.replace(/\.wav$/, ""));
 			if (!content) throw new HttpProblem(404, `There is no sound ${file}; it may have been deleted.`);
@@ -111,7 +111,7 @@ export function announcementRoutes({
 
 	router
 		.route("/api/speech")
-		.post(requireMonitor, async (request, response) => {
+		.post(requirePerson, async (request, response) => {
 			const { text } = await readJson(request, askedSpeech, '{"text":"Dinner is ready"}');
 			const ending = new AbortController();
 			response.once("close", () => ending.abort());
@@ -132,7 +132,7 @@ export function announcementRoutes({
 		announcements.begin(await readJson(request, askedAnnouncement, example, maxTargetsBytes));
 	const states = playStates;
 	return router.use(
-		jobRoutes({ channel: "announcements", states, shown, begin, requireMonitor, yieldToLoop }),
+		jobRoutes({ channel: "announcements", states, shown, begin, requirePerson, yieldToLoop }),
 	);
 }
 

@@ -1,7 +1,7 @@
 /** Who uses the gateway, as `GET /login/state` answers. */
 
-/** Of people: a viewer sees what a monitor sees, and changes nothing. */
-export const personRoles = Object.freeze(["monitor", "viewer"] as const);
+/** From the one that may do most: see permissions.ts. */
+export const personRoles = Object.freeze(["monitor", "user", "viewer"] as const);
 export type PersonRole = (typeof personRoles)[number];
 
 /** By whose token a request is made. */

@@ -8,7 +8,7 @@ import { isoTime } from "../sessions/view.js";
 import { FileLog } from "../storage/file-log.js";
 import { Audit } from "./audit.js";
 
-export function createAudit({ settings, disk, peers, now, log, requireMonitor }: Core): Extension {
+export function createAudit({ settings, disk, peers, now, log, requirePerson }: Core): Extension {
 	const onProblem = (problem: string) => log.warn({ problem }, "audit");
 	const directory = join(settings.dataDir, "audit");
 	const openLog = async () =>
@@ -17,7 +17,7 @@ export function createAudit({ settings, disk, peers, now, log, requireMonitor }:
 	const routes = Router({ caseSensitive: true, strict: true });
 	routes
 		.route("/api/audit")
-		.get(requireMonitor, (_request, response) => {
+		.get(requirePerson, (_request, response) => {
 			const changes = audit.list().map(({ at, who, address, deviceId = null, what, detail = null }) => {
 				return { at: isoTime(at), who, address, deviceId, what, detail };
 			});

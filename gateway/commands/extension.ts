@@ -1,6 +1,7 @@
 /** Commands to many devices: one of them, those of a room, or all. The gateway carries them out, so that no page needs to stay open. */
 
 import type { IncomingMessage } from "node:http";
+import { requireAction } from "../access/access.js";
 import { askedCommand } from "../api/command.js";
 import { commandStates } from "../api/statuses.js";
 import { maxTargetsBytes } from "../api/targets.js";
@@ -21,6 +22,7 @@ export function createCommands(core: Core): Extension {
 	const begin = async (request: IncomingMessage) => {
 		const { targets, payload } = await readJson(request, askedCommand, example, maxTargetsBytes);
 		const ask = readAsk(payload);
+		requireAction(request, ask.command);
 		setBody(request, { targets, payload: ask });
 		return commands.begin(targets, ask);
 	};
@@ -30,9 +32,10 @@ export function createCommands(core: Core): Extension {
 			states: commandStates,
 			shown: shared ?? { list: () => jobs.list(), find: (id) => jobs.find(id), stop },
 			begin,
+			checkStop: (request, { payload }) => requireAction(request, payload.command),
 			// A list of 100 would be long with all their devices.
 			listed: ({ devices: _, ...head }) => head,
-			requireMonitor: core.requireMonitor,
+			requirePerson: core.requirePerson,
 			yieldToLoop: core.yieldToLoop,
 		}),
 		sessions: [commands.sessions],

@@ -10,7 +10,7 @@ import { readJson } from "../http/request-body.js";
 import { refuseMethod } from "../problem.js";
 
 export interface DeviceSetupOptions {
-	readonly requireMonitor: RequestHandler;
+	readonly requirePerson: RequestHandler;
 	/** The token that is only valid for this device. */
 	readonly tokenOf: (deviceId: string) => string;
 	/** As `deviceAddresses`. */
@@ -22,11 +22,11 @@ export interface DeviceSetupOptions {
 const tokenRequest = object({ deviceId });
 
 export function deviceSetupRoutes(options: DeviceSetupOptions): Router {
-	const { requireMonitor, tokenOf, addresses, authority } = options;
+	const { requirePerson, tokenOf, addresses, authority } = options;
 	const router = Router({ caseSensitive: true, strict: true });
 	router
 		.route("/api/device-tokens")
-		.post(requireMonitor, async (request, response) => {
+		.post(requirePerson, async (request, response) => {
 			const asked = await readJson(request, tokenRequest, '{"deviceId":"dev-1-a1b2c3"}');
 			response
 				.status(201)
@@ -36,7 +36,7 @@ export function deviceSetupRoutes(options: DeviceSetupOptions): Router {
 		.all(refuseMethod("POST"));
 	router
 		.route("/api/device-setup")
-		.get(requireMonitor, (_request, response) => {
+		.get(requirePerson, (_request, response) => {
 			response
 				.set("Cache-Control", "no-store")
 				.json({ addresses: addresses(), authority: authority ?? null });

@@ -11,11 +11,11 @@ import { dashboardRoutes } from "./routes.js";
 
 /** @param pageEntry the file that starts the page; default: page/main.tsx */
 export function createDashboard(core: Core, pageEntry?: string): Extension {
-	const { access, tokens, settings, requireMonitor, port } = core;
+	const { access, tokens, settings, requirePerson, port } = core;
 	const deviceToken = () => tokens.current("device");
 	const dashboard = dashboardRoutes({ access, deviceToken, makeBundle: () => bundlePage(pageEntry) });
 	const setup = deviceSetupRoutes({
-		requireMonitor,
+		requirePerson,
 		tokenOf: (deviceId) => deviceTokenOf(deviceToken(), deviceId),
 		addresses: () => deviceAddresses(settings, port()),
 		authority: findAuthority(settings.tls?.cert),

@@ -6,7 +6,7 @@ import { refuseMethod } from "../problem.js";
 import type { Asset, Bundle } from "./bundle.js";
 
 export interface DashboardOptions {
-	readonly access: Pick<Access, "requireOwner">;
+	readonly access: Pick<Access, "requirePerson">;
 	/** Part of the commands that start a device, which the page shows. */
 	readonly deviceToken: () => string;
 	readonly makeBundle: () => Promise<Bundle>;
@@ -35,7 +35,7 @@ export function dashboardRoutes(options: DashboardOptions): Dashboard {
 	const router = Router();
 	router
 		.route("/api/device-token")
-		.get(access.requireOwner(), (_request, response) => {
+		.get(access.requirePerson, (_request, response) => {
 			response.set("Cache-Control", "no-store").json({ token: deviceToken() });
 		})
 		.all(refuseMethod("GET, HEAD"));

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "../access/access.js";
 import { parseUrl } from "../access/origin.js";
+import { rolesOf } from "../api/permissions.js";
 import { sendFile } from "../http/file.js";
 import { type AnswerError, sendProblem, wrongMethod } from "../problem.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
@@ -10,7 +11,7 @@ import { type FirmwareRepository, uploadPath } from "./repository.js";
 /** @returns false if the path is not that of a binary */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-const readers = ["device", "viewer"] as const;
+const readers = ["device", ...rolesOf("GET /ota/firmware.bin")] as const;
 const releasesPath = "/releases/";
 export const binaryPaths: readonly string[] = [uploadPath, `${releasesPath}{path}`];
 /** Tokens are checked for every block; the disk is read again after this time. */

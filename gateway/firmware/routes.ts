@@ -15,7 +15,7 @@ export interface FirmwareRoutesOptions {
 	readonly catalog: Releases;
 	/** Newest first. */
 	readonly latestUpdates: (count: number) => readonly PastUpdate[];
-	readonly access: Pick<Access, "require">;
+	readonly access: Pick<Access, "requirePerson" | "requireAnyToken">;
 	readonly uploadsByAddress: AddressLimit;
 	readonly onUploaded: (upload: Upload) => void;
 }
@@ -27,8 +27,7 @@ const historyLength = 200;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 	const { upload, catalog, latestUpdates, access } = options;
-	const requireMonitor = access.require("monitor");
-	const requireAny = access.require("device", "monitor");
+	const { requirePerson, requireAnyToken } = access;
 	const router = Router({ caseSensitive: true, strict: true });
 	const get = (path: string, guard: RequestHandler, body: () => unknown) =>
 		router
@@ -38,10 +37,10 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
 			})
 			.all(refuseMethod("GET, HEAD"));
 
-	router.route("/ota/upload").post(requireMonitor, uploadHandler(options)).all(refuseMethod("POST"));
-	get("/ota/status", requireAny, () => describeUpload(upload));
-	get("/ota/catalog", requireAny, () => catalog.read());
-	get("/ota/history", requireMonitor, () => ({ updates: latestUpdates(historyLength) }));
+	router.route("/ota/upload").post(requirePerson, uploadHandler(options)).all(refuseMethod("POST"));
+	get("/ota/status", requireAnyToken, () => describeUpload(upload));
+	get("/ota/catalog", requireAnyToken, () => catalog.read());
+	get("/ota/history", requirePerson, () => ({ updates: latestUpdates(historyLength) }));
 	return router;
 }
 

@@ -35,7 +35,7 @@ const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
 export function fleetRoutes({ core, crashes, refusals, histories, attentions }: FleetRoutesOptions): Router {
-	const { sessions, deviceStore, requireMonitor, monitors, storage, now, monotonic, limits, yieldToLoop } =
+	const { sessions, deviceStore, requirePerson, monitors, storage, now, monotonic, limits, yieldToLoop } =
 		core;
 	const { updates } = core.firmware;
 	const router = Router({ caseSensitive: true, strict: true });
@@ -53,11 +53,11 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 
 	router
 		.route("/api/devices")
-		.get(requireMonitor, (_request, response) => {
+		.get(requirePerson, (_request, response) => {
 			const textOf = (device: Device) => JSON.stringify(headOf(device));
 			return sendList(response, "devices", [...sessions.devices.values()], textOf, yieldToLoop);
 		})
-		.delete(requireMonitor, async (request, response) => {
+		.delete(requirePerson, async (request, response) => {
 			const days = Number(readQuery(request, "awayDays"));
 			if (!matches(awayDays, days)) {
 				const detail = "Say how long they must be away, in days from 1 to 3650, such as ?awayDays=30.";
@@ -83,7 +83,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 
 	router
 		.route("/api/devices/:deviceId")
-		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
+		.get(requirePerson, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			await monitors.gather([deviceId]);
@@ -97,7 +97,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			} satisfies Omit<DeviceDetails, "firstSeenAt">;
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 		})
-		.patch(requireMonitor, async (request, response) => {
+		.patch(requirePerson, async (request, response) => {
 			const change = await readJson(request, label, '{"name":"Lobby speaker"}');
 			const { deviceId } = request.params;
 			const device = sessions.devices.get(deviceId);
@@ -109,7 +109,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			}
 			response.json(headOf(device));
 		})
-		.delete(requireMonitor, async ({ params: { deviceId } }, response) => {
+		.delete(requirePerson, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			const isGone = !device.session.connected && (await erase(device));
@@ -128,7 +128,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 
 	router
 		.route("/api/devices/:deviceId/history")
-		.get(requireMonitor, async ({ params: { deviceId } }, response) => {
+		.get(requirePerson, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			const columns = await histories.of(device);
@@ -143,7 +143,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 
 	router
 		.route("/api/refusals")
-		.get(requireMonitor, (_request, response) => {
+		.get(requirePerson, (_request, response) => {
 			const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
 				return {
 					deviceId,
@@ -158,7 +158,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 
 	router
 		.route("/api/attention/seen")
-		.post(requireMonitor, async (request, response) => {
+		.post(requirePerson, async (request, response) => {
 			const { items } = await readJson(request, askedSeen, seenExample, maxSeenBytes);
 			for (const { kind, id, since } of items)
 				if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);

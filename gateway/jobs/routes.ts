@@ -19,14 +19,16 @@ export interface JobRoutesOptions<D extends Shown> {
 	readonly shown: ShownJobs<D>;
 	/** @returns the id of a new one @throws {HttpProblem} */
 	readonly begin: (request: IncomingMessage) => Promise<string>;
+	/** @throws {HttpProblem} if this person may not stop it; default: all that may use the route may */
+	readonly checkStop?: (request: IncomingMessage, job: D) => void;
 	/** As a list has it; default: whole. */
 	readonly listed?: (job: D) => object;
-	readonly requireMonitor: RequestHandler;
+	readonly requirePerson: RequestHandler;
 	readonly yieldToLoop: () => Promise<void>;
 }
 
 export function jobRoutes<D extends Shown>(options: JobRoutesOptions<D>): Router {
-	const { channel, states, shown, begin, requireMonitor, yieldToLoop } = options;
+	const { channel, states, shown, begin, checkStop, requirePerson, yieldToLoop } = options;
 	const path = `/api/${channel}`;
 	const order = ({ state }: { readonly state: string }) => states.indexOf(state);
 	const sorted = (job: D) => ({ ...job, devices: job.devices.toSorted((a, b) => order(a) - order(b)) });
@@ -43,10 +45,10 @@ export function jobRoutes<D extends Shown>(options: JobRoutesOptions<D>): Router
 
 	router
 		.route(path)
-		.get(requireMonitor, (_request, response) =>
+		.get(requirePerson, (_request, response) =>
 			sendList(response, channel, oneATurn(shown.list()), (job) => JSON.stringify(listed(job)), yieldToLoop),
 		)
-		.post(requireMonitor, async (request, response) => {
+		.post(requirePerson, async (request, response) => {
 			const id = await begin(request);
 			response.set("Location", `${path}/${id}`);
 			send(response, { id }, 202);
@@ -55,10 +57,12 @@ export function jobRoutes<D extends Shown>(options: JobRoutesOptions<D>): Router
 
 	router
 		.route(`${path}/:id`)
-		.get(requireMonitor, async ({ params: { id } }, response) => {
+		.get(requirePerson, async ({ params: { id } }, response) => {
 			send(response, sorted(await shown.find(id)));
 		})
-		.delete(requireMonitor, async ({ params: { id } }, response) => {
+		.delete(requirePerson, async (request, response) => {
+			const { id } = request.params;
+			checkStop?.(request, await shown.find(id));
 			await shown.stop(id);
 			response.status(204).end();
 		})

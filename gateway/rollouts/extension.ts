@@ -30,7 +30,7 @@ export function createRollouts(core: Core): Extension {
 		: new Rollouts({ ...parts, store });
 	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
 	return {
-		routes: rolloutRoutes(rollouts, core.requireMonitor, core.access.require("viewer")),
+		routes: rolloutRoutes(rollouts, core.requirePerson),
 		channels: { rollouts: () => rollouts.active().map((rollout) => frameOf(rollout)) },
 		intercept: ({ type }, { device }) => {
 			const refusal = type === "trigger_ota" && device && rollouts.findHolder(device);

@@ -15,11 +15,7 @@ import type { Rollouts } from "./rollouts.js";
 /** A plan may name 10,000 devices. */
 const maxPlanBytes = 1 << 20;
 
-export function rolloutRoutes(
-	rollouts: Rollouts,
-	requireMonitor: RequestHandler,
-	requireViewer: RequestHandler,
-): Router {
+export function rolloutRoutes(rollouts: Rollouts, requirePerson: RequestHandler): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, rollout: Rollout, status = 200) =>
 		response
@@ -29,29 +25,29 @@ export function rolloutRoutes(
 
 	router
 		.route("/api/rollouts")
-		.get(requireMonitor, (_request, response) => {
+		.get(requirePerson, (_request, response) => {
 			response.set("Cache-Control", "no-store").json({ rollouts: rollouts.list().map(describeHead) });
 		})
 		.all(refuseMethod("GET, HEAD"));
 
 	router
 		.route("/api/rollouts/preview")
-		.post(requireViewer, async (request, response) => {
+		.post(requirePerson, async (request, response) => {
 			response.set("Cache-Control", "no-store").json(await rollouts.preview(await readPlan(request)));
 		})
 		.all(refuseMethod("POST"));
 
 	router
 		.route("/api/rollouts/:id")
-		.get(requireMonitor, ({ params: { id } }, response) => void send(response, rollouts.find(id)))
-		.put(requireMonitor, async (request, response) => {
+		.get(requirePerson, ({ params: { id } }, response) => void send(response, rollouts.find(id)))
+		.put(requirePerson, async (request, response) => {
 			const { id } = request.params;
 			const problem = findProblem(rolloutId, id);
 			if (problem) throw new HttpProblem(422, `${describeProblem({ ...problem, path: "The id" })}.`);
 			const { rollout, isNew } = await rollouts.put(id, await readPlan(request));
 			send(response, rollout, isNew ? 201 : 200);
 		})
-		.delete(requireMonitor, async ({ params: { id } }, response) => {
+		.delete(requirePerson, async ({ params: { id } }, response) => {
 			await rollouts.remove(id);
 			response.status(204).end();
 		})
@@ -59,7 +55,7 @@ export function rolloutRoutes(
 
 	router
 		.route("/api/rollouts/:id/devices")
-		.get(requireMonitor, ({ params: { id }, query: { status } }, response) => {
+		.get(requirePerson, ({ params: { id }, query: { status } }, response) => {
 			const asked = typeof status === "string" ? status.split(",") : undefined;
 			const rollout = rollouts.find(id);
 			const steps = [...rollout.devices.values()].filter(({ status }) => asked?.includes(status) ?? true);
@@ -74,7 +70,7 @@ export function rolloutRoutes(
 	for (const command of rolloutCommands)
 		router
 			.route(`/api/rollouts/:id/${command}`)
-			.post(requireMonitor, async (request, response) => {
+			.post(requirePerson, async (request, response) => {
 				send(response, await rollouts.execute(String(request.params.id), command, revisionOf(request)));
 			})
 			.all(refuseMethod("POST"));

@@ -19,6 +19,7 @@ import {
 } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
 import type { MonitorErrorCode } from "../api/frames.js";
+import { type Action, mayDo, roleWords } from "../api/permissions.js";
 import type { Updates } from "../firmware/updates.js";
 import { anyObject, pick } from "../json.js";
 import type { Session } from "../sessions/device.js";
@@ -72,7 +73,7 @@ export function messageKind<const S extends Schema>(
 }
 
 export interface CommandHooks {
-	/** Further messages, by `type`. Viewers may send them: they change no more than what the monitor itself gets. */
+	/** Further messages, by `type`. All people may send them: they change no more than what the monitor itself gets. */
 	readonly messages?: Readonly<Record<string, MessageKind>>;
 	/** @returns the outcome of a message in place of the core's; undefined: the core executes it */
 	intercept?(message: MonitorMessage, session: Session): Refused | Promise<Outcome> | undefined;
@@ -138,8 +139,8 @@ export function monitorCommands(
 		if (checked.refusal) return checked;
 		const { message } = checked;
 		const { person } = monitor?.client ?? {};
-		if (person?.role === "viewer")
-			return refuse("forbidden", "this token may look, and change nothing; show a monitor's token");
+		if (person && !mayDo(person, actionOf(message)))
+			return refuse("forbidden", `this token may ${roleWords[person.role]}; show a monitor's token`);
 		// Now, as it may be another one's when the message has been carried out.
 		const { deviceId } = sessions.find(message.targetId)?.device ?? {};
 		const outcome = await attempt(message);
@@ -194,6 +195,13 @@ export function monitorCommands(
 			return refuse("no_firmware", "the firmware could not be read; see the gateway's log");
 		}
 	}
+}
+
+/** What a person's role is compared with. */
+function actionOf(message: MonitorMessage): string {
+	if (message.type !== "control_device") return message.type satisfies Action;
+	const { payload } = message;
+	return isRecord(payload) ? String(payload.command) : "";
 }
 
 /** For the audit: what a message that was carried out defines. */

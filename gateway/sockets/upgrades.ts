@@ -17,6 +17,7 @@ import {
 } from "../../device/protocol/schema.js";
 import type { Access, Admission } from "../access/access.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
+import { personRoles } from "../api/person.js";
 import type { Guard } from "../http/guard.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
@@ -82,7 +83,7 @@ export function createUpgrades(options: UpgradesOptions) {
 			return { refusal: { status: 400, detail: "The Host header is missing." } };
 		const foreign = access.checkOrigin(request);
 		if (foreign) return { refusal: foreign };
-		return access.check(request, [path === "/device" ? "device" : "viewer"]);
+		return access.check(request, path === "/device" ? ["device"] : personRoles);
 	}
 
 	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {

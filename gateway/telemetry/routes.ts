@@ -7,7 +7,7 @@ import type { Metrics } from "./metrics.js";
 /** @param findReadinessProblem resolves to a sentence, or undefined */
 export function telemetryRoutes(
 	{ registry }: Metrics,
-	requireMonitor: RequestHandler,
+	requirePerson: RequestHandler,
 	findReadinessProblem: () => Promise<string | undefined>,
 ): Router {
 	const router = Router({ caseSensitive: true, strict: true });
@@ -23,7 +23,7 @@ export function telemetryRoutes(
 		if (detail) sendProblem(response, { status: 503, detail });
 		else response.json({ status: "ready" });
 	});
-	get("/metrics", requireMonitor, async (_request, response) => {
+	get("/metrics", requirePerson, async (_request, response) => {
 		const numbers = await registry.metrics();
 		response.set("Cache-Control", "no-store").type(registry.contentType).send(numbers);
 	});

@@ -46,11 +46,11 @@ export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tic
 	};
 }
 
-function webhookRoutes({ requireMonitor }: Core, outboxes: readonly Outbox[]): Router {
+function webhookRoutes({ requirePerson }: Core, outboxes: readonly Outbox[]): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	router
 		.route("/api/webhooks")
-		.get(requireMonitor, (_request, response) => {
+		.get(requirePerson, (_request, response) => {
 			const webhooks = outboxes.map(({ hook: { url, events, after }, waiting, latest = null }, index) => {
 				// The rest of an address is often a secret.
 				return { number: index + 1, origin: new URL(url).origin, events, after, waiting, latest };
@@ -61,7 +61,7 @@ function webhookRoutes({ requireMonitor }: Core, outboxes: readonly Outbox[]): R
 		.all(refuseMethod("GET, HEAD"));
 	router
 		.route("/api/webhooks/:number/test")
-		.post(requireMonitor, async ({ params: { number } }, response) => {
+		.post(requirePerson, async ({ params: { number } }, response) => {
 			const outbox = outboxes.find((_, index) => String(index + 1) === number);
 			if (!outbox) throw new HttpProblem(404, `There is no webhook ${number}; see /api/webhooks.`);
 			response.json(await outbox.test());

@@ -13,11 +13,11 @@ import type { Reconnects } from "./reconnects.js";
 const atOnce = 250;
 
 export function wifiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): Router {
-	const { sessions, monitors, requireMonitor, yieldToLoop } = core;
+	const { sessions, monitors, requirePerson, yieldToLoop } = core;
 	const router = Router({ caseSensitive: true, strict: true });
 	router
 		.route("/api/wifi")
-		.get(requireMonitor, async (_request, response) => {
+		.get(requirePerson, async (_request, response) => {
 			await monitors.gather();
 			const counts = await reconnects.all();
 			const devices: WiFiDevice[] = [];

@@ -155,7 +155,8 @@ export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>
 	incompatible_firmware: "the firmware is for another model or chip",
 	ota_in_progress: "an update of this device is running",
 	storage_failed: "the gateway could not store the update, which was not started",
-	forbidden: "the token is a viewer's, which changes nothing",
+	forbidden:
+		"the token's role may not do this: a viewer changes nothing, a user plays and sets volume, light and haptics",
 	rate_limited:
 		"more than 50 messages per second, or 100 at once; or the summary was switched on more than once per second, or 20 times at once",
 };

@@ -44,17 +44,17 @@ export class DemoApi {
 		this.#onReady();
 	}
 
-	router(requireMonitor: RequestHandler): Router {
+	router(requirePerson: RequestHandler): Router {
 		const router = Router({ caseSensitive: true, strict: true });
 		const ready: RequestHandler = (_request, _response, next) => void this.#ready.then(() => next());
 		const get = (path: string, handler: RequestHandler) =>
 			router
 				.route(path)
 				.head(refuseMethod("GET"))
-				.get(requireMonitor, ready, handler)
+				.get(requirePerson, ready, handler)
 				.all(refuseMethod("GET"));
 		const post = (path: string, handler: RequestHandler) =>
-			router.route(path).post(requireMonitor, ready, handler).all(refuseMethod("POST"));
+			router.route(path).post(requirePerson, ready, handler).all(refuseMethod("POST"));
 		get("/api/demo", (_request, response) => {
 			const devices: DemoDevices = { devices: [...this.#served.keys()] };
 			response.set("Cache-Control", "no-store").json(devices);

@@ -58,7 +58,7 @@ describe("webhooks under Settings", { skip }, () => {
 				await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
 			},
 		});
-		await viewers.getByText("lobby-screen sees everything and changes nothing.").waitFor();
+		await viewers.getByText("lobby-screen may look, and change nothing.").waitFor();
 		const button = viewers.getByRole("button", { name: "Test webhook 1" });
 		await button.and(viewers.locator(":disabled")).waitFor();
 	});

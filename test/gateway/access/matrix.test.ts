@@ -5,8 +5,13 @@ import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
+import { commands } from "../../../device/protocol/messages.js";
+import { keysOf } from "../../../device/protocol/schema.js";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { type AskName, asks } from "../../../gateway/api/command.js";
+import { actionRoles, routeRoles } from "../../../gateway/api/permissions.js";
+import type { PersonRole } from "../../../gateway/api/person.js";
 import { addedMessages } from "../../../gateway/extensions.js";
 import { monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { monitorExamples } from "../../../scripts/api/examples.js";
@@ -22,7 +27,11 @@ import { ApiDocument } from "../api/schemas.js";
 import { ask } from "../api/server.js";
 import { runWholeGateway } from "../api/whole-gateway.js";
 
-const viewerToken = "viewer-token-of-the-fixtures";
+const named = [
+	{ name: "lobby-screen", role: "viewer", token: "viewer-token-of-the-fixtures" },
+	{ name: "ben", role: "user", token: "a-users-token-of-the-fixtures" },
+	{ name: "anna", role: "monitor", token: "another-monitor-of-the-fixtures" },
+] as const;
 /** All others need a token. */
 const open = [
 	"GET /healthz",
@@ -33,22 +42,11 @@ const open = [
 	"POST /login",
 	"POST /logout",
 ];
-/** With the token of devices a viewer could act as one. */
-const closedToViewers = ["GET /api/device-token"];
-const openToViewers = ["POST /api/rollouts/preview"];
-/** Whether a viewer may send it. */
-const messages: Readonly<Record<string, boolean>> = {
-	boot_device: false,
-	control_device: false,
-	trigger_ota: false,
-	subscribe: true,
-};
 
 type Headers = Readonly<Record<string, string>>;
 
 async function run(t: TestContext): Promise<Running> {
 	const dataDir = await temporaryDirectory(t);
-	const named = [{ name: "lobby-screen", role: "viewer", token: viewerToken } as const];
 	await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
 	return runWholeGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 }
@@ -59,56 +57,69 @@ async function logIn(url: string, token: string): Promise<Headers> {
 	return { cookie: response.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
 }
 
-async function clientsOf({ url }: Running) {
-	return {
-		none: {},
-		device: bearer(deviceToken),
-		"own device": bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3")),
-		viewer: bearer(viewerToken),
-		monitor: bearer(monitorToken),
-		cookie: await logIn(url, monitorToken),
-		"viewer's cookie": await logIn(url, viewerToken),
-	} as const satisfies Readonly<Record<string, Headers>>;
+/** Of people, by token and by cookie. */
+async function peopleOf({ url }: Running) {
+	const all = [{ name: "monitor", role: "monitor", token: monitorToken } as const, ...named];
+	const people = all.map(async ({ name, role, token }) => [
+		{ name, role, headers: bearer(token) },
+		{ name: `cookie of ${name}`, role, headers: await logIn(url, token) },
+	]);
+	return (await Promise.all(people)).flat();
 }
 
-describe("with no token, a device's, its own, a viewer's, a monitor's and their cookies", () => {
-	test("each route of openapi.yaml admits those that it names, and a viewer only to look", async (t) => {
+const others: Readonly<Record<string, Headers>> = {
+	none: {},
+	device: bearer(deviceToken),
+	"own device": bearer(deviceTokenOf(deviceToken, "dev-1-a1b2c3")),
+};
+
+const refusals: Readonly<Record<PersonRole, RegExp>> = {
+	viewer: /this token may look, and change nothing; show a monitor's token/i,
+	user: /this token may play, [a-z, ]+, and nothing else; show a monitor's token/i,
+	monitor: /^$/,
+};
+
+describe("with no token, a device's, its own, and those of people of each role and their cookies", () => {
+	test("each route admits those that openapi.yaml names", async (t) => {
 		const gateway = await run(t);
-		const clients = await clientsOf(gateway);
+		const people = await peopleOf(gateway);
 		const document = new ApiDocument("openapi.yaml");
+		const decided = new Set(Object.keys(routeRoles));
 		for (const path of Object.keys(document.at("paths")))
 			for (const name of Object.keys(document.at("paths", path)).filter((each) => each !== "parameters")) {
 				const { security, tags } = document.at("paths", path, name);
 				assert.ok(Array.isArray(security), `${name} ${path} has no security`);
+				const key = `${name.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`;
+				decided.delete(key);
 				if (Array.isArray(tags) && !existsSync(`gateway/${tags[0]}`)) continue;
 				const method = name.toUpperCase();
 				const route = `${method} ${path}`;
-				const schemes = security.flatMap((scheme) => Object.keys(scheme));
-				assert.equal(schemes.length === 0, open.includes(route), `${route}: who needs no token?`);
-				if (schemes.length === 0) continue;
-				const isForDevices = schemes.includes("deviceToken");
-				const isForMonitors = schemes.includes("monitorToken");
-				const isRead = method === "GET" ? !closedToViewers.includes(route) : openToViewers.includes(route);
-				const viewer = isForMonitors && isRead ? "admitted" : "forbidden";
-				const expected = {
-					none: "refused",
-					device: isForDevices ? "admitted" : "refused",
-					"own device": isForDevices ? "admitted" : "refused",
-					viewer,
-					monitor: isForMonitors ? "admitted" : "refused",
-					cookie: isForMonitors ? "admitted" : "refused",
-					"viewer's cookie": viewer,
-				};
+				const schemes: Readonly<Record<string, readonly string[]>> = Object.assign({}, ...security);
+				const { monitorToken: roles = [] } = schemes;
+				assert.equal(security.length === 0, open.includes(route), `${route}: who needs no token?`);
+				if (security.length === 0) continue;
+				assert.deepEqual(schemes.login, roles, `${route}: a login is for the roles of its token`);
+				assert.deepEqual(
+					routeRoles[key],
+					roles,
+					`${route}: who may? Say so in permissions.ts and in openapi.yaml`,
+				);
 				const found: Record<string, string> = {};
-				for (const [client, headers] of Object.entries(clients)) {
-					const { status, body } = await ask(gateway.url, method, { path: examplePath(path), headers });
-					// After ten wrong tokens 429.
-					found[client] =
-						status === 401 || status === 429 ? "refused" : status === 403 ? "forbidden" : "admitted";
-					if (status === 403) assert.match(body.toString(), /may look, and change nothing/);
+				const expected: Record<string, string> = {};
+				for (const [client, headers] of Object.entries(others)) {
+					const isAdmitted = client !== "none" && "deviceToken" in schemes;
+					expected[client] = isAdmitted ? "admitted" : "refused";
+					found[client] = (await answer(gateway, method, path, headers)).admission;
+				}
+				for (const { name: client, role, headers } of people) {
+					const { admission, text } = await answer(gateway, method, path, headers);
+					expected[client] = roles.includes(role) ? "admitted" : "forbidden";
+					found[client] = admission;
+					if (admission === "forbidden") assert.match(text, refusals[role]);
 				}
 				assert.deepEqual(found, expected, route);
 			}
+		assert.deepEqual([...decided], [], "there are no such routes: remove them from permissions.ts");
 	});
 
 	test("each WebSocket admits its own", async (t) => {
@@ -125,35 +136,86 @@ describe("with no token, a device's, its own, a viewer's, a monitor's and their 
 						resolve(true);
 					});
 			});
-		for (const [client, headers] of Object.entries(await clientsOf(gateway))) {
-			const isDevice = client === "device" || client === "own device";
-			assert.equal(await isAdmitted("/device", headers), isDevice, `${client} at /device`);
-			assert.equal(
-				await isAdmitted("/monitor", headers),
-				!isDevice && client !== "none",
-				`${client} at /monitor`,
-			);
+		for (const [client, headers] of Object.entries(others)) {
+			assert.equal(await isAdmitted("/device", headers), client !== "none", `${client} at /device`);
+			assert.equal(await isAdmitted("/monitor", headers), false, `${client} at /monitor`);
+		}
+		for (const { name, headers } of await peopleOf(gateway)) {
+			assert.equal(await isAdmitted("/device", headers), false, `${name} at /device`);
+			assert.equal(await isAdmitted("/monitor", headers), true, `${name} at /monitor`);
 		}
 	});
 
-	test("each message of monitors is refused to a viewer if it changes something", async (t) => {
+	test("each message of monitors, and each command to a device, is refused to those whose role may not", async (t) => {
 		const gateway = await run(t);
 		await gateway.namedDevice(await gateway.monitor());
-		const clients = await clientsOf(gateway);
-		const defined = [...Object.keys(monitorMessages), ...Object.keys(addedMessages)];
-		assert.deepEqual(
-			defined.filter((type) => !(type in messages)),
-			[],
-			"may a viewer send it? Name it in `messages`",
-		);
-		for (const client of ["viewer", "viewer's cookie", "monitor", "cookie"] as const)
-			for (const type of defined) {
-				const socket = await gateway.open("/monitor", { headers: clients[client] });
-				const examples: Readonly<Record<string, object>> = monitorExamples;
-				const example = examples[type] ?? addedMessages[type]?.example;
-				const { code } = await socket.ask({ ...example, targetId: "dev-1-a1b2c3" });
-				const isRefused = client.startsWith("viewer") && !messages[type];
-				assert.equal(code === "forbidden", isRefused, `${type} of the ${client}: ${code}`);
+		const targetId = "dev-1-a1b2c3";
+		const examples: Readonly<Record<string, object>> = monitorExamples;
+		const actions = [
+			...Object.keys(monitorMessages)
+				.filter((type) => type !== "control_device")
+				.map((type) => ({ action: type, message: { ...examples[type], type, targetId } })),
+			// With no more than its name most are invalid, which is said to those alone who may send it.
+			...[...Object.keys(commands), "unknown"].map((command) => ({
+				action: command,
+				message: { type: "control_device", targetId, payload: { command } },
+			})),
+		];
+		const decided: Readonly<Record<string, readonly string[]>> = actionRoles;
+		for (const { name, role, headers } of await peopleOf(gateway)) {
+			const socket = await gateway.open("/monitor", { headers });
+			for (const { action, message } of actions) {
+				const roles = decided[action] ?? ["monitor"];
+				const { code, message: why } = await socket.ask(message);
+				assert.equal(code === "forbidden", !roles.includes(role), `${action} of the ${name}: ${code}`);
+				if (code === "forbidden") assert.match(String(why), refusals[role]);
+			}
+			for (const [type, { example }] of Object.entries(addedMessages))
+				assert.notEqual(
+					(await socket.ask({ ...example, targetId })).code,
+					"forbidden",
+					`${type} of the ${name}`,
+				);
+		}
+	});
+
+	test("a command to many devices is refused to those whose role may not send it, and so is calling it off", async (t) => {
+		const gateway = await run(t);
+		if (!existsSync("gateway/commands")) return t.skip("commands/ was removed");
+		await gateway.namedDevice(await gateway.monitor());
+		const ask = (headers: Headers, method: string, id = "", body?: object) =>
+			fetch(`${gateway.url}/api/commands${id}`, {
+				method,
+				headers,
+				...(body && { body: JSON.stringify(body) }),
+			});
+		const targets = { all: true };
+		for (const { name, role, headers } of await peopleOf(gateway))
+			for (const command of keysOf(asks)) {
+				const payload = { command, ...values[command] };
+				const isAllowed = actionRoles[command].includes(role);
+				const sent = await ask(headers, "POST", "", { targets, payload });
+				assert.equal(sent.status, isAllowed ? 202 : 403, `${command} of the ${name}: ${await sent.text()}`);
+				const { headers: answered } = await ask(bearer(monitorToken), "POST", "", { targets, payload });
+				const id = answered.get("location")?.replace("/api/commands", "");
+				const stopped = await ask(headers, "DELETE", id);
+				assert.equal(stopped.status, isAllowed ? 204 : 403, `${command} called off by the ${name}`);
 			}
 	});
 });
+
+/** Of commands that have one. */
+const values: Readonly<Partial<Record<AskName, { readonly value: string | number }>>> = {
+	set_volume: { value: 40 },
+	set_brightness: { value: 0.5 },
+	set_led: { value: "idle" },
+	set_haptics: { value: 40 },
+	play_audio: { value: "startup" },
+};
+
+async function answer({ url }: Running, method: string, path: string, headers: Headers) {
+	const { status, body } = await ask(url, method, { path: examplePath(path), headers });
+	// After ten wrong tokens 429.
+	const admission = status === 401 || status === 429 ? "refused" : status === 403 ? "forbidden" : "admitted";
+	return { admission, text: body.toString() };
+}

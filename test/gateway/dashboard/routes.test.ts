@@ -107,7 +107,7 @@ describe("the dashboard's files", () => {
 test("a page that could not be built is built again for the next request, and then cached", async () => {
 	let tries = 0;
 	const { loginPage } = dashboardRoutes({
-		access: { requireOwner: () => (_request, _response, next) => next() },
+		access: { requirePerson: (_request, _response, next) => next() },
 		deviceToken: () => "",
 		makeBundle: async () => {
 			tries += 1;

@@ -116,7 +116,7 @@ function Where({ announcer, search, source }: WhereProps) {
 				<Button
 					key={`${sources.current.count} ${target}`}
 					look="primary"
-					isChange
+					action="play_sound"
 					disabled={!source || devices.length === 0}
 					question={
 						devices.length > fewDevices && {

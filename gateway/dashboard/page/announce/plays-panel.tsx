@@ -20,7 +20,7 @@ export function PlaysPanel({ job: { title, text, isRunning, problem, parts, canc
 				<p role="status">{text}</p>
 				<Problem>{problem}</Problem>
 				{isRunning && (
-					<Button look="small" isChange onClick={cancel}>
+					<Button look="small" action="play_sound" onClick={cancel}>
 						Stop
 					</Button>
 				)}

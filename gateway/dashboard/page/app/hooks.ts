@@ -3,6 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
+import { type Action, mayDo } from "../../../api/permissions.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
 import type { KnownPast } from "./details.js";
@@ -67,11 +68,14 @@ export function useGatewayAbsence(): "is restarting" | "cannot be reached" | und
 		: "cannot be reached";
 }
 
-/** Whether this person can change something now. A viewer cannot; the page says so below its header. */
-export function useMayChange(): boolean {
+/**
+ * Whether this person can change something now. What a role may do is said below the header.
+ * @param action undefined: something that is for monitors alone
+ */
+export function useMayChange(action?: Action): boolean {
 	const { person } = useApp();
 	const isLive = useIsLive();
-	return isLive && person?.role !== "viewer";
+	return isLive && (!person || mayDo(person, action ?? "trigger_ota"));
 }
 
 /** Something that a view alone shows: read with each connection. */

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
+import type { Action } from "../../../api/permissions.js";
 import { useMayChange } from "../app/hooks.js";
 import { Problem } from "./problem.js";
 import { useRequest } from "./use-request.js";
@@ -12,8 +13,10 @@ interface ButtonProps {
 	/** For a screen reader, where the text alone does not say what it is about. */
 	readonly label?: string | undefined;
 	readonly disabled?: boolean;
-	/** It changes something, which a viewer may not, and no one can while the gateway is away. */
+	/** It is for monitors alone, and for no one while the gateway is away. */
 	readonly isChange?: boolean;
+	/** The same, for those who may do this. */
+	readonly action?: Action;
 	readonly isPressed?: boolean | undefined;
 	readonly isOpen?: boolean;
 	/** Asked before it acts; false: it acts at once. */
@@ -37,14 +40,15 @@ export function Button(props: ButtonProps) {
 	const {
 		look = "",
 		label,
-		isChange = false,
+		action,
+		isChange = action !== undefined,
 		isPressed,
 		isOpen,
 		question = false,
 		onClick,
 		children,
 	} = props;
-	const mayChange = useMayChange();
+	const mayChange = useMayChange(action);
 	const disabled = props.disabled || (isChange && !mayChange);
 	const { run, isBusy, problem } = useRequest();
 	const id = useId();

@@ -26,7 +26,7 @@ interface Control {
 export function useControl(deviceKey: string, name: AskedName): Control {
 	const app = useApp();
 	const entry = useDevice(deviceKey);
-	const mayChange = useMayChange();
+	const mayChange = useMayChange(name);
 	return {
 		attempt: app.asks.get(deviceKey, name),
 		isSending: app.asks.isPending(deviceKey, name),

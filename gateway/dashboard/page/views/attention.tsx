@@ -145,7 +145,7 @@ function Group({ kind, concerns }: { kind: ConcernKind; concerns: readonly Conce
 					{titles[kind]} <span class="hint">{concerns.length.toLocaleString("en")}</span>
 				</h2>
 				{unseen > 1 && (
-					<Button look="quiet small" onClick={() => onSeen(concerns)}>
+					<Button look="quiet small" isChange onClick={() => onSeen(concerns)}>
 						All {unseen.toLocaleString("en")} seen
 					</Button>
 				)}
@@ -190,6 +190,7 @@ function Row({ concern, now, onSeen }: RowProps) {
 			) : (
 				<Button
 					look="small"
+					isChange
 					label={`Seen: ${entry ? nameOf(entry) : (refusal?.deviceId ?? unnamed)}`}
 					onClick={onSeen}
 				>

@@ -21,7 +21,7 @@ interface ControlsProps {
 /** Why nothing can be asked now; empty where it can. */
 function useObstacle({ session }: Entry): string {
 	const absence = useGatewayAbsence();
-	const mayChange = useMayChange();
+	const mayChange = useMayChange("set_volume");
 	if (absence) return `off while the gateway ${absence}`;
 	if (!mayChange) return "off for a viewer";
 	return session.connected ? "" : "off while it is away";

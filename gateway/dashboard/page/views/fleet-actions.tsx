@@ -115,7 +115,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 	const [here, away] = [keysOf(true), keysOf(false)];
 	const button = (text: string, payload: Ask) => (
 		<Button
-			isChange
+			action={payload.command}
 			disabled={here.length === 0}
 			question={
 				here.length > fewDevices && {

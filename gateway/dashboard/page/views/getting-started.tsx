@@ -36,7 +36,10 @@ export function GettingStarted() {
 				)}
 			</section>
 			<div class="actions">
-				<Button onClick={async () => setToken(token === undefined ? await readDeviceToken() : undefined)}>
+				<Button
+					isChange
+					onClick={async () => setToken(token === undefined ? await readDeviceToken() : undefined)}
+				>
 					{token === undefined ? "Show" : "Hide"} the device token
 				</Button>
 				{token === undefined && (

@@ -38,7 +38,7 @@ export type CardLook = Pick<Parameters<typeof Grid>[0], "height" | "gap" | "chil
 /** @param isLink it leads to the room's page; otherwise it is on that */
 export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean }) {
 	const app = useApp();
-	const mayChange = useMayChange();
+	const mayChange = useMayChange("set_volume");
 	const { run, problem } = useRequest();
 	const { name, entries, here, weakest, wrong } = room;
 	const title = name ?? "No room";

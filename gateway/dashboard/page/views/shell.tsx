@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
+import { roleWords } from "../../../api/permissions.js";
 import { type App, listAddress } from "../app/app.js";
 import {
 	type DeviceTab,
@@ -60,12 +61,7 @@ export function Shell() {
 						Fleet
 					</a>
 					<AttentionLink isCurrent={route.view === "attention"} />
-					<a href="#/firmware" aria-current={route.view === "firmware" ? "page" : undefined}>
-						Firmware
-					</a>
-					<a href="#/add" aria-current={route.view === "add" ? "page" : undefined}>
-						Add device
-					</a>
+					<DeviceLinks view={route.view} />
 				</nav>
 				<LinkState />
 				<form method="post" action="logout">
@@ -150,6 +146,22 @@ const titles = {
 	add: "Add device",
 };
 
+/** What is of no use to those who only play. */
+function DeviceLinks({ view }: { view: Route["view"] }) {
+	const { person } = useTopic("link");
+	if (person?.role === "user") return null;
+	return (
+		<>
+			<a href="#/firmware" aria-current={view === "firmware" ? "page" : undefined}>
+				Firmware
+			</a>
+			<a href="#/add" aria-current={view === "add" ? "page" : undefined}>
+				Add device
+			</a>
+		</>
+	);
+}
+
 function LinkState() {
 	const { linkState, cluster } = useTopic("link");
 	const { name } = linkState;
@@ -203,9 +215,9 @@ function Banners() {
 					Give each the same RELEASES_DIR; the log names those that differ.
 				</Banner>
 			)}
-			{person?.role === "viewer" && (
-				<Banner label="Login" title={`${person.name} sees everything and changes nothing.`}>
-					Log in with another token to change something.
+			{person && person.role !== "monitor" && (
+				<Banner label="Login" title={`${person.name} may ${roleWords[person.role]}.`}>
+					Log in with another token to do more.
 				</Banner>
 			)}
 		</>
