@@ -12,13 +12,29 @@ import {
 	type ToolProblem,
 } from "../command-line/machine.js";
 import type { FindOptions } from "../moddable/sdk.js";
-import { activateIdf, idfSeries, installIdf, installIdfByEim, isIdfFitting } from "../moddable/versions.js";
+import {
+	activateIdf,
+	idfSeries,
+	idfVersion,
+	installIdf,
+	installIdfByEim,
+	isIdfFitting,
+} from "../moddable/versions.js";
 
 export interface FoundIdf {
 	readonly folder: string;
 	/** Such as 6.0.2. */
 	readonly version: string;
 }
+
+/** Below the home folder, where ESP-IDF is installed: what makes it ready in a terminal. */
+const activations = [
+	{ file: `esp/esp-idf-v${idfVersion}/export.sh`, command: activateIdf },
+	{
+		file: `.espressif/tools/activate_idf_v${idfVersion}.sh`,
+		command: `. ~/.espressif/tools/activate_idf_v${idfVersion}.sh && export PATH="$IDF_PATH/tools:$PATH"`,
+	},
+];
 
 /** ESP-IDF, which compiles for boards and QEMU, by its own files. */
 export function findIdf(
@@ -31,8 +47,15 @@ export function findIdf(
 	const install = isWindows
 		? `${installIdfByEim}, then work in the shell whose shortcut it makes`
 		: `${installIdf}, then in each terminal: ${activateIdf}`;
-	if (!folder)
-		return { problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.", mend: install };
+	if (!folder) {
+		const activation = isWindows
+			? undefined
+			: activations.find(({ file }) => machine.exists(join(machine.home, file)));
+		return {
+			problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.",
+			mend: activation ? `in this terminal: ${activation.command}` : install,
+		};
+	}
 	if (!machine.exists(join(folder, "tools", "idf.py")))
 		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, mend: install };
 	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");

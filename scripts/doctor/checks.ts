@@ -47,6 +47,8 @@ export const checks: readonly Check[] = [
 	{ name: "ESP-IDF", purposes: ["board"], look: lookForIdf },
 	{ name: "its Python", purposes: ["board"], look: lookForPython },
 	{ name: "Xtensa compiler", purposes: ["board"], look: lookForXtensa },
+	{ name: "CMake", purposes: ["board"], look: (machine) => lookForBuilder(machine, "cmake") },
+	{ name: "Ninja", purposes: ["board"], look: (machine) => lookForBuilder(machine, "ninja") },
 	{ name: "serial port", purposes: ["board"], look: lookForSerialPort },
 	{ name: "disk", purposes, look: lookForSpace },
 	{ name: "QEMU", purposes: [], isOptional: true, look: lookForQemu },
@@ -169,6 +171,8 @@ function lookForIdf(machine: Machine): Finding {
 	return isProblem(found) ? found : { what: `v${found.version}, ${found.folder}` };
 }
 
+const withoutIdf: ToolProblem = { problem: "It comes with ESP-IDF.", mend: "first mend ESP-IDF." };
+
 /** Of ESP-IDF: its scripts set the environment. */
 function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
 	if (platform === "win32") return "work in the shell of ESP-IDF.";
@@ -177,6 +181,7 @@ function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
 
 /** Espressif's scripts set its folder, and put it first on the PATH. */
 function lookForPython(machine: Machine): Finding {
+	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
 	const { IDF_PYTHON_ENV_PATH: folder } = machine.environment;
 	const { join } = pathsOf(machine);
 	if (!folder)
@@ -195,6 +200,7 @@ function lookForPython(machine: Machine): Finding {
 }
 
 function lookForXtensa(machine: Machine): Finding {
+	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
 	const name = "xtensa-esp32s3-elf-gcc";
 	const file = findProgram(machine, name);
 	if (file) return { what: file };
@@ -203,6 +209,21 @@ function lookForXtensa(machine: Machine): Finding {
 		isWrong: hasTools,
 		problem: `${name} is not on the PATH.`,
 		mend: notActive(machine),
+	};
+}
+
+/** ESP-IDF builds with it; its installer brings it on Windows alone. */
+function lookForBuilder(machine: Machine, name: "cmake" | "ninja"): Finding {
+	const file = findProgram(machine, name);
+	if (file) return { what: file };
+	return {
+		problem: `${name} is not on the PATH.`,
+		mend:
+			machine.platform === "win32"
+				? notActive(machine)
+				: machine.platform === "darwin"
+					? `brew install ${name}`
+					: `sudo apt-get install ${name === "ninja" ? "ninja-build" : name}, or your system's name for it.`,
 	};
 }
 

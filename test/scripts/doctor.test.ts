@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
@@ -33,6 +34,8 @@ const complete = {
 		[`${project}/.cache/virtual/machine-0a1b`]: "",
 		"/usr/bin/cc": "cc 12.2.0\nCopyright",
 		"/usr/bin/make": "GNU Make 4.3\n",
+		"/usr/bin/cmake": "",
+		"/usr/bin/ninja": "",
 		"/usr/include/alsa/asoundlib.h": "",
 		[`${python}/bin/python`]: "",
 		"/tools/xtensa/bin/xtensa-esp32s3-elf-gcc": "",
@@ -70,6 +73,7 @@ describe("npm run doctor", () => {
 		assert.equal(isWell, false);
 		for (const command of ["npm ci", "apt-get install build-essential", installSdk, installIdf, activateIdf])
 			assert.ok(text.includes(command), `${command} in ${text}`);
+		assert.equal(text.split(activateIdf).length, 2, "what comes with ESP-IDF is mended with it");
 		const demo = await reportOf({}, "demo");
 		assert.doesNotMatch(demo.text, /Moddable|ESP-IDF|serial/);
 		assert.match(demo.text, /npm run demo: not yet$/);
@@ -96,6 +100,7 @@ describe("npm run doctor", () => {
 			{ files: without(`${sdk}/build/bin/lin/release/mcsim`) },
 			/There is no .*mcsim\.[\s\S]*make release/,
 		],
+		["no Ninja", { files: without("/usr/bin/ninja") }, /ninja is not on the PATH[\s\S]*ninja-build/],
 		["no board", { files: without("/dev/ttyACM0") }, /No board is connected by USB/],
 		[
 			"a port without permission",
@@ -114,6 +119,19 @@ describe("npm run doctor", () => {
 			assert.match(text, sentence);
 			assert.equal(text.match(/✘/g)?.length, 1, text);
 		});
+
+	test("says where the packages are not installed how to install them", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const file = join(folder, "packages.js");
+		await writeFile(file, await readFile("scripts/doctor/packages.js"));
+		await writeFile(join(folder, "package.json"), '{"type": "module"}');
+		const { status, stderr } = spawnSync(process.execPath, ["--import", file, "doctor.ts"], {
+			cwd: folder,
+			encoding: "utf8",
+		});
+		assert.equal(status, 1);
+		assert.equal(stderr, "The packages of this project are not installed. In its folder: npm ci\n");
+	});
 
 	test("says that a gateway answers, and does not need one", async () => {
 		const listening = { 8080: '{"status":"ok"}' };
@@ -212,6 +230,20 @@ describe("an ESP-IDF", () => {
 		assert.match(JSON.stringify(found({ [`${idf}/tools/idf.py`]: "" })), /is not whole/);
 		assert.match(JSON.stringify(found({})), /there is no ESP-IDF/);
 		assert.match(JSON.stringify(found(idfFiles(idf), "/usr/bin")), /idf\.py is not on the PATH.*export\.sh/);
+	});
+
+	test("that is installed is made ready in this terminal, not installed again", () => {
+		for (const [file, mend] of [
+			[`/home/ann/esp/esp-idf-v${idfVersion}/export.sh`, `in this terminal: ${activateIdf}`],
+			[
+				`/home/ann/.espressif/tools/activate_idf_v${idfVersion}.sh`,
+				`in this terminal: . ~/.espressif/tools/activate_idf_v${idfVersion}.sh && export PATH="$IDF_PATH/tools:$PATH"`,
+			],
+		] as const)
+			assert.deepEqual(findIdf(madeUpMachine({ files: { [file]: "" } })), {
+				problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.",
+				mend,
+			});
 	});
 
 	test("of Espressif's installer, whose idf.py is a function of the shell, is put on the PATH", () => {
