@@ -44,26 +44,23 @@ export function findIdf(
 	const { IDF_PATH: folder } = machine.environment;
 	const { join } = pathsOf(machine);
 	const isWindows = machine.platform === "win32";
-	const install = isWindows
-		? `${installIdfByEim}, then work in the shell whose shortcut it makes`
-		: `${installIdf}, then in each terminal: ${activateIdf}`;
-	if (!folder) {
-		const activation = isWindows
-			? undefined
-			: activations.find(({ file }) => machine.exists(join(machine.home, file)));
-		return {
-			problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.",
-			mend: activation ? `in this terminal: ${activation.command}` : install,
-		};
-	}
+	const installed = isWindows
+		? undefined
+		: activations.find(({ file }) => machine.exists(join(machine.home, file)));
+	const mend = installed
+		? `in ${folder ? "a new" : "this"} terminal: ${installed.command}`
+		: isWindows
+			? `${installIdfByEim}, then work in the shell whose shortcut it makes`
+			: `${installIdf}, then in each terminal: ${activateIdf}`;
+	if (!folder) return { problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.", mend };
 	if (!machine.exists(join(folder, "tools", "idf.py")))
-		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, mend: install };
+		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, mend };
 	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");
 	if (!isIdfFitting(version ?? "") && !isAnyVersion)
 		return {
 			isWrong: true,
 			problem: `The ESP-IDF in ${folder} is ${version ? `v${version}` : "not whole"}; this project is built with v${idfSeries}.`,
-			mend: install,
+			mend,
 		};
 	if (!foldersOnPath(machine).some((one) => machine.exists(join(one, "idf.py"))))
 		return {

@@ -239,11 +239,17 @@ describe("an ESP-IDF", () => {
 				`/home/ann/.espressif/tools/activate_idf_v${idfVersion}.sh`,
 				`in this terminal: . ~/.espressif/tools/activate_idf_v${idfVersion}.sh && export PATH="$IDF_PATH/tools:$PATH"`,
 			],
-		] as const)
-			assert.deepEqual(findIdf(madeUpMachine({ files: { [file]: "" } })), {
+		] as const) {
+			const files = { [file]: "" };
+			assert.deepEqual(findIdf(madeUpMachine({ files })), {
 				problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.",
 				mend,
 			});
+			assert.match(
+				JSON.stringify(found({ ...files, ...idfFiles(idf, "5.1.2") })),
+				/is v5\.1\.2.*in a new terminal: \. ~/,
+			);
+		}
 	});
 
 	test("of Espressif's installer, whose idf.py is a function of the shell, is put on the PATH", () => {
