@@ -2,7 +2,6 @@
 
 import { useId } from "preact/hooks";
 import type { Play, PlayState } from "../../../api/announcement.js";
-import { useMedia } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { playText } from "../model/plays.js";
 import { Button } from "../parts/button.js";
@@ -11,7 +10,6 @@ import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "../views/device-link.js";
 
 export function PlaysPanel({ job: { title, text, isRunning, problem, parts, cancel } }: { job: Job<Play> }) {
-	const isNarrow = useMedia("(max-width: 44rem)");
 	const headingId = useId();
 	return (
 		<section class="panel results" aria-labelledby={headingId}>
@@ -25,14 +23,7 @@ export function PlaysPanel({ job: { title, text, isRunning, problem, parts, canc
 					</Button>
 				)}
 			</div>
-			{/* Rows of one height: the longest reason takes three lines on a phone. */}
-			<Rows
-				label="Devices"
-				items={parts}
-				keyOf={({ deviceId }) => deviceId}
-				height={isNarrow ? 60 : 40}
-				look="play"
-			>
+			<Rows label="Devices" items={parts} keyOf={({ deviceId }) => deviceId} look="play">
 				{(play) => (
 					<>
 						<DeviceLink deviceKey={play.deviceId} />

@@ -106,18 +106,6 @@ export function useNow(intervalMs: number): number {
 	return useMemo(() => clock.now(), [clock, clock.aheadMs, ticks]);
 }
 
-/** Whether a media query holds. */
-export function useMedia(query: string): boolean {
-	const [holds, setHolds] = useState(() => matchMedia(query).matches);
-	useEffect(() => {
-		const list = matchMedia(query);
-		const onChange = () => setHolds(list.matches);
-		list.addEventListener("change", onChange);
-		return () => list.removeEventListener("change", onChange);
-	}, [query]);
-	return holds;
-}
-
 /** Names the window. */
 export function useTitle(text: string): void {
 	useEffect(() => {

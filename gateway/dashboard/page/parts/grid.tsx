@@ -1,6 +1,6 @@
 /**
- * A grid of which only what is seen is rendered: a thousand cards cost as much as a screenful. Every cell has the same
- * height; the cell that has the keyboard's focus stays, wherever the page is scrolled to. The arrows move between the links
+ * A grid of which only what is seen is rendered: a thousand cards cost as much as a screenful. Every cell has the height of
+ * the tallest; the cell that has the keyboard's focus stays, wherever the page is scrolled to. The arrows move between the links
  * of the cells, also into the grid before and after.
  */
 
@@ -11,25 +11,20 @@ import { useFocusAt, useFrame } from "./use-list.js";
 export interface GridProps {
 	readonly label: string;
 	readonly keys: readonly string[];
-	/** CSS pixels; so are minWidth and gap. */
-	readonly height: number;
-	/** Absent: one column. */
+	/** Of a column with the gap after it, in rem; absent: one column. */
 	readonly minWidth?: number;
-	readonly gap: number;
+	/** Class. */
+	readonly look?: string;
 	/** Rendered wherever it is, until the focus is in another cell. */
 	readonly initialKey?: string | undefined;
 	readonly children: (key: string, index: number) => ComponentChildren;
 }
 
-export function Grid({ label, keys, height, minWidth, gap, initialKey, children }: GridProps) {
+export function Grid({ label, keys, minWidth, look = "", initialKey, children }: GridProps) {
 	const list = useRef<HTMLUListElement>(null);
-	const rowHeight = height + gap;
-	const frame = useFrame(list, rowHeight);
+	const { columns, first, end } = useFrame(list, minWidth);
 	const [focused, setFocused] = useState(initialKey);
-	const columns = minWidth ? Math.max(1, Math.floor((frame.width + gap) / (minWidth + gap))) : 1;
-	const width = (frame.width - gap * (columns - 1)) / columns;
-	const rows = Math.ceil(keys.length / columns);
-	const seen = windowOf(keys, frame.first * columns, frame.end * columns, focused);
+	const seen = windowOf(keys, first * columns, end * columns, focused);
 	const focusAt = useFocusAt(
 		(key) => list.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"] a`) ?? null,
 	);
@@ -54,29 +49,26 @@ export function Grid({ label, keys, height, minWidth, gap, initialKey, children 
 	return (
 		<ul
 			ref={list}
-			class="grid"
+			class={`grid ${look}`}
 			aria-label={label}
-			style={{ height: `${Math.max(0, rows * rowHeight - gap)}px` }}
+			style={{ height: `calc(${Math.ceil(keys.length / columns)} * var(--row-height))` }}
 			onKeyDown={onKeyDown}
 			onFocusIn={({ target }) => setFocused(cellOf(target))}
 			onFocusOut={() => setFocused(undefined)}
 		>
-			{frame.width > 0 &&
-				seen.map(({ key, index }) => (
-					<li
-						key={key}
-						data-key={key}
-						aria-setsize={keys.length}
-						aria-posinset={index + 1}
-						style={{
-							width: `${width}px`,
-							height: `${height}px`,
-							transform: `translate(${(index % columns) * (width + gap)}px, ${Math.floor(index / columns) * rowHeight}px)`,
-						}}
-					>
-						<Cell cellKey={key} flag={index} content={children} />
-					</li>
-				))}
+			{seen.map(({ key, index }) => (
+				<li
+					key={key}
+					data-key={key}
+					aria-setsize={keys.length}
+					aria-posinset={index + 1}
+					style={{
+						transform: `translate(${100 * (index % columns)}%, calc(${Math.floor(index / columns)} * var(--row-height)))`,
+					}}
+				>
+					<Cell cellKey={key} flag={index} content={children} />
+				</li>
+			))}
 		</ul>
 	);
 }

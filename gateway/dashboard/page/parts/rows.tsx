@@ -7,17 +7,15 @@ interface RowsProps<T> {
 	readonly label: string;
 	readonly items: readonly T[];
 	readonly keyOf: (item: T) => string;
-	/** CSS pixels. */
-	readonly height: number;
 	/** Classes. */
 	readonly look?: string;
 	readonly children: (item: T) => ComponentChildren;
 }
 
-export function Rows<T>({ label, items, keyOf, height, look = "", children }: RowsProps<T>) {
+export function Rows<T>({ label, items, keyOf, look = "", children }: RowsProps<T>) {
 	const byKey = new Map(items.map((item) => [keyOf(item), item]));
 	return (
-		<Grid label={label} keys={[...byKey.keys()]} height={height} gap={0}>
+		<Grid label={label} keys={[...byKey.keys()]}>
 			{(key) => {
 				const item = byKey.get(key);
 				return item && <div class={`row ${look}`}>{children(item)}</div>;

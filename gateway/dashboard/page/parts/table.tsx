@@ -17,8 +17,6 @@ export interface TableProps<Id extends string> {
 	readonly label: string;
 	readonly columns: readonly Column<Id>[];
 	readonly keys: readonly string[];
-	/** CSS pixels. */
-	readonly rowHeight: number;
 	readonly sort: Id;
 	readonly isDescending: boolean;
 	readonly onSort: (id: Id) => void;
@@ -35,9 +33,9 @@ export interface TableProps<Id extends string> {
 }
 
 export function Table<Id extends string>(props: TableProps<Id>) {
-	const { label, columns, keys, rowHeight, isSelected, onSelect, onOpen, onType, children } = props;
+	const { label, columns, keys, isSelected, onSelect, onOpen, onType, children } = props;
 	const body = useRef<HTMLTableSectionElement>(null);
-	const frame = useFrame(body, rowHeight);
+	const { rowHeight, first, end } = useFrame(body);
 	const [active, setActive] = useState(props.initialKey);
 	const activeKey = active !== undefined && keys.includes(active) ? active : keys[0];
 	const focusAt = useFocusAt((key) => rowElement(body.current, key));
@@ -84,24 +82,23 @@ export function Table<Id extends string>(props: TableProps<Id>) {
 			<tbody
 				ref={body}
 				class="table-body"
-				style={{ height: `${keys.length * rowHeight}px` }}
+				style={{ height: `calc(${keys.length} * var(--row-height))` }}
 				onKeyDown={onKeyDown}
 				onFocusIn={({ target }) => setActive((shown) => rowKey(target) ?? shown)}
 			>
-				{frame.width > 0 &&
-					windowOf(keys, frame.first, frame.end, activeKey).map(({ key, index }) => (
-						<tr
-							key={key}
-							class="table-row"
-							data-key={key}
-							aria-rowindex={index + 2}
-							aria-selected={isSelected(key)}
-							tabIndex={key === activeKey ? 0 : -1}
-							style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
-						>
-							<Cell cellKey={key} flag={key === activeKey} content={children} />
-						</tr>
-					))}
+				{windowOf(keys, first, end, activeKey).map(({ key, index }) => (
+					<tr
+						key={key}
+						class="table-row"
+						data-key={key}
+						aria-rowindex={index + 2}
+						aria-selected={isSelected(key)}
+						tabIndex={key === activeKey ? 0 : -1}
+						style={{ transform: `translateY(calc(${index} * var(--row-height)))` }}
+					>
+						<Cell cellKey={key} flag={key === activeKey} content={children} />
+					</tr>
+				))}
 			</tbody>
 		</table>
 	);

@@ -3,8 +3,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Frame {
-	/** CSS pixels. */
-	readonly width: number;
+	readonly columns: number;
+	/** CSS pixels; 0: no row is rendered yet. */
+	readonly rowHeight: number;
 	/** The first row to be rendered, and the one after the last. */
 	readonly first: number;
 	readonly end: number;
@@ -13,39 +14,73 @@ export interface Frame {
 /** Rows beyond the window on both sides, so that Tab and a quick scroll find something there. */
 const rowsBeyond = 3;
 
-/** Where a list lies in the window, read at most once a frame. @param rowHeight CSS pixels */
-export function useFrame(list: { readonly current: HTMLElement | null }, rowHeight: number): Frame {
-	const [frame, setFrame] = useState<Frame>({ width: 0, first: 0, end: 0 });
+/**
+ * Where a list lies in the window, read at most once a frame. All rows are as high as the tallest that was rendered at this
+ * width. The style sheet gets that as --row-height, and --columns.
+ *
+ * @param minWidth of a column, in rem; undefined: one column
+ */
+export function useFrame(list: { readonly current: HTMLElement | null }, minWidth?: number): Frame {
+	const [frame, setFrame] = useState<Frame>({ columns: 1, rowHeight: 0, first: 0, end: 0 });
 	const isAsked = useRef(false);
+	const known = useRef({ width: 0, rowHeight: 0 });
 	const measure = () => {
 		isAsked.current = false;
 		const element = list.current;
 		if (!element) return;
 		const { top, width } = element.getBoundingClientRect();
-		const first = Math.max(0, Math.floor(-top / rowHeight) - rowsBeyond);
-		const end = Math.max(0, Math.ceil((innerHeight - top) / rowHeight) + rowsBeyond);
+		const columns = minWidth === undefined ? 1 : Math.max(1, Math.floor(width / remPx() / minWidth));
+		element.style.setProperty("--columns", `${columns}`);
+		const rowHeight = tallestRow(element, width === known.current.width ? known.current.rowHeight : 0);
+		known.current = { width, rowHeight };
+		const rowsTo = (y: number) => (rowHeight === 0 ? 0 : (y - top) / rowHeight);
+		const first = Math.max(0, Math.floor(rowsTo(0)) - rowsBeyond);
+		const end = Math.max(0, Math.ceil(rowsTo(innerHeight)) + rowsBeyond);
 		setFrame((shown) =>
-			shown.width === width && shown.first === first && shown.end === end ? shown : { width, first, end },
+			shown.columns === columns && shown.rowHeight === rowHeight && shown.first === first && shown.end === end
+				? shown
+				: { columns, rowHeight, first, end },
 		);
 	};
-	useLayoutEffect(measure);
 	const latest = useRef(measure);
 	latest.current = measure;
+	const [ask] = useState(() => () => {
+		if (isAsked.current) return;
+		isAsked.current = true;
+		requestAnimationFrame(() => latest.current());
+	});
+	const [observer] = useState(() => new ResizeObserver(ask));
+	useLayoutEffect(() => {
+		measure();
+		// What is said in a row changes, and so does the size of its text.
+		for (const row of list.current?.children ?? []) observer.observe(row);
+	});
 	useEffect(() => {
-		const ask = () => {
-			if (isAsked.current) return;
-			isAsked.current = true;
-			requestAnimationFrame(() => latest.current());
-		};
 		// Captured: the list may lie in a box that scrolls.
 		addEventListener("scroll", ask, { passive: true, capture: true });
 		addEventListener("resize", ask);
 		return () => {
 			removeEventListener("scroll", ask, { capture: true });
 			removeEventListener("resize", ask);
+			observer.disconnect();
 		};
 	}, []);
 	return frame;
+}
+
+/** Also sets --row-height. @param known of rows that were rendered before; 0: forgotten @returns 0: there was no row yet */
+function tallestRow(list: HTMLElement, known: number): number {
+	list.classList.toggle("measured-anew", known === 0);
+	const heights = Array.from(list.children, (row) => Math.round(row.getBoundingClientRect().height));
+	list.classList.remove("measured-anew");
+	const tallest = Math.max(known, ...heights);
+	if (tallest > 0) list.style.setProperty("--row-height", `${tallest}px`);
+	return tallest;
+}
+
+/** CSS pixels. */
+function remPx(): number {
+	return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
 
 /**

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { ask } from "../../../api/client/request.js";
 import { age, crashText, plural, sentence } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
-import { deviceAddress, updateAddress, useApp, useMedia, useNow, useTopic } from "../app/hooks.js";
+import { deviceAddress, updateAddress, useApp, useNow, useTopic } from "../app/hooks.js";
 import {
 	type AwayLimit,
 	type Concern,
@@ -33,10 +33,6 @@ const titles: Readonly<Record<ConcernKind, string>> = {
 };
 const limitKey = "away limit";
 const refreshMs = 10_000;
-/** CSS pixels: a line for the name and one for the reason. On a phone a long reason has more, and the buttons are below it. */
-const rowHeight = 64;
-const narrowRowHeight = 104;
-const narrowRowHeights: Readonly<Partial<Record<ConcernKind, number>>> = { rolled_back: 148, refused: 148 };
 const unnamed = "A device without a name";
 
 /** All concerns, and what counts as long away. */
@@ -131,7 +127,6 @@ export function markSeen(concerns: readonly Pick<Concern, "kind" | "id" | "since
 function Group({ kind, concerns }: { kind: ConcernKind; concerns: readonly Concern[] }) {
 	const { refusals } = useApp();
 	const now = useNow(refreshMs);
-	const isNarrow = useMedia("(max-width: 44rem)");
 	const onSeen = async (some: readonly Concern[]) => {
 		await markSeen(some.filter(({ seen }) => !seen));
 		await refusals.refresh();
@@ -150,13 +145,7 @@ function Group({ kind, concerns }: { kind: ConcernKind; concerns: readonly Conce
 					</Button>
 				)}
 			</div>
-			<Rows
-				label={titles[kind]}
-				items={concerns}
-				keyOf={({ id }) => id}
-				height={isNarrow ? (narrowRowHeights[kind] ?? narrowRowHeight) : rowHeight}
-				look="concern"
-			>
+			<Rows label={titles[kind]} items={concerns} keyOf={({ id }) => id} look="concern">
 				{(concern) => <Row concern={concern} now={now} onSeen={() => onSeen([concern])} />}
 			</Rows>
 		</section>

@@ -3,7 +3,7 @@
 import { useCallback } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { age, crashText, hasFailed, isUpdating, otaText } from "../../../api/client/words.js";
-import { deviceAddress, useDevice, useIsLive, useMedia, useTopic } from "../app/hooks.js";
+import { deviceAddress, useDevice, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import { capital, SafeMode, Signal } from "../parts/presence.js";
 import { type Column, Table } from "../parts/table.js";
@@ -19,9 +19,6 @@ const columns: readonly Column<Sort>[] = [
 	{ id: "volume", title: "Volume" },
 	{ id: "heard", title: "Heard" },
 ];
-/** CSS pixels. */
-const rowHeight = 40;
-const narrowRowHeight = 58;
 
 export function FleetTable({
 	keys,
@@ -31,7 +28,6 @@ export function FleetTable({
 	initialKey: string | undefined;
 }) {
 	const app = useTopic("selection");
-	const isNarrow = useMedia("(max-width: 44rem)");
 	const { query, selection } = app;
 	const sortBy = (sort: Sort) => {
 		app.query = { ...app.query, sort, isDescending: sort === query.sort && !query.isDescending };
@@ -45,7 +41,6 @@ export function FleetTable({
 			label="Devices"
 			columns={columns}
 			keys={keys}
-			rowHeight={isNarrow ? narrowRowHeight : rowHeight}
 			sort={query.sort}
 			isDescending={query.isDescending}
 			onSort={sortBy}

@@ -14,7 +14,7 @@ import { Toolbar } from "./fleet-toolbar.js";
 import { GettingStarted } from "./getting-started.js";
 import { RoomBar, Rooms } from "./rooms.js";
 
-const card = { height: 140, minWidth: 340, gap: 14 };
+const card = { minWidth: 23.6, look: "cards" };
 /** More are shown as a table, and rooms without their devices, unless a person chose otherwise. */
 const cardsAtMost = 50;
 

@@ -52,7 +52,7 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 function Answers({ job }: { job: Job }) {
 	return (
 		<div class="results-list">
-			<Rows label="Answers" items={job.parts} keyOf={({ deviceId }) => deviceId} height={34}>
+			<Rows label="Answers" items={job.parts} keyOf={({ deviceId }) => deviceId}>
 				{({ deviceId, state, reason }) => (
 					<>
 						<DeviceLink deviceKey={deviceId} />

@@ -62,7 +62,6 @@ function Devices({ head, status }: { head: RolloutHead; status: DeviceStatus }) 
 				label={`${capital(deviceWords[status])} devices`}
 				items={devices}
 				keyOf={({ deviceId }) => deviceId}
-				height={40}
 			>
 				{(device) => (
 					<>

@@ -31,9 +31,7 @@ export function Rooms({ rooms, card }: { rooms: readonly Room[]; card?: CardLook
 	);
 }
 
-export type CardLook = Pick<Parameters<typeof Grid>[0], "height" | "gap" | "children"> & {
-	readonly minWidth: number;
-};
+export type CardLook = Pick<Parameters<typeof Grid>[0], "minWidth" | "look" | "children">;
 
 /** @param isLink it leads to the room's page; otherwise it is on that */
 export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean }) {

@@ -61,13 +61,7 @@ function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 				<Strength rssi={weakest} />
 			</summary>
 			{isOpen && (
-				<Rows
-					label={`Devices of ${name}`}
-					items={devices}
-					keyOf={({ deviceId }) => deviceId}
-					height={44}
-					look="concern"
-				>
+				<Rows label={`Devices of ${name}`} items={devices} keyOf={({ deviceId }) => deviceId} look="concern">
 					{({ deviceId, rssi, reconnects: count, lastLoss }) => (
 						<>
 							<DeviceLink deviceKey={deviceId} /> <Strength rssi={rssi} />
