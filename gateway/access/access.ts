@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
-import { type Action, mayDo, rolesOf, roleWords } from "../api/permissions.js";
-import { type Person, type PersonRole, personRoles } from "../api/person.js";
+import { type Action, mayDo, readingRoutes, rolesOf, roleWords } from "../api/permissions.js";
+import { type LoginLink, type Person, type PersonRole, personRoles } from "../api/person.js";
 import { addressOf, bodyOf } from "../http/request-body.js";
 import { HttpProblem, type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
@@ -73,6 +73,8 @@ const cookieAgeMs = 30 * dayMs;
 /** Twice: after a start the clock may be behind until it is set. */
 const longestLoginMs = 2 * cookieAgeMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
+const loginLinkAgeMs = 10 * 60 * 1000;
+const codesAtMost = 100;
 /** Of one name; browsers send one per path. */
 const mostCookies = 4;
 
@@ -81,6 +83,7 @@ export class Access {
 	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
 	/** By request; those of a token by connection, since a device shows it for each block of an image. */
 	readonly #grants = new WeakMap<object, Grants>();
+	/** Those of the monitor token that were made here, with their ends on the monotonic clock. */
 	readonly #loginCodes = new Map<string, number>();
 	/** What ends each connection that outlives its check. */
 	readonly #lasting = new Map<IncomingMessage, () => void>();
@@ -210,12 +213,12 @@ export class Access {
 			const foreign = isRead ? undefined : this.checkOrigin(request);
 			if (foreign) return sendProblem(response, foreign);
 			const path: unknown = request.route?.path;
-			const roles = rolesOf(`${isRead ? "GET" : request.method} ${path}`);
+			const route = `${isRead ? "GET" : request.method} ${path}`;
+			const roles = rolesOf(route);
 			const { refusal, person } = await this.check(request, [...others, ...roles]);
 			if (refusal) return sendProblem(response, refusal);
 			if (person) people.set(request, person);
-			// What a viewer may do changes nothing.
-			if (person && !isRead && !roles.includes("viewer")) this.#report(request, response, person);
+			if (person && !isRead && !readingRoutes.includes(route)) this.#report(request, response, person);
 			next();
 		};
 	}
@@ -236,41 +239,62 @@ export class Access {
 		});
 	}
 
-	/** Valid once, for an hour, at any gateway with the same monitor token. */
-	makeLoginCode(): string {
+	/**
+	 * Makes a code that logs in once, at any gateway with the same tokens.
+	 * @param token of a person, whose removal ends it; default: the current monitor token
+	 */
+	makeLoginCode(token = this.#options.tokens.current("monitor"), ageMs = loginCodeAgeMs): string {
 		const { tokens, now, monotonic } = this.#options;
-		const head = `${now() + loginCodeAgeMs}.${randomUUID()}`;
-		const code = `${head}.${sign(tokens.current("monitor"), `login code ${head}`)}`;
-		this.#loginCodes.set(code, monotonic() + loginCodeAgeMs);
+		const head = `${now() + ageMs}.${randomUUID()}`;
+		const code = `${head}.${sign(token, `login code ${head}`)}`;
+		if (token !== tokens.current("monitor")) return code;
+		for (const [each, runsUntil] of this.#loginCodes)
+			if (runsUntil <= monotonic() || this.#loginCodes.size >= codesAtMost) this.#loginCodes.delete(each);
+		this.#loginCodes.set(code, monotonic() + ageMs);
 		return code;
 	}
 
-	/** @returns false if wrong, used or expired */
-	async useLoginCode(code: string): Promise<boolean> {
+	/**
+	 * A link by which the person who makes this request logs in another device, once within ten minutes.
+	 * @throws {HttpProblem} 409 with AUTH=off
+	 */
+	makeLoginLink(request: IncomingMessage): LoginLink {
+		const { tokens, now, publicUrl } = this.#options;
+		const name = people.get(request)?.name;
+		const person = tokens.people.find((each) => each.name === name);
+		if (!person) throw new HttpProblem(409, "With AUTH=off no one needs to log in.");
+		const expiresAt = new Date(now() + loginLinkAgeMs).toISOString();
+		const code = this.makeLoginCode(person.token, loginLinkAgeMs);
+		return { url: `${baseUrlOf(request, publicUrl)}/login?code=${code}`, expiresAt };
+	}
+
+	/** @returns the token that the code stands for; undefined if it is wrong, used or expired */
+	async useLoginCode(code: string): Promise<string | undefined> {
 		const { tokens, endedLogins, now, monotonic } = this.#options;
 		const [, head = "", expires, signature = ""] = /^((\d{1,16})\.[\w-]{36})\.([\w-]+)$/.exec(code) ?? [];
 		await tokens.refresh();
-		const isSigned = tokens
-			.of("monitor")
-			.some((token) => equalSecrets(signature, sign(token, `login code ${head}`)));
+		const signer = tokens.people.find(({ token }) =>
+			equalSecrets(signature, sign(token, `login code ${head}`)),
+		);
 		// The gateway that made it ignores a changed clock or token.
 		const runsUntil = this.#loginCodes.get(code);
 		const isOver =
 			runsUntil === undefined ? isDue(Number(expires), now(), loginCodeAgeMs) : runsUntil <= monotonic();
-		const isValid = (isSigned || runsUntil !== undefined) && !isOver;
-		return isValid && endedLogins.use(signature, Number(expires));
+		const token = signer?.token ?? (runsUntil === undefined ? undefined : tokens.current("monitor"));
+		if (token === undefined || isOver) return undefined;
+		return (await endedLogins.use(signature, Number(expires))) ? token : undefined;
 	}
 
 	/**
 	 * Sets a cookie: its expiry, signed with the person's token, which also ends it.
-	 * @param shown a valid token; default: the current monitor token
+	 * @param shown a valid token of a person
 	 */
-	async logIn(request: IncomingMessage, response: Response, shown?: string): Promise<void> {
+	async logIn(request: IncomingMessage, response: Response, shown: string): Promise<void> {
 		const { tokens, publicUrl, now } = this.#options;
 		await tokens.refresh();
 		const unnamed = tokens.of("monitor");
 		const [current = ""] = unnamed;
-		const token = shown === undefined || isAmong(shown, unnamed) ? current : shown;
+		const token = isAmong(shown, unnamed) ? current : shown;
 		const expires = String(now() + cookieAgeMs);
 		response.cookie(cookieName(token), `${expires}.${signCookie(token, expires)}`, {
 			httpOnly: true,

@@ -1,5 +1,5 @@
 /**
- * Login by a one-time link or the monitor token. Either sets a cookie that scripts cannot read and browsers do not
+ * Login by a one-time link, which the gateway prints at its start and the page makes for another device, or by a token. Either sets a cookie that scripts cannot read and browsers do not
  * send for other sites.
  */
 
@@ -20,7 +20,7 @@ const codeForm = `<p>This link logs you in once.</p>
 <form method="post"><button type="submit" class="primary">Log in</button></form>`;
 
 /**
- * Routes `/login`, `/logout` and `/login/state`, which the page asks.
+ * Routes `/login`, `/logout`, and `/login/state` and `/login/link`, which the page asks.
  * @param page the login page: `<!--message-->` is replaced by the error, and for a login link all from `<!--token-->`
  * to `<!--end-->` by a button
  */
@@ -36,8 +36,8 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 	const turnAway = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
 		showPage(response.set(headers), status, status === 429 ? detail : message);
 
-	const letIn = async (request: Request, response: Response, shown?: string) => {
-		await access.logIn(request, response, shown);
+	const letIn = async (request: Request, response: Response, token: string) => {
+		await access.logIn(request, response, token);
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
@@ -49,9 +49,10 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 	};
 
 	const useCode = async (request: Request, response: Response, code: string) => {
-		if (await access.useLoginCode(code)) return letIn(request, response);
+		const token = await access.useLoginCode(code);
+		if (token !== undefined) return letIn(request, response, token);
 		const refusal = access.countFailure(request, "login code");
-		const message = "This link was used before, or is over an hour old. Paste the monitor token.";
+		const message = "This link was used before, or is too old. Open a new one, or paste a token.";
 		await turnAway(response, refusal, message);
 	};
 
@@ -78,6 +79,13 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 			response.set("Cache-Control", "no-store").json(person);
 		})
 		.all(refuseMethod("GET, HEAD"));
+
+	router
+		.route("/login/link")
+		.post(access.requirePerson, (request, response) => {
+			response.status(201).set("Cache-Control", "no-store").json(access.makeLoginLink(request));
+		})
+		.all(refuseMethod("POST"));
 
 	router
 		.route("/logout")

@@ -84,7 +84,11 @@ export const routeRoles: Readonly<Record<string, Roles>> = {
 	"GET /ota/firmware.bin": viewers,
 	"GET /releases/:path": viewers,
 	"GET /login/state": all,
+	"POST /login/link": all,
 };
+
+/** They change nothing, although they are no GET. */
+export const readingRoutes: readonly string[] = ["POST /api/rollouts/preview"];
 
 /** @param route such as `GET /api/devices/:deviceId` */
 export function rolesOf(route: string): Roles {

@@ -4,6 +4,13 @@
 export const personRoles = Object.freeze(["monitor", "user", "viewer"] as const);
 export type PersonRole = (typeof personRoles)[number];
 
+/** As `POST /login/link` answers. */
+export interface LoginLink {
+	readonly url: string;
+	/** ISO 8601. */
+	readonly expiresAt: string;
+}
+
 /** By whose token a request is made. */
 export interface Person {
 	/** `monitor` for the token without a name. */

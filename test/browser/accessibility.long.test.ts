@@ -70,6 +70,8 @@ const views = [
 	["firmware", "#/firmware", ".rollout.bad .problems li"],
 	["announcing", "#/announce", ".announce .primary"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
+	["the Wi-Fi of all devices", "#/settings/wifi", ".wifi summary"],
+	["people", "#/settings/people", ".stack button"],
 	["adding a device", "#/add", ".install form"],
 ] as const;
 
@@ -242,7 +244,15 @@ test("the keyboard reaches everything in its order, and a new view from its top"
 		await page.keyboard.press("Tab");
 		order.push((await focused()).replace(/:? \d+$/, "").trim());
 	}
-	const header = ["Skip to the content", "Device gateway", "Fleet", "Attention", "Firmware", "Add device"];
+	const header = [
+		"Skip to the content",
+		"Device gateway",
+		"Fleet",
+		"Attention",
+		"Firmware",
+		"Add device",
+		"Settings",
+	];
 	const states = ["Away", "Rolled back", "Update failed", "Crashed", "Safe mode"];
 	assert.deepEqual(order, [...header, "Log out", ...states, "Select all", "search"]);
 	await page.getByRole("link", { name: "proto-1-5c02fe" }).focus();

@@ -4,7 +4,7 @@ import disk from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { PassThrough } from "node:stream";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { makeTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
@@ -13,6 +13,7 @@ import {
 	deviceToken,
 	monitorToken,
 	type Running,
+	type RunOptions,
 	reportWithVolume,
 	runGateway,
 	temporaryDirectory,
@@ -376,6 +377,94 @@ test("a program that shows a bearer token may send any Origin; a login beside it
 		assert.equal(status, 401);
 		assert.equal((await marked({ ...bearer(token), cookie, origin })).status, 401);
 	}
+});
+
+describe("a link for another device", () => {
+	const ben = { name: "ben", role: "user", token: "a-users-token-of-the-fixtures" } as const;
+
+	async function run(t: TestContext, options: RunOptions = {}) {
+		const dataDir = await temporaryDirectory(t);
+		await writeTokenFile(disk, tokenPath(dataDir), { ...makeTokens(), named: [ben] });
+		return { dataDir, gateway: await runGateway(t, { dataDir, ...options }) };
+	}
+
+	/** Asks for a link with this login. */
+	async function linkOf(gatewayUrl: string, headers: Record<string, string>) {
+		const response = await fetch(`${gatewayUrl}/login/link`, { method: "POST", headers });
+		const { url, expiresAt } = JSON.parse(await response.text());
+		return { status: response.status, url: String(url), expiresAt: String(expiresAt) };
+	}
+
+	async function stateOf(url: string, cookie: string) {
+		return (await fetch(`${url}/login/state`, { headers: { cookie } })).json();
+	}
+
+	test("logs in once, as the person who asked, with that person's role", async (t) => {
+		const { gateway } = await run(t);
+		for (const [token, person] of [
+			[ben.token, { name: "ben", role: "user" }],
+			[monitorToken, { name: "monitor", role: "monitor" }],
+		] as const) {
+			const cookie = cookieOf(await logIn(gateway.url, token));
+			const { status, url, expiresAt } = await linkOf(gateway.url, { cookie });
+			assert.equal(status, 201);
+			assert.ok(url.startsWith(`${gateway.url}/login?code=`), url);
+			assert.ok(Date.parse(expiresAt) > Date.now());
+			const first = await fetch(url, press);
+			assert.deepEqual(await stateOf(gateway.url, cookieOf(first)), person);
+			assert.equal((await fetch(url, press)).status, 401);
+		}
+	});
+
+	test("has the address under which the page was opened, or PUBLIC_URL", async (t) => {
+		const { gateway } = await run(t, { publicUrl: new URL("https://speakers.example/gw/") });
+		const port = new URL(gateway.url).port;
+		for (const [host, base] of [
+			[`localhost:${port}`, `http://localhost:${port}`],
+			["speakers.example", "https://speakers.example/gw"],
+		]) {
+			const asked = request(`${gateway.url}/login/link`, {
+				method: "POST",
+				headers: { ...bearer(monitorToken), host },
+			}).end();
+			const [response] = await once(asked, "response");
+			const { url } = JSON.parse(String((await once(response, "data"))[0]));
+			assert.ok(url.startsWith(`${base}/login?code=`), url);
+		}
+	});
+
+	test("expires after ten minutes", async (t) => {
+		let [now, ran] = [Date.now(), 0];
+		const { gateway } = await run(t, { now: () => now, monotonic: () => ran });
+		for (const token of [ben.token, monitorToken])
+			for (const [minutes, status] of [
+				[9, 303],
+				[10, 401],
+			] as const) {
+				const { url } = await linkOf(gateway.url, bearer(token));
+				now += minutes * 60_000;
+				ran += minutes * 60_000;
+				assert.equal((await fetch(url, press)).status, status, `after ${minutes} minutes`);
+			}
+	});
+
+	test("ends with the person's token, also if another one gets the name", async (t) => {
+		const { gateway, dataDir } = await run(t);
+		const { url } = await linkOf(gateway.url, bearer(ben.token));
+		const named = [{ ...ben, role: "monitor", token: "another-token-of-the-same-name" } as const];
+		await writeTokenFile(disk, tokenPath(dataDir), { ...makeTokens(), named });
+		assert.equal((await fetch(url, press)).status, 401);
+	});
+
+	test("is made for no one without a login, for no other site, and not with AUTH=off", async (t) => {
+		const { gateway } = await run(t);
+		assert.equal((await linkOf(gateway.url, {})).status, 401);
+		assert.equal((await linkOf(gateway.url, bearer(deviceToken))).status, 401);
+		const cookie = cookieOf(await logIn(gateway.url, ben.token));
+		assert.equal((await linkOf(gateway.url, { cookie, origin: "http://evil.example" })).status, 403);
+		const { url } = await runGateway(t, { auth: false });
+		assert.equal((await linkOf(url, {})).status, 409);
+	});
 });
 
 describe("AUTH=off", () => {

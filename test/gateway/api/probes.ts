@@ -225,6 +225,8 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /login 303": { path: "/login", headers: formType, body: `token=${monitorToken}` },
 	"POST /login 401": { path: "/login", headers: formType, body: "token=wrong" },
 	"GET /login/state 200": { path: "/login/state", headers: monitor },
+	"POST /login/link 201": { path: "/login/link", headers: monitor },
+	"POST /login/link 409": { testedIn: "test/gateway/access/access.test.ts" },
 	"POST /logout 303": { path: "/logout" },
 };
 

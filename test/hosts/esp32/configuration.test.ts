@@ -250,9 +250,10 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
 	});
 
-	test("have the ring's interrupt and encoder in internal RAM", () => {
+	test("let the ring's interrupt run from RAM, but never while flash is written: it calls the SDK's encoder there", () => {
 		assert.equal(settings.get("RMT_TX_ISR_HANDLER_IN_IRAM"), "y");
 		assert.equal(settings.get("RMT_ENCODER_FUNC_IN_IRAM"), "y");
+		assert.equal(settings.get("RMT_TX_ISR_CACHE_SAFE"), "n");
 	});
 
 	test("restart after a hang with interrupts off", () => assert.equal(settings.get("ESP_INT_WDT"), "y"));

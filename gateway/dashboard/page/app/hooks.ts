@@ -132,13 +132,13 @@ const views = {
 	announce: "announce",
 	attention: "attention",
 	settings: "settings",
-	wifi: "wifi",
+	wifi: "settings",
 	add: "add",
 } as const;
 
 export interface Route {
 	readonly view: "fleet" | (typeof views)[keyof typeof views];
-	/** Of a device; or of a room its name, empty for the devices without one. */
+	/** Of a device; of a room its name, empty for the devices without one; or the part of the settings. */
 	readonly key: string;
 	/** Of a device. */
 	readonly tab: DeviceTab;
@@ -167,7 +167,8 @@ export function routeOf(hash: string): Route {
 	const view = Object.entries(views).find(([name]) => name === first)?.[1] ?? "fleet";
 	return {
 		view: view === "device" && key === "" ? "fleet" : view,
-		key,
+		// Earlier links have the Wi-Fi by itself.
+		key: first === "wifi" ? first : key,
 		tab: deviceTabs.find((tab) => tab === part) ?? "overview",
 		search: rest.length > 0 ? `?${rest.join("?")}` : "",
 	};

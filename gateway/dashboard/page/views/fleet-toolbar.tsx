@@ -179,12 +179,6 @@ function Filters({ room, entries, tallies, set }: FiltersProps) {
 				onChange={(sort) => set({ sort, isDescending: false })}
 				options={sorts.map((sort) => [sort, sortKinds[sort].words])}
 			/>
-			<a class="all-settings" href="#/wifi">
-				Wi-Fi
-			</a>
-			<a class="all-settings" href="#/settings">
-				Settings of all
-			</a>
 		</div>
 	);
 }

@@ -4,4 +4,3 @@ export { AnnouncingView } from "../announce/announcing.js";
 export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";
 export { SettingsView } from "./settings.js";
-export { WiFiView } from "./wifi.js";

@@ -26,10 +26,10 @@ export function Shell() {
 	const app = useApp();
 	const route = useRoute();
 	const isList = route.view === "fleet" || route.view === "room";
-	const isOfFleet = isList || route.view === "device" || route.view === "settings" || route.view === "wifi";
+	const isOfFleet = isList || route.view === "device";
 	const main = useRef<HTMLElement>(null);
 	usePreload();
-	const where = `${route.view} ${route.key}`;
+	const where = route.view === "settings" ? route.view : `${route.view} ${route.key}`;
 	const previous = useRef(where);
 	useEffect(() => {
 		if (route.view !== "device") {
@@ -62,6 +62,9 @@ export function Shell() {
 					</a>
 					<AttentionLink isCurrent={route.view === "attention"} />
 					<DeviceLinks view={route.view} />
+					<a href="#/settings" aria-current={route.view === "settings" ? "page" : undefined}>
+						Settings
+					</a>
 				</nav>
 				<LinkState />
 				<form method="post" action="logout">
@@ -97,9 +100,7 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 		case "announce":
 			return <Announcing key={search} search={search} />;
 		case "settings":
-			return <Settings />;
-		case "wifi":
-			return <WiFi />;
+			return <Settings part={key} />;
 		case "add":
 			return <Installation search={search} />;
 	}
@@ -110,7 +111,6 @@ const DevicePage = onDemand("Device", async () => (await later()).DeviceView);
 const Firmware = onDemand("Firmware", async () => (await later()).FirmwareView);
 const Announcing = onDemand("Announce", async () => (await later()).AnnouncingView);
 const Settings = onDemand("Settings", async () => (await later()).SettingsView);
-const WiFi = onDemand("Wi-Fi", async () => (await later()).WiFiView);
 /** What communicates with boards is larger than the rest of the page: loaded for those who add one alone. */
 const Installation = onDemand(
 	"Add device",
@@ -131,7 +131,7 @@ function usePreload(): void {
 	useEffect(() => {
 		if (!isLive) return;
 		// What cannot be loaded is tried again when it is opened.
-		for (const { preload } of [DevicePage, Firmware, Announcing, Settings, WiFi]) preload().catch(() => {});
+		for (const { preload } of [DevicePage, Firmware, Announcing, Settings]) preload().catch(() => {});
 	}, [isLive]);
 }
 
@@ -142,7 +142,6 @@ const titles = {
 	firmware: "Firmware",
 	announce: "Announce",
 	settings: "Settings",
-	wifi: "Wi-Fi",
 	add: "Add device",
 };
 

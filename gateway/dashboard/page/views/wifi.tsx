@@ -13,7 +13,7 @@ import { DeviceLink } from "./device-link.js";
 
 const refreshMs = 10_000;
 
-export function WiFiView() {
+export function WiFi() {
 	const wifi = useResource(() => ask<WiFiOverview>("api/wifi"));
 	const now = useNow(refreshMs);
 	useEffect(() => {

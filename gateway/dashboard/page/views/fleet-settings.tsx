@@ -1,0 +1,100 @@
+/**
+ * Changes one setting of all connected devices, a few at a time: a token for each, or a new address of the gateway.
+ */
+
+import { useState } from "preact/hooks";
+import { plural } from "../../../api/client/words.js";
+import { useTopic } from "../app/hooks.js";
+import type { Attempt } from "../model/asks.js";
+import { Button } from "../parts/button.js";
+import { Choice, Field } from "../parts/field.js";
+import { Panel } from "../parts/panel.js";
+import { Webhooks } from "./webhooks.js";
+
+const counts = ["1", "2", "3", "5", "10", "20", "50"];
+
+export function FleetSettings() {
+	const app = useTopic("list", "jobs");
+	const [atATime, setAtATime] = useState("5");
+	const [gateway, setGateway] = useState("");
+	const named = app.fleet.all().filter(({ session }) => session.deviceId !== null);
+	const keys = named
+		.filter(({ session }) => session.connected && session.features.includes("settings"))
+		.map(({ key }) => key)
+		.sort();
+	const isOff = app.jobs.needsPage || keys.length === 0;
+	const run = (title: string, change: (key: string) => Promise<Attempt>) =>
+		app.run({
+			title,
+			keys,
+			atATime: Number(atATime),
+			stopsAtFailure: true,
+			change: async (key) => {
+				const { status, reason } = await change(key);
+				return status === "done" ? null : (reason ?? "It has not said how it ended.");
+			},
+		});
+	const devices = plural(keys.length, "device");
+	return (
+		<div class="fleet-settings">
+			<h1 class="visually-hidden">Settings</h1>
+			<Panel title="Settings of all devices">
+				<p class="hint">
+					{plural(keys.length, "device")} of {named.length} can take new settings
+					{keys.length < named.length && ": the others are away, or their firmware is older"}. Each restarts
+					to try them. After the first that does not keep them, no other begins.
+				</p>
+				<div class="toolbar">
+					<Choice
+						label="At a time"
+						value={atATime}
+						onChange={setAtATime}
+						options={counts.map((one) => [one, one])}
+					/>
+				</div>
+				<h3>A token of its own for each</h3>
+				<p class="hint">
+					Made from the gateway's current device token, so that the previous one can be retired afterwards.
+				</p>
+				<div class="actions">
+					<Button
+						look="primary"
+						isChange
+						disabled={isOff}
+						question={{
+							title: `Replace the tokens of ${devices}?`,
+							text: (
+								<p>Each restarts to try its new token, and is away meanwhile. This page must stay open.</p>
+							),
+						}}
+						onClick={() => run("New tokens", (key) => app.replaceToken(key))}
+					>
+						Replace the tokens of {devices}
+					</Button>
+				</div>
+				<h3>A gateway that has moved</h3>
+				<p class="hint">Keep this gateway running at its present address until all have followed.</p>
+				<div class="actions of-fields">
+					<Field
+						label="New address"
+						placeholder="wss://gateway.example/device"
+						value={gateway}
+						onInput={(text) => setGateway(text.trim())}
+					/>
+					<Button
+						isChange
+						disabled={isOff || gateway === ""}
+						question={{
+							title: `Move ${devices} to ${gateway}?`,
+							text: <p>Each restarts to try the new address. This page must stay open.</p>,
+						}}
+						onClick={() => run(`To ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway })))}
+					>
+						Move {devices}
+					</Button>
+				</div>
+			</Panel>
+			<Webhooks />
+		</div>
+	);
+}

@@ -1,0 +1,74 @@
+/** Who is logged in, and a link by which that person logs in another device. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { QrCodeGenerateResult } from "uqr";
+import { ask } from "../../../api/client/request.js";
+import { roleWords } from "../../../api/permissions.js";
+import type { LoginLink } from "../../../api/person.js";
+import { useTopic } from "../app/hooks.js";
+import { isLoopback } from "../model/own-address.js";
+import { Button } from "../parts/button.js";
+import { CopyButton } from "../parts/copy-button.js";
+import { Panel } from "../parts/panel.js";
+
+export function People() {
+	const { person } = useTopic("link");
+	return (
+		<>
+			<h1 class="visually-hidden">People</h1>
+			<Panel title="Log in another device" look="stack">
+				{person && (
+					<p class="hint">
+						As {person.name}, who may {roleWords[person.role]}.
+					</p>
+				)}
+				<OtherDevice />
+			</Panel>
+		</>
+	);
+}
+
+function OtherDevice() {
+	const [link, setLink] = useState<LoginLink>();
+	return (
+		<>
+			<div class="actions">
+				<Button onClick={async () => setLink(await ask<LoginLink>("login/link", { method: "POST" }))}>
+					{link ? "Make another link" : "Make a link"}
+				</Button>
+			</div>
+			{link && (
+				<>
+					<p role="status">Open this link on the other device. It works once, within ten minutes.</p>
+					<QrCode text={link.url} />
+					<div class="command">
+						<code>{link.url}</code>
+						<CopyButton text={() => link.url} />
+					</div>
+					{isLoopback(new URL(link.url).hostname) && (
+						<p class="hint">
+							Other devices cannot reach <code>{location.hostname}</code>: open this page by the computer's
+							address on your network first.
+						</p>
+					)}
+				</>
+			)}
+		</>
+	);
+}
+
+function QrCode({ text }: { text: string }) {
+	const [code, setCode] = useState<QrCodeGenerateResult>();
+	useEffect(() => {
+		setCode(undefined);
+		// Without it there is still the link.
+		import("uqr").then(({ encode }) => setCode(encode(text, { border: 4 }))).catch(() => {});
+	}, [text]);
+	if (!code) return null;
+	const squares = code.data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : "")));
+	return (
+		<svg class="qr" viewBox={`0 0 ${code.size} ${code.size}`} role="img" aria-label="The link as a QR code">
+			<path d={squares.join("")} />
+		</svg>
+	);
+}

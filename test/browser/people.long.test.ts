@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { describe, type TestContext, test } from "node:test";
+import { encode } from "uqr";
+import { makeTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import type { PersonRole } from "../../gateway/api/person.js";
+import { skip } from "../support/chromium.js";
+import { runGateway, temporaryDirectory } from "../support/running.js";
+import { violations, widerThan } from "./axe.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+const phone = { width: 390, height: 844 };
+
+/** The settings' part for people, as a person of this role sees it. */
+async function openAs(t: TestContext, role: PersonRole, view = "#/settings/people") {
+	const dataDir = await temporaryDirectory(t);
+	const token = "a-token-of-the-fixtures-for-ben";
+	await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named: [{ name: "ben", role, token }] });
+	const { url } = await runGateway(t, { dataDir });
+	const page = await open(t, url, {
+		view,
+		viewport: phone,
+		prepare: async (context) => {
+			await context.clearCookies();
+			await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
+		},
+	});
+	return { dataDir, url, page };
+}
+
+describe("logging in another device", { skip }, () => {
+	test("is done by a link and its QR code, once, as the same person", async (t) => {
+		const { url, page } = await openAs(t, "user", "");
+		await page.getByRole("link", { name: "Settings" }).press("Enter");
+		await page.getByText("As ben, who may play,").waitFor();
+		assert.equal(await page.getByRole("link", { name: "Wi-Fi" }).count(), 0, "a user has this part alone");
+		await page.getByRole("button", { name: "Make a link" }).press("Enter");
+		const link = (await page.locator(".command code").innerText()).trim();
+		assert.ok(link.startsWith(`${url}/login?code=`), link);
+		const code = page.getByRole("img", { name: "The link as a QR code" });
+		await code.waitFor();
+		const dark = encode(link, { border: 4 }).data.flat().filter(Boolean).length;
+		assert.equal((await code.locator("path").getAttribute("d"))?.split("M").length, dark + 1);
+		await page.getByText("Other devices cannot reach 127.0.0.1").waitFor();
+		assert.deepEqual(await violations(page), []);
+		assert.deepEqual(await widerThan(page, phone.width), []);
+		const other = await open(t, url, {
+			expected: /401/,
+			prepare: async (context) => context.clearCookies(),
+		});
+		await other.goto(link);
+		await other.getByRole("button", { name: "Log in" }).click();
+		await other.getByText("ben may play,").waitFor();
+		await other.goto(link);
+		await other.getByRole("button", { name: "Log in" }).click();
+		await other.getByText("This link was used before").waitFor();
+	});
+});
+
+test("the settings have their parts, by the keyboard too; the focus stays on them", { skip }, async (t) => {
+	const { page } = await openAs(t, "viewer", "#/settings");
+	await page.getByRole("heading", { name: "Settings of all devices" }).waitFor();
+	const tabs = page.getByRole("navigation", { name: "Parts of the settings" });
+	await tabs.getByRole("link", { name: "Wi-Fi" }).press("Enter");
+	await page.getByText(/Wi-Fi networks$/).waitFor();
+	await tabs
+		.getByRole("link", { name: "Wi-Fi", exact: true, disabled: false })
+		.and(page.locator(":focus"))
+		.waitFor();
+	assert.equal(await tabs.locator("[aria-current=page]").innerText(), "Wi-Fi");
+	await page.keyboard.press("Tab");
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: "Log in another device" }).waitFor();
+	assert.equal(await page.title(), "Settings · Device gateway");
+	assert.deepEqual(await widerThan(page, phone.width), []);
+});
