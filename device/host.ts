@@ -19,7 +19,7 @@ export type ButtonPart = Part<{ onReadable: () => void }, DigitalInput>;
 export const buttonNames = Object.freeze(["play", "mute", "volumeUp", "volumeDown"] as const);
 export type ButtonName = (typeof buttonNames)[number];
 
-/** Moddable's `neopixel`: RGB pixels with a frame buffer. */
+/** RGB pixels with a frame buffer. */
 export interface PixelStrip {
 	readonly length: number;
 	/** Each 0 to 255, linear. */

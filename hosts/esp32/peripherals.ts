@@ -1,11 +1,10 @@
-/** The boards' peripherals, on the SDK's ECMA-419 classes. The codec is in es8311.ts. */
+/** The boards' peripherals, all but the ring on the SDK's ECMA-419 classes. The codec is in es8311.ts. */
 
 import Analog from "embedded:io/analog";
 import AudioOut from "embedded:io/audio/out";
 import Digital from "embedded:io/digital";
 import PWM from "embedded:io/pwm";
-import NeoPixel from "neopixel";
-import Timer from "timer";
+import { nativeFunctions } from "board/native";
 import type {
 	AnalogInput,
 	AudioOutput as AudioOutputInterface,
@@ -47,38 +46,38 @@ export class LightSensor extends Analog implements AnalogInput {
 
 export interface RingOptions {
 	readonly pin: number;
-	/** Pixels. */
+	/** Pixels, 1 to 64. */
 	readonly length: number;
 	/** Of colours; default "GRB". */
 	readonly order?: string | undefined;
 }
 
-/** Two ticks of FreeRTOS, of which the first may end immediately. A frame of twelve pixels takes 0.36 ms. */
-const frameMs = 2;
+/** WS2812 pixels (board-ring.c). They stay dark if the driver cannot be started. There is one ring at a time. */
+export class Ring implements PixelStrip {
+	readonly #ffi = nativeFunctions();
+	readonly length: number;
 
-/**
- * WS2812 pixels at full brightness; the SDK's default is a quarter. update() waits until the frame is sent: the interrupt that
- * refills RMT's 48 symbols (two pixels) is in flash and cannot run while flash is written, so the rest of the frame would be noise.
- */
-export class Ring extends NeoPixel implements PixelStrip {
-	constructor(options: RingOptions) {
-		super({ pin: options.pin, length: options.length, order: options.order ?? "GRB" });
-		this.brightness = 255;
+	constructor({ pin, length, order = "GRB" }: RingOptions) {
+		this.length = length;
+		const error = this.#ffi.board_ring_open(pin, length, order);
+		if (error !== 0) trace(`LED ring: ESP-IDF error 0x${error.toString(16)}\n`);
 	}
 
-	override makeRGB(red: number, green: number, blue: number): number {
-		return super.makeRGB(undimmed(red), undimmed(green), undimmed(blue));
+	makeRGB(red: number, green: number, blue: number): number {
+		return (red << 16) | (green << 8) | blue;
 	}
 
-	override update(): void {
-		super.update();
-		Timer.delay(frameMs);
+	setPixel(index: number, colour: number): void {
+		this.#ffi.board_ring_set(index, colour);
 	}
-}
 
-/** The SDK sends (value * 255) >> 8, which is 1 less than the value: a dim ring would be dark. */
-function undimmed(value: number): number {
-	return value === 0 ? 0 : Math.min(255, value + 1);
+	update(): void {
+		this.#ffi.board_ring_show();
+	}
+
+	close(): void {
+		this.#ffi.board_ring_close();
+	}
 }
 
 /** Inaudible, and possible with 10 bits (80 MHz / 1024). */

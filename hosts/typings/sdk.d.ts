@@ -35,19 +35,6 @@ declare module "instrumentation" {
 	export default Instrumentation;
 }
 
-declare module "neopixel" {
-	export default class NeoPixel {
-		constructor(options: { pin: number; length: number; order: string });
-		/** 0 to 255. */
-		brightness: number;
-		get length(): number;
-		makeRGB(red: number, green: number, blue: number): number;
-		setPixel(index: number, color: number): void;
-		update(): void;
-		close(): void;
-	}
-}
-
 declare module "net" {
 	const Net: {
 		get(what: "IP"): string | undefined;

@@ -37,6 +37,12 @@ declare module "mc/ffi" {
 		board_psram_bytes(): number;
 		/** @param mac of six bytes, which are written */
 		board_read_mac(mac: ArrayBuffer): void;
+		board_ring_close(): void;
+		/** An esp_err_t. @param order of the colours of a pixel, e.g. "GRB" */
+		board_ring_open(pin: number, length: number, order: string): number;
+		/** @param colour 0xRRGGBB */
+		board_ring_set(index: number, colour: number): void;
+		board_ring_show(): void;
 		board_touch_close(): void;
 		board_touch_open(pin: number): number;
 		board_touch_read(): number;

@@ -7,7 +7,7 @@ export interface OutputOptions {
 	readonly panel: Panel;
 }
 
-/** Moddable's `neopixel` at full brightness, in RGB order. */
+/** The LED ring. The panel gets six hexadecimal digits a pixel. */
 export class Ring implements PixelStrip {
 	readonly length: number;
 	readonly #panel: Panel;

@@ -111,7 +111,7 @@ export class CapacitivePad extends Sensor implements TouchPad {
 	}
 }
 
-/** The LED ring: Moddable's `neopixel`. Node gets each frame as bytes: red, green and blue of each pixel. */
+/** The LED ring. Node gets each frame as bytes: red, green and blue of each pixel. */
 export class PixelStrip implements PixelStripInterface {
 	readonly length: number;
 	readonly #channel: Channel;

@@ -28,7 +28,7 @@ for (const model of models)
 			const { parts, pixels } = boardModels[model];
 			assert.deepEqual(Object.keys(peripheral).sort(), [...common, ...parts].sort());
 			new peripheral.ledRing({});
-			assert.match(bench.calls.join(), new RegExp(`^neopixel new .*"length":${pixels},`));
+			assert.match(bench.calls.join(), new RegExp(`mc/ffi board_ring_open \\d+ ${pixels} `));
 		});
 	});
 
@@ -45,6 +45,7 @@ for (const folder of ["proto-1", "dev-1", "qemu"])
 		slot.complete(() => {});
 		for (const part of Object.values(button)) new part({ onReadable: () => {} });
 		if (touch) new touch({});
+		new peripheral.ledRing({});
 		assert.equal(bench.calls.filter((text) => text === "mc/ffi new").length, 1);
 	});
 
@@ -59,29 +60,27 @@ describe("a board's parts", () => {
 		}
 	});
 
-	test("the ring shows its pixels as set, undimmed", async () => {
+	test("the ring is at its pin and shows its pixels as set", async () => {
 		const { bench, device } = await proto1();
 		const strip = new device.peripheral.ledRing({});
-		assert.deepEqual(bench.calls, [`neopixel new {"pin":${pins.ledRing},"length":12,"order":"GRB"}`]);
-		assert.equal(Reflect.get(strip, "brightness"), 255);
-	});
-
-	test("the darkest light that is not black is lit: what the pixels get is 0 for 0 alone, and never less than set by more than 1", async () => {
-		const { device } = await proto1();
-		const strip = new device.peripheral.ledRing({});
-		// What the SDK sends (neopixel.c), in place of the colour in wire order.
-		const sent = (value: number) => Object(strip.makeRGB(value, value, value))[0];
-		assert.equal(sent(0), 0);
-		for (let value = 1; value < 255; value++) assert.equal(sent(value), value);
-		assert.equal(sent(255), 254);
-	});
-
-	test("a frame of the ring is sent before anything is written to flash", async () => {
-		const { bench, device } = await proto1();
-		const strip = new device.peripheral.ledRing({});
-		bench.forget();
+		assert.equal(strip.length, 12);
+		strip.setPixel(11, strip.makeRGB(255, 1, 128));
 		strip.update();
-		assert.deepEqual(bench.calls, ["neopixel update", "timer delay 2"]);
+		strip.close();
+		assert.deepEqual(bench.calls.slice(1), [
+			`mc/ffi board_ring_open ${pins.ledRing} 12 "GRB"`,
+			`mc/ffi board_ring_set 11 ${0xff0180}`,
+			"mc/ffi board_ring_show",
+			"mc/ffi board_ring_close",
+		]);
+		assert.deepEqual(bench.traced, []);
+	});
+
+	test("a ring that cannot be started says so", async () => {
+		const { bench, device } = await proto1();
+		bench.natives.board_ring_open = 0x105;
+		new device.peripheral.ledRing({});
+		assert.deepEqual(bench.traced, ["LED ring: ESP-IDF error 0x105\n"]);
 	});
 
 	test("the motor's PWM is inaudible", async () => {

@@ -250,10 +250,9 @@ describe("ESP-IDF's settings for the boards alone", () => {
 		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
 	});
 
-	test("let the ring's interrupt run from RAM, but never while flash is written: it calls the SDK's encoder there", () => {
+	test("have the ring's interrupt and encoder in internal RAM", () => {
 		assert.equal(settings.get("RMT_TX_ISR_HANDLER_IN_IRAM"), "y");
 		assert.equal(settings.get("RMT_ENCODER_FUNC_IN_IRAM"), "y");
-		assert.equal(settings.get("RMT_TX_ISR_CACHE_SAFE"), "n");
 	});
 
 	test("restart after a hang with interrupts off", () => assert.equal(settings.get("ESP_INT_WDT"), "y"));

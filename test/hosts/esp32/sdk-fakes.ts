@@ -56,15 +56,6 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 	],
 	["embedded:network/websocket/client", recorder("embedded:network/websocket/client", ["close"])],
 	[
-		"neopixel",
-		recorder(
-			"neopixel",
-			["setPixel", "update", "close"],
-			`brightness = 64;
-	makeRGB(...channels) { return channels.map((value) => (value * this.brightness) >> 8); }`,
-		),
-	],
-	[
 		"sntp",
 		`export default class {
 	static time = 1; static retry = 2; static error = -1;
