@@ -2,6 +2,7 @@
 
 import { loginRouter } from "./access/login.js";
 import { trimmed } from "./access/origin.js";
+import { peopleRoutes } from "./access/people.js";
 import type { Role } from "./access/tokens.js";
 import { createCore, type GatewayOptions } from "./core.js";
 import { createApp } from "./http/app.js";
@@ -71,6 +72,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		routers: [
 			telemetryRoutes(metrics, core.requirePerson, findReadinessProblem),
 			firmware.router,
+			peopleRoutes({ access, tokens, storage: core.storage }),
 			loginRouter(access, extensions.find(({ loginPage }) => loginPage)?.loginPage),
 			...extensions.flatMap(({ routes }) => routes ?? []),
 		],

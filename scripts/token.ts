@@ -5,13 +5,12 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
 import { describeProblem, findProblem, matches } from "../device/protocol/schema.js";
-import { deviceTokenOf, makeSecret } from "../gateway/access/secrets.js";
+import { deviceTokenOf } from "../gateway/access/secrets.js";
 import {
 	makeTokens,
 	type Role,
 	readTokenFile,
 	roles,
-	type TokenFile,
 	Tokens,
 	tokenName,
 	tokenPath,
@@ -92,22 +91,12 @@ async function add(asked: string, name: string | undefined): Promise<void> {
 	const problem = findProblem(tokenName, name);
 	if (problem || name === undefined)
 		throw new UsageError(`${describeProblem({ expected: "", ...problem, path: "The name" })}.`);
-	if (name === "monitor") throw new UsageError('"monitor" is the token without a name.');
-	const token = makeSecret();
-	await changeNamed((named) => {
-		if (named.some((each) => each.name === name))
-			throw new UsageError(`There is a token ${name}; choose another name, or remove that first.`);
-		return [...named, { name, role, token }];
-	});
-	console.log(token);
+	console.log(await (await openTokens()).add(name, role));
 }
 
 async function remove(name: string): Promise<void> {
-	await changeNamed((named) => {
-		if (!named.some((each) => each.name === name)) throw new UsageError(`There is no token ${name}.`);
-		return named.filter((each) => each.name !== name);
-	});
-	console.log(`The token ${name} is not valid any more; connections that it has opened stay open.`);
+	await (await openTokens()).remove(name);
+	console.log(`The token ${name} is not valid any more.`);
 }
 
 async function makeNew(): Promise<void> {
@@ -117,16 +106,6 @@ async function makeNew(): Promise<void> {
 	await makeFolder(disk, dirname(path));
 	await writeTokenFile(disk, path, makeTokens());
 	console.log(`${path} holds new tokens: give them to each device and person.`);
-}
-
-type Named = NonNullable<TokenFile["named"]>;
-
-async function changeNamed(next: (named: Named) => Named): Promise<void> {
-	await openTokens();
-	const path = tokenPath(readSettings(process.env).dataDir);
-	const file = (await readTokenFile(disk, path)) ?? makeTokens();
-	await makeFolder(disk, dirname(path));
-	await writeTokenFile(disk, path, { ...file, named: next(file.named ?? []) });
 }
 
 /** @throws Error where an environment variable sets the token */

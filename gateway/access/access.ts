@@ -85,6 +85,8 @@ export class Access {
 	readonly #grants = new WeakMap<object, Grants>();
 	/** Those of the monitor token that were made here, with their ends on the monotonic clock. */
 	readonly #loginCodes = new Map<string, number>();
+	/** By name, in milliseconds since 1970. */
+	readonly #usedAt = new Map<string, number>();
 	/** What ends each connection that outlives its check. */
 	readonly #lasting = new Map<IncomingMessage, () => void>();
 
@@ -103,6 +105,7 @@ export class Access {
 	): Promise<Admission> {
 		const admission = await this.#check(request, roles, maxAgeMs);
 		if (!admission.refusal) this.#options.onAdmitted(request);
+		if (admission.person) this.#usedAt.set(admission.person.name, this.#options.now());
 		return admission;
 	}
 
@@ -120,6 +123,11 @@ export class Access {
 		// The token may be new.
 		if (age > 0) return this.#check(request, roles, 0);
 		return { refusal: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
+	}
+
+	/** When a person's token or login last passed here; undefined: not since this gateway's start. */
+	usedAt(name: string): number | undefined {
+		return this.#usedAt.get(name);
 	}
 
 	/**

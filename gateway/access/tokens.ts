@@ -14,8 +14,8 @@ import {
 	optional,
 	pattern,
 } from "../../device/protocol/schema.js";
-import { type Person, personRoles } from "../api/person.js";
-import { errorCode, StartError } from "../problem.js";
+import { type PersonRole, personRoles } from "../api/person.js";
+import { errorCode, HttpProblem, StartError } from "../problem.js";
 import { type Disk, ifThere, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
 import { time } from "../storage/time.js";
 import { makeSecret } from "./secrets.js";
@@ -31,6 +31,8 @@ export const token = pattern(
 );
 export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 const namedAtMost = 100;
+/** How the monitor token, which has no name, is listed. */
+const unnamedName = "monitor";
 /** In the data folder; with something in them it is not the first start. */
 const usedFolders = ["devices", "rollouts", "audit"];
 
@@ -39,11 +41,23 @@ const content = object({
 	monitor: token,
 	/** During a rotation (scripts/token/rotation.ts), for devices without the new token. */
 	previous: optional(object({ device: optional(token), monitor: optional(token) })),
-	named: optional(list(object({ name: tokenName, role: oneOf(...personRoles), token }), namedAtMost)),
+	named: optional(
+		list(
+			object({
+				name: tokenName,
+				role: oneOf(...personRoles),
+				token,
+				/** When it was made; absent in files of earlier releases. */
+				since: optional(time),
+			}),
+			namedAtMost,
+		),
+	),
 	/** Of the latest rotation; for people. */
 	changedAt: optional(time),
 });
 export type TokenFile = Infer<typeof content>;
+type Named = NonNullable<TokenFile["named"]>[number];
 
 export function tokenPath(dataDir: string): string {
 	return join(dataDir, "tokens.json");
@@ -100,6 +114,7 @@ export class Tokens {
 	#state: string | undefined;
 	#refreshing: Promise<void> | undefined;
 	#readAt = Number.NEGATIVE_INFINITY;
+	#changing: Promise<void> = Promise.resolve();
 
 	constructor(options: TokensOptions) {
 		this.#options = options;
@@ -156,9 +171,11 @@ export class Tokens {
 		return this.#options.given[role]?.split(",") ?? kept.filter((token) => token !== undefined);
 	}
 
-	/** Those of people, which end with their removal. */
-	get people(): readonly (Person & { readonly token: string })[] {
-		const unnamed = this.of("monitor").map((token) => ({ name: "monitor", role: "monitor", token }) as const);
+	/** Those of people, which end with their removal; first those without a name. */
+	get people(): readonly Named[] {
+		const unnamed = this.of("monitor").map(
+			(token) => ({ name: unnamedName, role: "monitor", token }) as const,
+		);
 		return [...unnamed, ...(this.#file?.named ?? [])];
 	}
 
@@ -196,6 +213,38 @@ export class Tokens {
 		await makeFolder(this.#options.disk, dirname(this.#path));
 		await writeTokenFile(this.#options.disk, this.#path, file);
 		await this.#read();
+	}
+
+	/** @returns the secret of a new token @throws {HttpProblem} 409 @throws {NodeJS.ErrnoException} it is not written */
+	async add(name: string, role: PersonRole): Promise<string> {
+		const token = makeSecret();
+		await this.#changeNamed((named) => {
+			if (named.some((each) => each.name === name) || name === unnamedName)
+				throw new HttpProblem(409, `There is a token ${name}; choose another name, or remove that first.`);
+			if (named.length >= namedAtMost)
+				throw new HttpProblem(409, `There are ${namedAtMost} tokens with names; remove one first.`);
+			return [...named, { name, role, token, since: Date.now() }];
+		});
+		return token;
+	}
+
+	/** Ends a token, and the logins by it. @throws {HttpProblem} 404 @throws {NodeJS.ErrnoException} it is not written */
+	async remove(name: string): Promise<void> {
+		await this.#changeNamed((named) => {
+			if (!named.some((each) => each.name === name))
+				throw new HttpProblem(404, `There is no token ${name} that can be removed.`);
+			return named.filter((each) => each.name !== name);
+		});
+	}
+
+	/** One change after another: each writes the whole file. */
+	async #changeNamed(next: (named: readonly Named[]) => Named[]): Promise<void> {
+		const change = this.#changing.then(async () => {
+			const file = (await this.readFile()) ?? makeTokens();
+			await this.replace({ ...file, named: next(file.named ?? []) });
+		});
+		this.#changing = change.catch(() => {});
+		await change;
 	}
 
 	/** Has the next look at the file read it, also if it has not changed. */

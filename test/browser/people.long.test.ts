@@ -21,6 +21,7 @@ async function openAs(t: TestContext, role: PersonRole, view = "#/settings/peopl
 	const page = await open(t, url, {
 		view,
 		viewport: phone,
+		expected: /422/,
 		prepare: async (context) => {
 			await context.clearCookies();
 			await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
@@ -55,6 +56,49 @@ describe("logging in another device", { skip }, () => {
 		await other.goto(link);
 		await other.getByRole("button", { name: "Log in" }).click();
 		await other.getByText("This link was used before").waitFor();
+	});
+});
+
+describe("the tokens of people", { skip }, () => {
+	test("are listed, made with the secret shown once, and revoked by a monitor, in both themes and by the keyboard", async (t) => {
+		const { url, page } = await openAs(t, "monitor");
+		const list = page.getByRole("list", { name: "Tokens" });
+		await list
+			.getByText(/^monitor · used|^monitor · not used lately/)
+			.first()
+			.waitFor();
+		const make = page.getByRole("button", { name: "Make a token" });
+		await page.getByLabel("Name", { exact: true }).fill("Anna");
+		await make.press("Enter");
+		await page
+			.getByRole("alert")
+			.getByText(/name must be lower-case letters/)
+			.waitFor();
+		await page.getByLabel("Name", { exact: true }).fill("anna");
+		await page.getByLabel("Role").selectOption("viewer");
+		await make.press("Enter");
+		await page.getByText("The token of anna, which is shown this once:").waitFor();
+		const token = (await page.locator(".command code").innerText()).trim();
+		await list.getByText(/^viewer · made .* · not used lately$/).waitFor();
+		assert.deepEqual(await violations(page), []);
+		assert.deepEqual(await widerThan(page, phone.width), []);
+		const other = await open(t, url, {
+			expected: /401/,
+			prepare: async (context) => {
+				await context.clearCookies();
+				await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
+			},
+			view: "#/settings/people",
+		});
+		await other.getByText("anna may look, and change nothing.").waitFor();
+		assert.equal(await other.getByRole("heading", { name: "Tokens" }).count(), 0);
+		await page.reload();
+		await list.getByText(/^viewer · made .* · used/).waitFor();
+		assert.equal(await page.getByText(token).count(), 0);
+		await page.getByRole("button", { name: "Revoke anna" }).press("Enter");
+		await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).press("Enter");
+		await list.getByText("anna", { exact: true }).waitFor({ state: "detached" });
+		await other.getByRole("heading", { name: "Device gateway" }).waitFor();
 	});
 });
 

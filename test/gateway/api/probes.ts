@@ -21,6 +21,7 @@ const monitor = bearer(monitorToken);
 const formType = { "Content-Type": "application/x-www-form-urlencoded" };
 const otherSite = { Origin: "http://evil.example" };
 const tokenRequest = (body: string): Asked => ({ path: "/api/device-tokens", headers: monitor, body });
+const personToken = (body: string): Asked => ({ path: "/api/tokens", headers: monitor, body });
 const labelling = (deviceId: string, body: string): Asked => ({
 	path: `/api/devices/${deviceId}`,
 	headers: monitor,
@@ -225,6 +226,15 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /login 303": { path: "/login", headers: formType, body: `token=${monitorToken}` },
 	"POST /login 401": { path: "/login", headers: formType, body: "token=wrong" },
 	"GET /login/state 200": { path: "/login/state", headers: monitor },
+	"GET /api/tokens 200": { path: "/api/tokens", headers: monitor },
+	"POST /api/tokens 201": personToken('{"name":"anna","role":"user"}'),
+	"POST /api/tokens 400": personToken("no JSON"),
+	"POST /api/tokens 409": personToken('{"name":"anna","role":"viewer"}'),
+	"POST /api/tokens 422": personToken('{"name":"anna","role":"owner"}'),
+	"POST /api/tokens 507": { testedIn: "test/gateway/access/people.test.ts" },
+	"DELETE /api/tokens/{name} 204": { path: "/api/tokens/anna", headers: monitor },
+	"DELETE /api/tokens/{name} 404": { path: "/api/tokens/unknown", headers: monitor },
+	"DELETE /api/tokens/{name} 507": { testedIn: "test/gateway/access/people.test.ts" },
 	"POST /login/link 201": { path: "/login/link", headers: monitor },
 	"POST /login/link 409": { testedIn: "test/gateway/access/access.test.ts" },
 	"POST /logout 303": { path: "/logout" },
@@ -237,6 +247,7 @@ export function examplePath(path: string): string {
 		.replace("{file}", "unknown.wav")
 		.replace("{deviceId}", "unknown")
 		.replace("{number}", "unknown")
+		.replace("{name}", "unknown")
 		.replace("{id}", "unknown");
 }
 

@@ -1,4 +1,4 @@
-/** Who is logged in, and a link by which that person logs in another device. */
+/** People: a link by which the one who is logged in logs in another device, and for monitors the tokens of all. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { QrCodeGenerateResult } from "uqr";
@@ -10,6 +10,7 @@ import { isLoopback } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { Panel } from "../parts/panel.js";
+import { Tokens } from "./tokens.js";
 
 export function People() {
 	const { person } = useTopic("link");
@@ -24,6 +25,7 @@ export function People() {
 				)}
 				<OtherDevice />
 			</Panel>
+			{person?.role === "monitor" && <Tokens />}
 		</>
 	);
 }

@@ -16,7 +16,7 @@ export function Webhooks() {
 	return (
 		<Panel title="Webhooks">
 			<Problem>{problem}</Problem>
-			<ul class="webhooks">
+			<ul class="listed">
 				{webhooks.map((webhook) => (
 					<WebhookRow key={webhook.number} webhook={webhook} />
 				))}
