@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { Router } from "express";
+import type { ChangeList } from "../api/audit.js";
 import type { Core, Extension } from "../extension.js";
 import { refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
@@ -21,7 +22,8 @@ export function createAudit({ settings, disk, peers, now, log, requirePerson }: 
 			const changes = audit.list().map(({ at, who, address, deviceId = null, what, detail = null }) => {
 				return { at: isoTime(at), who, address, deviceId, what, detail };
 			});
-			response.set("Cache-Control", "no-store").json({ changes });
+			const list: ChangeList = { changes };
+			response.set("Cache-Control", "no-store").json(list);
 		})
 		.all(refuseMethod("GET, HEAD"));
 	return {

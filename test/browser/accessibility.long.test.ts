@@ -71,7 +71,7 @@ const views = [
 	["announcing", "#/announce", ".announce .primary"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["the Wi-Fi of all devices", "#/settings/wifi", ".wifi summary"],
-	["people", "#/settings/people", ".stack button"],
+	["people", "#/settings/people", ".listed li"],
 	["adding a device", "#/add", ".install form"],
 ] as const;
 

@@ -47,7 +47,7 @@ export const extensionParts = {
 		"test/system/cluster.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
 	],
-	audit: [],
+	audit: ["test/browser/changes.long.test.ts"],
 	webhooks: ["test/browser/webhooks.long.test.ts", "test/system/demo-settings.long.test.ts"],
 	"home-assistant": ["test/system/home-assistant.long.test.ts", "test/system/demo-settings.long.test.ts"],
 	dashboard: [

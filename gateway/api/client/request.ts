@@ -1,7 +1,7 @@
 /** Requests to the gateway over HTTP, with its refusals as sentences. */
 
 export interface GatewayRequest {
-	readonly method?: "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
+	readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE";
 	readonly body?: object;
 	/** A WAV file, in place of `body`. */
 	readonly file?: Uint8Array<ArrayBuffer>;

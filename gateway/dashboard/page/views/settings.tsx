@@ -1,6 +1,9 @@
-/** The settings, in parts, which the address names: of all devices, their Wi-Fi, and people. */
+/** The settings, in parts, which the address names: of all devices, their Wi-Fi, people, and what they have changed. */
 
-import { useTopic } from "../app/hooks.js";
+import { ask } from "../../../api/client/request.js";
+import type { Person } from "../../../api/person.js";
+import { useResource, useTopic } from "../app/hooks.js";
+import { Changes } from "./changes.js";
 import { FleetSettings } from "./fleet-settings.js";
 import { People } from "./people.js";
 import { WiFi } from "./wifi.js";
@@ -9,11 +12,26 @@ const parts = [
 	["devices", "Devices", FleetSettings],
 	["wifi", "Wi-Fi", WiFi],
 	["people", "People", People],
+	["changes", "Changes", Changes],
 ] as const;
 
 export function SettingsView({ part }: { part: string }) {
 	const { person } = useTopic("link");
-	const shown = parts.filter(([name]) => name === "people" || person?.role !== "user");
+	return person ? <Parts role={person.role} part={part} /> : <p class="empty">Loading…</p>;
+}
+
+function Parts({ role, part }: Pick<Person, "role"> & { readonly part: string }) {
+	const isUser = role === "user";
+	// A gateway without the audit answers 404.
+	const { value: hasAudit = part === "changes" } = useResource(
+		async () =>
+			!isUser &&
+			(await ask("api/audit", { method: "HEAD" }).then(
+				() => true,
+				() => false,
+			)),
+	);
+	const shown = parts.filter(([name]) => name === "people" || (!isUser && (name !== "changes" || hasAudit)));
 	const [current, , Part = People] = shown.find(([name]) => name === part) ?? shown[0] ?? [];
 	return (
 		<div class="column">

@@ -1,0 +1,97 @@
+/** Who has changed what, and when: the gateway's audit, the newest first. */
+
+import { useState } from "preact/hooks";
+import type { ChangeList, ListedChange } from "../../../api/audit.js";
+import { ask } from "../../../api/client/request.js";
+import { plural, when } from "../../../api/client/words.js";
+import { useApp, useResource } from "../app/hooks.js";
+import { nameOf } from "../model/filter.js";
+import { Button } from "../parts/button.js";
+import { any, Choice, Search } from "../parts/field.js";
+import { Problem } from "../parts/problem.js";
+import { DeviceLink } from "./device-link.js";
+
+const shownAtFirst = 50;
+const messages: Readonly<Record<string, string>> = {
+	boot_device: "reconnect",
+	control_device: "command",
+	trigger_ota: "update",
+};
+
+export function Changes() {
+	const { fleet } = useApp();
+	const { value, problem } = useResource(() => ask<ChangeList>("api/audit"));
+	const [search, setSearch] = useState("");
+	const [who, setWho] = useState("");
+	const [deviceId, setDeviceId] = useState("");
+	const [shown, setShown] = useState(shownAtFirst);
+	const all = value?.changes ?? [];
+	const nameOfDevice = (id: string) => {
+		const entry = fleet.get(id);
+		return entry ? nameOf(entry) : id;
+	};
+	const textOf = (change: ListedChange) =>
+		[change.who, change.address, whatText(change), change.deviceId, change.detail]
+			.concat(change.deviceId && nameOfDevice(change.deviceId))
+			.join(" ")
+			.toLowerCase();
+	const words = search.toLowerCase().split(/\s+/);
+	const found = all.filter(
+		(change) =>
+			(who === "" || change.who === who) &&
+			(deviceId === "" || change.deviceId === deviceId) &&
+			words.every((word) => textOf(change).includes(word)),
+	);
+	const people = [...new Set(all.map((change) => change.who))].sort();
+	const devices = [...new Set(all.flatMap((change) => change.deviceId ?? []))].sort();
+	return (
+		<>
+			<h1 class="here">
+				<span role="status">{value ? plural(found.length, "change") : "Changes"}</span>
+			</h1>
+			<Problem>{problem}</Problem>
+			<search class="toolbar">
+				<Search label="Search" placeholder="Search…" value={search} onInput={setSearch} />
+				<Choice
+					label="Person"
+					value={who}
+					onChange={setWho}
+					options={[any, ...people.map((one) => [one, one] as const)]}
+				/>
+				<Choice
+					label="Device"
+					value={deviceId}
+					onChange={setDeviceId}
+					options={[any, ...devices.map((one) => [one, nameOfDevice(one)] as const)]}
+				/>
+			</search>
+			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="Changes">
+				{found.slice(0, shown).map((change) => (
+					<li key={all.length - all.indexOf(change)}>
+						<div>
+							<strong>{change.who}</strong> {whatText(change)}{" "}
+							{change.deviceId !== null && <DeviceLink deviceKey={change.deviceId} />}
+							{change.detail !== null && (
+								<p class="hint">
+									<code>{change.detail}</code>
+								</p>
+							)}
+						</div>
+						<time class="hint" dateTime={change.at} title={`From ${change.address}`}>
+							{when(change.at)}
+						</time>
+					</li>
+				))}
+			</ul>
+			{found.length > shown && (
+				<Button onClick={() => setShown(shown + shownAtFirst)}>
+					Show {Math.min(shownAtFirst, found.length - shown)} more
+				</Button>
+			)}
+		</>
+	);
+}
+
+function whatText({ what }: ListedChange): string {
+	return messages[what] ?? what;
+}
