@@ -37,6 +37,9 @@ function copyProject(copy: string): void {
 	if (existsSync(".cache/virtual")) files.push(".cache/virtual");
 	for (const file of files) cpSync(file, join(copy, file), { recursive: true });
 	symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
+	// A test asks git for the project's files.
+	isDone(copy, "git", ["init", "--quiet"]);
+	isDone(copy, "git", ["add", "--all"]);
 }
 
 function remove(name: ExtensionName, copy: string): void {
@@ -52,7 +55,8 @@ function remove(name: ExtensionName, copy: string): void {
 /** @returns the text without the lines that name a file that is gone, or what was imported from it */
 function withoutLines(text: string, folder: string): string {
 	const isGone = (line: string) => {
-		const [, imported, command] = /"(\.{1,2}\/[^"]+)\.js"|\b((?:scripts|test)\/[^"]+)\.ts"/.exec(line) ?? [];
+		const [, imported, command] =
+			/"(\.{1,2}\/[^"]+)\.js"|\b((?:scripts|test)\/[^"\s]+)\.ts"/.exec(line) ?? [];
 		const path = imported ?? command;
 		return path !== undefined && !existsSync(join(folder, `${path}.ts`));
 	};

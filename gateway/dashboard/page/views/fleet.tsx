@@ -11,9 +11,10 @@ import { Refused } from "./attention.js";
 import { Card } from "./fleet-card.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
-import { GettingStarted } from "./getting-started.js";
+import { onDemand } from "./on-demand.js";
 import { RoomBar, Rooms } from "./rooms.js";
 
+const GettingStarted = onDemand("Fleet", async () => (await import("./later.js")).GettingStarted);
 const card = { minWidth: 23.6, look: "cards" };
 /** More are shown as a table, and rooms without their devices, unless a person chose otherwise. */
 const cardsAtMost = 50;

@@ -3,4 +3,5 @@
 export { AnnouncingView } from "../announce/announcing.js";
 export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";
+export { GettingStarted } from "./getting-started.js";
 export { SettingsView } from "./settings.js";
