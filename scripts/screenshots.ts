@@ -27,18 +27,18 @@ const phone = { width: 390, height: 844 };
 const seen = "proto-1-5c02fe";
 const crashed = "dev-1-0a4d19";
 const views = [
-	{ name: "fleet", view: "", ready: ".card" },
+	{ name: "fleet", view: "", ready: ".device-row" },
 	{ name: "device", view: `#/devices/${seen}`, ready: ".facts-panel" },
 	{ name: "attention", view: "#/attention", ready: ".concern" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
-	{ name: "add", view: "#/add", ready: "form button" },
+	{ name: "add", view: "#/add", ready: "main form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
 /** With many more devices. */
 const largeViews = [
-	{ name: "fleet-300", view: "", ready: ".room-bar" },
-	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".card" },
+	{ name: "fleet-300", view: "#/?view=list", ready: ".room-bar" },
+	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".device-row" },
 	{ name: "selection-300", view: "#/?search=speaker&sort=room", ready: ".table-body tr" },
 	{ name: "firmware-300", view: "#/firmware", ready: "main button" },
 	{ name: "settings-300", view: "#/settings", ready: "main button" },

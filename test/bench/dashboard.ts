@@ -22,7 +22,7 @@ import { socketsAtMost } from "./sockets.js";
 
 const fleets = [10, 300, 5000];
 /** Of a large fleet also what it does not show by itself. */
-const looks = { "": "", "as cards": "#/?view=cards" };
+const looks = { "": "", "as a list": "#/?view=list" };
 const looksFrom = 300;
 const reportEverySeconds = 5;
 const restSeconds = 10;
@@ -400,7 +400,7 @@ function frameRows(what: string, rounds: readonly Round[]): readonly Row[] {
 }
 
 const markFirstDevice = `new MutationObserver((_, observer) => {
-	if (!document.querySelector(".card, .table-body tr")) return;
+	if (!document.querySelector(".device-row, .table-body tr")) return;
 	observer.disconnect();
 	requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("first device")));
 }).observe(document, { childList: true, subtree: true });`;

@@ -46,7 +46,7 @@ describe("axe finds nothing at", { skip }, () => {
 
 	test("a device that restarts, that refused, and that has not reported", async (t) => {
 		const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
-		await page.getByText("More", { exact: true }).click();
+		await page.locator(".hero").getByText("More", { exact: true }).click();
 		await page.getByRole("button", { name: "Restart" }).click();
 		await page.getByText("restarting").waitFor();
 		await isClean(page);
@@ -153,10 +153,10 @@ describe("axe finds nothing at", { skip }, () => {
 		away.close();
 		await page.getByText("1 device away").click();
 		await isClean(page);
-		await page.getByRole("link", { name: "Fleet" }).click();
+		await page.getByRole("link", { name: "Home" }).click();
 		await page.getByText("1 of 2 here").waitFor();
 		await gateway.close();
-		for (const view of ["Cards", "Table"]) {
+		for (const view of ["List", "Table"]) {
 			await page.getByRole("button", { name: view }).click();
 			await gatewayAway(page).waitFor();
 			await isClean(page);
@@ -166,10 +166,12 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("answers of which some are failures, and a card that did not identify", async (t) => {
+	test("answers of which some are failures, and a device that did not identify", async (t) => {
 		const devices = [{}, { features: [] }];
-		const { page } = await setUp(t, devices, "#/?view=cards");
+		const { page } = await setUp(t, devices, "#/?view=table");
 		await page.getByRole("button", { name: "Select all 2" }).click();
+		await page.locator(".selection summary", { hasText: "More" }).click();
+		await isClean(page);
 		await page.getByRole("button", { name: "Restart" }).click();
 		await page.getByText("1 not supported, 1 done").waitFor();
 		await page.getByRole("button", { name: "Identify dev-1-000001" }).click();

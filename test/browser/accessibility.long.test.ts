@@ -53,7 +53,7 @@ async function everyState(t: TestContext): Promise<string> {
 }
 
 const views = [
-	["the fleet", "", ".update-state.bad"],
+	["the fleet", "", ".device-row .problem"],
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
 	["the devices without a room", "#/rooms/", ".room-bar"],
 	["what needs attention", "#/attention", ".concern"],
@@ -147,13 +147,16 @@ describe("axe finds nothing at", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	for (const view of ["cards", "table"])
+	for (const view of ["list", "table"])
 		test(`a selection and its answers, as ${view}`, async (t) => {
 			const page = await open(t, await everyState(t), { view: `#/?view=${view}` });
 			await page.getByRole("button", { name: /^Select all/ }).click();
+			const more = page.locator(".selection summary", { hasText: "More" });
+			await more.click();
 			await page.getByRole("button", { name: "Identify", exact: true }).click();
 			await page.getByText(/^\d+ asked/).waitFor();
 			assert.deepEqual(await violations(page), []);
+			await more.click();
 			await page
 				.getByRole("button", { name: /^Forget/ })
 				.first()
@@ -183,7 +186,7 @@ describe("axe finds nothing at", { skip }, () => {
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/device/proto-1-5c02fe" });
 		await page.getByText("Technical details").click();
-		await page.getByText("More", { exact: true }).click();
+		await page.locator(".hero").getByText("More", { exact: true }).click();
 		assert.deepEqual(await violations(page), []);
 		await page.getByRole("button", { name: "Edit name, room and note" }).click();
 		await page.locator(".label-form").waitFor();
@@ -234,7 +237,7 @@ test("nothing is wider than the window, from 320 to 1920 pixels", { skip }, asyn
 
 test("the keyboard reaches everything in its order, and a new view from its top", { skip }, async (t) => {
 	const page = await open(t, await everyState(t));
-	await page.locator(".card").first().waitFor();
+	await page.locator(".device-row").first().waitFor();
 	const focused = (): Promise<string> =>
 		page.evaluate(
 			"document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.type",
@@ -247,7 +250,8 @@ test("the keyboard reaches everything in its order, and a new view from its top"
 	const header = [
 		"Skip to the content",
 		"Device gateway",
-		"Fleet",
+		"Home",
+		"Announce",
 		"Attention",
 		"Firmware",
 		"Add device",

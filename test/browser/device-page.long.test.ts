@@ -87,8 +87,8 @@ test("the page of a device", { skip }, async (t) => {
 
 	await t.test("begins at the page's top on a phone, with the whole header", async (t) => {
 		const { page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
-		await page.getByRole("link", { name: "Fleet", exact: true }).first().click();
-		await page.locator(".card a").first().click();
+		await page.getByRole("link", { name: "Home", exact: true }).first().click();
+		await page.locator(".device-row a").first().click();
 		await page.getByRole("navigation", { name: "Parts of this page" }).waitFor();
 		await page.locator("main:focus").waitFor();
 		assert.equal(await page.evaluate("scrollY"), 0);
@@ -159,10 +159,10 @@ test("the page of a device", { skip }, async (t) => {
 		const { device, page } = await look(t, "");
 		const report = page.getByRole("button", { name: "Ask for a report" });
 		assert.equal(await report.isVisible(), false);
-		await page.getByText("More", { exact: true }).click();
+		await page.locator(".hero").getByText("More", { exact: true }).click();
 		await page.keyboard.press("Escape");
 		await report.waitFor({ state: "hidden" });
-		await page.getByText("More", { exact: true }).click();
+		await page.locator(".hero").getByText("More", { exact: true }).click();
 		await report.click();
 		await device.receives({ command: "query_state" });
 		await report.waitFor({ state: "hidden" });

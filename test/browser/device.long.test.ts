@@ -314,7 +314,7 @@ test("nothing moves when a button is chosen, nor while it is sent", { skip }, as
 	await page.locator(".sending").first().waitFor();
 	await page.getByRole("slider", { name: "Volume" }).fill("80");
 	await page.locator(".sending").nth(1).waitFor();
-	await page.getByText("More", { exact: true }).click();
+	await page.locator(".hero").getByText("More", { exact: true }).click();
 	await page.getByRole("button", { name: "Ask for a report" }).click();
 	await page.locator(".sending").nth(2).waitFor();
 	assert.deepEqual(await places(), before);
@@ -434,5 +434,5 @@ test("at 1920 pixels the bar is in line with the content", { skip }, async (t) =
 		);
 	const [left, right] = await edges(".device");
 	assert.equal((await edges(".top .name"))[0], left);
-	assert.equal((await edges(".top form"))[1], right);
+	assert.equal((await edges(".top > .wide form"))[1], right);
 });

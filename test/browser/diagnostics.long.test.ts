@@ -50,7 +50,7 @@ describe("crashes on the page", { skip }, () => {
 		assert.equal(await panel.getByText("Crash:").count(), 1);
 	});
 
-	test("are counted on the card, and can be filtered by", async (t) => {
+	test("are counted in the list, and can be filtered by", async (t) => {
 		const { url, page } = await setUp(t, { crash: sampleCrash }, "");
 		const other = await new ScriptedDevice({ url, deviceId: "dev-1-000000" }).connect();
 		t.after(() => other.close());
@@ -58,7 +58,7 @@ describe("crashes on the page", { skip }, () => {
 		await page.getByRole("link", { name: "dev-1-000000" }).waitFor();
 		await page.getByRole("button", { name: "Crashed: 1" }).click();
 		await page.getByText("1 of 2 devices").waitFor();
-		assert.equal(await page.locator(".card").count(), 1);
+		assert.equal(await page.locator(".device-row").count(), 1);
 	});
 });
 

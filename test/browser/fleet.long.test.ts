@@ -11,7 +11,7 @@ import { browsing } from "./browsing.js";
 const open = browsing();
 
 async function names(page: Page): Promise<readonly string[]> {
-	return page.locator(".card h2").allTextContents();
+	return page.locator(".device-row h2").allTextContents();
 }
 
 describe("the fleet", { skip }, () => {
@@ -21,16 +21,16 @@ describe("the fleet", { skip }, () => {
 		await page.getByText("No device yet").waitFor();
 		const { device, control } = await powerOn("DEV-1");
 		await powerOn("PROTO-1", { serial: "00beef" });
-		const card = page.locator(".card", { hasText: "dev-1-a1b2c3" });
+		const card = page.locator(".device-row", { hasText: "dev-1-a1b2c3" });
 		await card.getByRole("img", { name: "LED ring: rainbow, 50 %" }).waitFor();
-		await card.getByText("Volume 50").waitFor();
+		await card.getByText("50", { exact: true }).waitFor();
 		await page.getByText("2 of 2 here").waitFor();
 		await control({ command: "set_volume", value: 12 });
 		await control({ command: "set_led", value: "idle" });
-		await card.getByText("Volume 12").waitFor();
+		await card.getByText("12", { exact: true }).waitFor();
 		await card.getByRole("img", { name: "LED ring: off" }).waitFor();
 		await device.close();
-		await card.getByText(/^Away · heard/).waitFor();
+		await card.getByText(/^Away since \d\d:\d\d$/).waitFor();
 		await card.getByRole("img", { name: "LED ring: not known" }).waitFor();
 		await page.getByText("1 of 2 here").waitFor();
 		await card.getByRole("link").click();
@@ -65,7 +65,7 @@ describe("the fleet", { skip }, () => {
 			await page.getByRole("img", { name: `LED ring: ${look}` }).waitFor();
 			await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 			return page.evaluate(`(() => {
-				const canvas = document.querySelector(".card canvas");
+				const canvas = document.querySelector(".device-row canvas");
 				const [x, y] = [canvas.width * 0.5, canvas.height * 0.075];
 				return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
 			})()`);
@@ -90,7 +90,7 @@ describe("the fleet", { skip }, () => {
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
 		const changes = `new Promise((done) => {
-			const canvas = document.querySelector(".card canvas");
+			const canvas = document.querySelector(".device-row canvas");
 			const seen = new Set();
 			let frames = 0;
 			const look = () => {
@@ -136,10 +136,10 @@ describe("the fleet", { skip }, () => {
 
 		await page.getByRole("button", { name: "Filter" }).click();
 		await page.getByRole("combobox", { name: "Sort by" }).selectOption("version");
-		await page.locator(".card").nth(2).getByText("dev-1-bbbbbb").waitFor();
+		await page.locator(".device-row").nth(2).getByText("dev-1-bbbbbb").waitFor();
 		assert.deepEqual(await names(page), ["dev-1-aaaaaa", "proto-1-cccccc", "dev-1-bbbbbb"]);
 		await page.getByRole("combobox", { name: "Sort by" }).selectOption("signal");
-		await page.locator(".card").nth(1).getByText("proto-1-cccccc").waitFor();
+		await page.locator(".device-row").nth(1).getByText("proto-1-cccccc").waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).fill("DEV-1 bbb");
 		await page.getByText("1 of 3 devices").waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).fill("");
@@ -188,27 +188,46 @@ describe("the fleet", { skip }, () => {
 		assert.equal(await looked.getByLabel("Volume", { exact: true }).isEnabled(), true);
 	});
 
-	test("has cards whose texts leave room for their buttons, on a phone and on a large screen", async (t) => {
+	test("of five speakers in four rooms is on a phone without scrolling", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
-		const report = {
-			"network.wifi_rssi": -88,
-			"peripherals.audio.volume": 100,
-			"health.safe_mode": true,
-		};
+		const rooms = ["Kitchen", "Kitchen", "Attic", "Bathroom", "Bedroom"];
+		for (const [index, room] of rooms.entries()) {
+			const deviceId = `dev-1-00000${index}`;
+			const device = await new ScriptedDevice({ url, deviceId }).connect();
+			t.after(() => device.close());
+			const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+			const body = JSON.stringify({ name: `${room} speaker ${index}`, room });
+			const path = `${url}/api/devices/${deviceId}`;
+			assert.equal((await fetch(path, { method: "PATCH", headers, body })).status, 200);
+		}
+		const page = await open(t, url, { viewport: { width: 390, height: 844 } });
+		await page.locator(".device-row").nth(4).waitFor();
+		const [height, wanted]: number[] = await page.evaluate(
+			"[document.documentElement.scrollHeight, innerHeight]",
+		);
+		assert.equal(height, wanted);
+		for (const volume of await page.getByRole("slider").all()) {
+			const box = await volume.boundingBox();
+			const bar = await page.getByRole("navigation").boundingBox();
+			assert.ok(box && bar && box.y + box.height < bar.y, "no slider lies under the navigation");
+		}
+	});
+
+	test("has rows whose texts leave room for their sliders, on a phone and on a large screen", async (t) => {
+		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const report = { "peripherals.audio.volume": 100, "health.safe_mode": true };
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", report }).connect();
 		t.after(() => device.close());
 		for (const width of [320, 360, 1920]) {
 			const page = await open(t, url, { viewport: { width, height: 800 } });
-			await page.getByText("Volume 100").waitFor();
-			const [texts, button]: number[] = await page.evaluate(`[
-				Math.max(...[...document.querySelectorAll(".card-text .facts:last-child span")].map((one) => one.getBoundingClientRect().right)),
-				document.querySelector(".card .identify").getBoundingClientRect().right
-					- parseFloat(getComputedStyle(document.querySelector(".card .identify")).paddingRight)
-					- parseFloat(getComputedStyle(document.querySelector(".card .identify"), "::before").width),
+			await page.locator(".device-row").getByText("safe mode").waitFor();
+			const [texts, slider]: number[] = await page.evaluate(`[
+				Math.max(...[...document.querySelectorAll(".device-row-text *")].map((one) => one.getBoundingClientRect().right)),
+				document.querySelector(".device-row input[type=range]").getBoundingClientRect().left,
 			]`);
 			assert.ok(
-				texts !== undefined && button !== undefined && texts < button,
-				`${width}: ${texts}, ${button}`,
+				texts !== undefined && slider !== undefined && texts < slider,
+				`${width}: ${texts}, ${slider}`,
 			);
 		}
 	});
@@ -224,16 +243,16 @@ describe("the fleet", { skip }, () => {
 		});
 		for (let from = 0; from < fleet.length; from += 100)
 			await Promise.all(fleet.slice(from, from + 100).map((device) => device.connect()));
-		const page = await open(t, url, { view: "#/?view=cards" });
+		const page = await open(t, url, { view: "#/?view=list" });
 		await page.getByText("1,000 of 1,000 here").waitFor();
-		await page.locator(".card").first().waitFor();
+		await page.locator(".device-row").first().waitFor();
 		const rendered = async () => {
-			const count = await page.locator(".card").count();
-			assert.ok(count >= 12 && count < 60, `${count} cards are rendered`);
+			const count = await page.locator(".device-row").count();
+			assert.ok(count >= 12 && count < 80, `${count} rows are rendered`);
 		};
 		await rendered();
 		for (const device of fleet) device.report({ "peripherals.audio.volume": 7 });
-		await page.locator(".card").first().getByText("Volume 7").waitFor();
+		await page.locator(".device-row").first().getByText("7", { exact: true }).waitFor();
 		await rendered();
 
 		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
@@ -244,13 +263,13 @@ describe("the fleet", { skip }, () => {
 			[await last.getAttribute("aria-posinset"), await last.getAttribute("aria-setsize")],
 			["1000", "1000"],
 		);
-		await last.getByText("Volume 7").waitFor();
+		await last.getByText("7", { exact: true }).waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).fill("000500");
 		await page.getByText("1 of 1,000 devices").waitFor();
 		assert.deepEqual(await names(page), ["dev-1-000500"]);
 	});
 
-	test("keeps the card that has the focus while the page scrolls", async (t) => {
+	test("keeps the row that has the focus while the page scrolls", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(
 			{ length: 200 },
@@ -260,7 +279,7 @@ describe("the fleet", { skip }, () => {
 			for (const device of fleet) device.close();
 		});
 		await Promise.all(fleet.map((device) => device.connect()));
-		const page = await open(t, url, { view: "#/?view=cards" });
+		const page = await open(t, url, { view: "#/?view=list" });
 		await page.getByText("200 of 200 here").waitFor();
 		await page.getByRole("link", { name: "dev-1-000003" }).focus();
 		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
@@ -302,7 +321,7 @@ describe("without a device", { skip }, () => {
 			await page.getByText("npm run device").first().waitFor();
 			await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 			await page.getByText(words).first().waitFor();
-			await page.getByRole("link", { name: "Fleet" }).click();
+			await page.getByRole("link", { name: "Home" }).click();
 		}
 	});
 

@@ -33,6 +33,7 @@ async function openAs(t: TestContext, role: PersonRole, view = "#/settings/peopl
 describe("logging in another device", { skip }, () => {
 	test("is done by a link and its QR code, once, as the same person", async (t) => {
 		const { url, page } = await openAs(t, "user", "");
+		await page.locator("nav summary", { hasText: "More" }).press("Enter");
 		await page.getByRole("link", { name: "Settings" }).press("Enter");
 		await page.getByText("As ben, who may play,").waitFor();
 		assert.equal(await page.getByRole("link", { name: "Wi-Fi" }).count(), 0, "a user has this part alone");

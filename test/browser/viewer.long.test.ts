@@ -59,7 +59,7 @@ test("a user sets volume and ring, and what manages a device is off or not shown
 	await volume.and(page.locator(":enabled")).fill("80");
 	await page.getByText("80", { exact: true }).first().waitFor();
 	await page.getByRole("button", { name: "Identify" }).click();
-	await page.getByText("More", { exact: true }).click();
+	await page.locator(".hero").getByText("More", { exact: true }).click();
 	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled());
 	assert.ok(await page.getByRole("button", { name: "Ask for a report" }).isEnabled());
 	await page.keyboard.press("Escape");
@@ -69,9 +69,11 @@ test("a user sets volume and ring, and what manages a device is off or not shown
 	await page.getByRole("link", { name: "Settings" }).last().click();
 	await page.locator(".settings fieldset, .settings button").and(page.locator(":disabled")).first().waitFor();
 	assert.deepEqual(await violations(page), []);
-	await page.getByRole("link", { name: "Fleet" }).click();
+	await page.getByRole("link", { name: "Home" }).click();
 	await page.getByRole("button", { name: /^Select all/ }).click();
+	await page.locator(".selection summary", { hasText: "Volume" }).click();
 	await page.getByRole("button", { name: "Set volume" }).and(page.locator(":enabled")).waitFor();
+	await page.locator(".selection summary", { hasText: "More" }).click();
 	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled());
 	assert.ok(await page.getByRole("button", { name: "Set room" }).isDisabled());
 });

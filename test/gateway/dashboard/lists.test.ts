@@ -166,7 +166,7 @@ describe("a list of devices", () => {
 		};
 		assert.deepEqual(queryOf(queryText(query)), query);
 		assert.equal(queryText(noQuery), "");
-		assert.deepEqual(queryOf("?state=odd&sort=constructor&order=x&view=list&more=1"), noQuery);
+		assert.deepEqual(queryOf("?state=odd&sort=constructor&order=x&view=cards&more=1"), noQuery);
 	});
 });
 

@@ -9,7 +9,7 @@ import type { Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask, problemDetail } from "../../../api/client/request.js";
-import { sentence, withFieldName } from "../../../api/client/words.js";
+import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
@@ -33,6 +33,7 @@ import { Resource } from "./resource.js";
 import { Rings } from "./rings.js";
 import { Rollouts } from "./rollouts.js";
 import { Subscription } from "./subscription.js";
+import { Toasts } from "./toasts.js";
 
 export class App {
 	/** Every time and age on this page is by it. */
@@ -53,10 +54,13 @@ export class App {
 		else if (previous) this.#compare(previous, entry);
 	});
 	readonly selection = new Selection(() => this.painter.mark("selection"));
+	/** What was just done. */
+	readonly toasts = new Toasts(() => this.painter.mark("jobs"));
 	readonly jobs = new Jobs({
 		channel: "commands",
 		kind: commandKind,
 		onChanged: () => this.painter.mark("jobs"),
+		onDone: (title, devices) => this.toasts.show(title, `${title}: ${plural(devices, "device")}`),
 	});
 	readonly announcements = new Jobs<Play>({
 		channel: "announcements",
@@ -210,7 +214,7 @@ export class App {
 
 	/** Changes many devices from this page. */
 	run(plan: Plan): void {
-		this.jobs.add(carryOut(plan, () => this.painter.mark("jobs")));
+		this.jobs.add(carryOut(plan, () => this.jobs.settle()));
 	}
 
 	/** Requests a token for a device, which the device then tries. */

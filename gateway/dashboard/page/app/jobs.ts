@@ -10,6 +10,8 @@ export interface JobsOptions<P extends Part> {
 	readonly channel: "commands" | "announcements";
 	readonly kind: JobKind<P["state"]>;
 	readonly onChanged: () => void;
+	/** Called once all devices of one that was begun in this tab have done it: it is not shown any more. */
+	readonly onDone?: (title: string, devices: number) => void;
 }
 
 /** As a frame reports it. */
@@ -57,7 +59,7 @@ export class Jobs<P extends Part = CommandPart> {
 	/** Something is done by this page. */
 	add(job: Job<P>): void {
 		this.#jobs.set(`here ${this.#jobs.size} ${Date.now()}`, job);
-		this.#options.onChanged();
+		this.settle();
 	}
 
 	/** Removes what has ended from view. */
@@ -76,7 +78,19 @@ export class Jobs<P extends Part = CommandPart> {
 		job.take(devices, counts);
 		if (isOver && !this.#own.has(id)) this.#jobs.delete(id);
 		else this.#jobs.set(id, job);
-		this.#options.onChanged();
+		this.settle();
+	}
+
+	/** Some may have ended. */
+	settle(): void {
+		const { onDone, onChanged } = this.#options;
+		if (onDone)
+			for (const [id, job] of this.#jobs)
+				if (job.count() > 0 && job.count() === job.count("done")) {
+					onDone(job.title, job.count());
+					this.close(id);
+				}
+		onChanged();
 	}
 
 	/** There is a connection: what has ended meanwhile is not sent again. */

@@ -68,7 +68,7 @@ function by(numberOf: (entry: Entry) => number): SortKind["order"] {
 }
 
 /** In the order in which they are offered. */
-export const lookWords = { rooms: "Rooms", cards: "Cards", table: "Table" } as const;
+export const lookWords = { list: "List", table: "Table" } as const;
 export type Look = keyof typeof lookWords;
 export const looks = keysOf(lookWords);
 
@@ -82,7 +82,7 @@ export interface Query {
 	readonly state: State | "";
 	readonly sort: Sort;
 	readonly isDescending: boolean;
-	/** Empty: by rooms, or by the number of devices. */
+	/** Empty: by the number of devices. */
 	readonly look: Look | "";
 }
 

@@ -8,7 +8,9 @@ import { useId } from "preact/hooks";
 import type { Ask } from "../../../api/command.js";
 import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
+import { titleOf } from "../app/jobs.js";
 import type { AskedName, Attempt } from "../model/asks.js";
+import { nameOf } from "../model/filter.js";
 import { Button } from "./button.js";
 import { Range } from "./field.js";
 import { Problem } from "./problem.js";
@@ -19,7 +21,7 @@ interface Control {
 	readonly isSending: boolean;
 	/** Why nothing can be asked now. */
 	readonly isOff: boolean;
-	readonly ask: (ask: Ask) => void;
+	readonly ask: (ask: Ask) => unknown;
 }
 
 /** @param deviceKey a device's id */
@@ -31,7 +33,11 @@ export function useControl(deviceKey: string, name: AskedName): Control {
 		attempt: app.asks.get(deviceKey, name),
 		isSending: app.asks.isPending(deviceKey, name),
 		isOff: !mayChange || !entry?.session.connected,
-		ask: (ask) => void app.ask(deviceKey, ask),
+		ask: async (ask) => {
+			const { status } = await app.ask(deviceKey, ask);
+			if (status === "done" && entry)
+				app.toasts.show(`${name} ${deviceKey}`, `${nameOf(entry)}: ${titleOf(ask)}`);
+		},
 	};
 }
 

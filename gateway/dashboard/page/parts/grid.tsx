@@ -1,5 +1,5 @@
 /**
- * A grid of which only what is seen is rendered: a thousand cards cost as much as a screenful. Every cell has the height of
+ * A grid of which only what is seen is rendered: a thousand devices cost as much as a screenful. Every cell has the height of
  * the tallest; the cell that has the keyboard's focus stays, wherever the page is scrolled to. The arrows move between the links
  * of the cells, also into the grid before and after.
  */

@@ -1,9 +1,19 @@
 /** Small things that several views say of a device: whether it is there, how well it is heard, how its update stands. */
 
+import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
-import { age, hasFailed, isUpdating, otaText, signalBars } from "../../../api/client/words.js";
+import {
+	age,
+	clock as clockTime,
+	crashText,
+	hasFailed,
+	isUpdating,
+	otaText,
+	signalBars,
+	when,
+} from "../../../api/client/words.js";
 import type { OtaMetadata } from "../../../api/update.js";
-import { useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useIsLive, useTopic } from "../app/hooks.js";
 
 /** Whether a device is there, and how old what is shown of it is. */
 export function Presence({ entry }: { entry: Entry }) {
@@ -32,6 +42,34 @@ export function Strength({ rssi }: { rssi: number }) {
 			{`${rssi} dBm`.replace("-", "−")}
 		</span>
 	);
+}
+
+interface DeviceStateProps {
+	readonly entry: Entry;
+	/** Where nothing is wrong or going on. */
+	readonly children?: ComponentChildren;
+}
+
+/** What of a device is wrong or going on: the most important alone. */
+export function DeviceState({ entry, children = null }: DeviceStateProps) {
+	const { clock } = useApp();
+	const { session, vitals, state, heardAt } = entry;
+	const { metadata, connected, crashCount, firmwareVersion } = session;
+	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
+	if (hasFailed(metadata)) return <span class="problem">{capital(otaText(metadata))}</span>;
+	if (!connected) return <span class="presence away">Away since {since(heardAt, clock.now())}</span>;
+	if (crashCount !== undefined)
+		return <span class="problem">{capital(crashText(crashCount, firmwareVersion))}</span>;
+	if (vitals.safeMode) return <SafeMode entry={entry} />;
+	if (state?.peripherals.audio.fault) return <span class="problem">No sound</span>;
+	if (firmwareVersion === null) return <span>Has not reported yet</span>;
+	return <>{state?.peripherals.audio.player_state === "playing" ? "Playing" : children}</>;
+}
+
+/** "10:40" of the same day, else with the date. @param time milliseconds since 1970 */
+function since(time: number, now: number): string {
+	const isToday = new Date(time).toDateString() === new Date(now).toDateString();
+	return isToday ? clockTime(time / 1000) : when(time);
 }
 
 /** That a device runs in safe mode; nothing where it does not. */

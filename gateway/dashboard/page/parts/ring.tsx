@@ -32,7 +32,7 @@ export function Ring({
 	children,
 }: {
 	entry: Entry;
-	size: "small" | "large";
+	size: "tiny" | "small" | "large";
 	children?: ComponentChildren;
 }) {
 	const { rings } = useApp();

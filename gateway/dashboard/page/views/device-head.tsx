@@ -1,10 +1,10 @@
 /** The head of a device's page: which one it is, how it is, and what a person does most. */
 
-import { useEffect, useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { announceAddress, useIsLive } from "../app/hooks.js";
 import type { AskedName } from "../model/asks.js";
 import { Action, Outcome } from "../parts/controls.js";
+import { Menu } from "../parts/menu.js";
 import { Presence, Signal } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { DeviceLabel } from "./device-label.js";
@@ -60,47 +60,25 @@ const outcomes = [
 	"restart",
 ] as const satisfies readonly AskedName[];
 
-/** What is wanted rarely. It closes by Escape, by a choice, and when the focus or a click goes elsewhere. */
+/** What is wanted rarely. */
 function More({ entry: { key, session } }: { entry: Entry }) {
-	const menu = useRef<HTMLDetailsElement>(null);
-	const close = () => {
-		if (menu.current) menu.current.open = false;
-	};
-	useEffect(() => {
-		const onPress = ({ target }: Event) => {
-			if (target instanceof Node && !menu.current?.contains(target)) close();
-		};
-		addEventListener("pointerdown", onPress);
-		addEventListener("focusin", onPress);
-		return () => {
-			removeEventListener("pointerdown", onPress);
-			removeEventListener("focusin", onPress);
-		};
-	}, []);
 	return (
-		<details
-			ref={menu}
-			class="menu"
-			onKeyDown={({ key: pressed }) => {
-				if (pressed !== "Escape") return;
-				close();
-				menu.current?.querySelector("summary")?.focus();
-			}}
-		>
-			<summary class="button">More</summary>
-			<div class="menu-items">
-				<Action deviceKey={key} ask={{ command: "query_state" }} onAsk={close}>
-					Ask for a report
-				</Action>
-				<Action deviceKey={key} ask={{ command: "boot_device" }} onAsk={close}>
-					Reconnect
-				</Action>
-				{session.features.includes("restart") && (
-					<Action deviceKey={key} ask={{ command: "restart" }} onAsk={close}>
-						Restart
+		<Menu label="More">
+			{(close) => (
+				<>
+					<Action deviceKey={key} ask={{ command: "query_state" }} onAsk={close}>
+						Ask for a report
 					</Action>
-				)}
-			</div>
-		</details>
+					<Action deviceKey={key} ask={{ command: "boot_device" }} onAsk={close}>
+						Reconnect
+					</Action>
+					{session.features.includes("restart") && (
+						<Action deviceKey={key} ask={{ command: "restart" }} onAsk={close}>
+							Restart
+						</Action>
+					)}
+				</>
+			)}
+		</Menu>
 	);
 }

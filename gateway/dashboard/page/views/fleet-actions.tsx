@@ -15,6 +15,7 @@ import { presetWords } from "../model/presets.js";
 import { Button, fewDevices, type Question } from "../parts/button.js";
 import { useControl } from "../parts/controls.js";
 import { Choice, Field } from "../parts/field.js";
+import { Menu } from "../parts/menu.js";
 
 /** Requests that this page makes at the same time. */
 const atATime = 4;
@@ -68,52 +69,41 @@ export function Identify({ deviceKey, tabIndex }: OfDevice) {
 	);
 }
 
-/** What can be done to the selected devices: on a phone one line, of which the actions open upwards. Each device's answer is shown above it. */
+/** What can be done to the selected devices, in one line; what needs more has a panel that opens upwards. */
 export function SelectionBar() {
 	const app = useTopic("selection", "list", "shown");
-	const [isOpen, setIsOpen] = useState(false);
 	const { selection, fleet, shownKeys } = app;
 	const chosen = [...selection.keys].flatMap((key) => fleet.get(key) ?? []);
 	if (chosen.length === 0) return null;
 	const away = chosen.filter(({ session }) => !session.connected).length;
 	const shown = new Set(shownKeys);
 	const hidden = chosen.filter(({ key }) => !shown.has(key)).length;
-	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
 	return (
-		<section class={`selection ${isOpen ? "open" : ""}`} aria-label="Selected devices">
-			<div class="selection-head">
-				<p role="status">
-					<strong>{plural(chosen.length, "device")} selected</strong>
-					{away > 0 && `, ${away.toLocaleString("en")} away`}
-					{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
-				</p>
-				{others > 0 && (
-					<Button look="quiet small" onClick={() => selection.set([...selection.keys, ...shownKeys])}>
-						Select {others.toLocaleString("en")} more
-					</Button>
-				)}
-				<Button look="quiet small clear" onClick={() => selection.set([])}>
-					Clear <span>selection</span>
-				</Button>
-				<Button look="small more-actions" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
-					More
-				</Button>
-			</div>
+		<section class="selection" aria-label="Selected devices">
+			<p role="status">
+				<strong>{chosen.length.toLocaleString("en")} selected</strong>
+				{away > 0 && `, ${away.toLocaleString("en")} away`}
+				{hidden > 0 && `, ${hidden.toLocaleString("en")} not shown`}
+			</p>
 			<SelectionActions chosen={chosen} />
+			<Button look="quiet small" label="Clear selection" onClick={() => selection.set([])}>
+				✕
+			</Button>
 		</section>
 	);
 }
 
 function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 	const app = useApp();
-	const { fleet, jobs, selection } = app;
+	const { fleet, jobs, selection, shownKeys } = app;
 	const [volume, setVolume] = useState("50");
 	const [preset, setPreset] = useState<LedPreset>("rainbow");
 	const [room, setRoom] = useState("");
 	const keysOf = (isHere: boolean) =>
 		chosen.filter(({ session }) => session.connected === isHere).map(({ key }) => key);
 	const [here, away] = [keysOf(true), keysOf(false)];
-	const button = (text: string, payload: Ask) => (
+	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
+	const button = (text: string, payload: Ask, close: () => void) => (
 		<Button
 			action={payload.command}
 			disabled={here.length === 0}
@@ -123,7 +113,10 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 					text: <p>{notAskedText(away.length)}</p>,
 				}
 			}
-			onClick={async () => void (await jobs.begin({ targets: { devices: here }, payload }, titleOf(payload)))}
+			onClick={async () => {
+				await jobs.begin({ targets: { devices: here }, payload }, titleOf(payload));
+				close();
+			}}
 		>
 			{text}
 		</Button>
@@ -138,59 +131,83 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 				return null;
 			},
 		});
-	return (
-		<div class="actions of-fields">
-			<div class="pair">
-				<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
-				{button("Set volume", { command: "set_volume", value: volumeOf(volume) })}
-			</div>
-			<div class="pair">
-				<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
-				{button("Set ring", { command: "set_led", value: preset })}
-			</div>
-			<div class="pair">
-				<Field
-					label="Room"
-					known={roomsOf(fleet.all())}
-					maxLength={label.fields.room.maxLength}
-					placeholder="None"
-					value={room}
-					onInput={setRoom}
-				/>
-				<Button
-					isChange
-					question={
-						chosen.length > fewDevices && {
-							title: `${roomTitle(room)}: ${plural(chosen.length, "device")}?`,
-							text: <p>The rooms that they are in now are replaced.</p>,
-						}
-					}
-					onClick={() => {
-						const all = chosen.map(({ key }) => key);
-						change(roomTitle(room), all, { method: "PATCH", body: { room } });
-					}}
-				>
-					Set room
-				</Button>
-			</div>
-			{button("Identify", { command: "identify" })}
-			{button("Restart", { command: "restart" })}
-			{button("Reconnect", { command: "boot_device" })}
-			<a class="button" href={updateAddress(selection.keys)}>
-				Update…
-			</a>
-			<a class="button" href={announceAddress({ keys: selection.keys })}>
+	const isNoRoom = cleanText(room) === "";
+	const links = (look: string) => (
+		<>
+			<a class={`button ${look}`} href={announceAddress({ keys: selection.keys })}>
 				Announce…
 			</a>
-			{away.length > 0 && (
-				<Button
-					isChange
-					question={forgetQuestion(away.length)}
-					onClick={() => change("Forget", away, { method: "DELETE" })}
-				>
-					Forget {away.length.toLocaleString("en")} away
-				</Button>
-			)}
+			<a class={`button ${look}`} href={updateAddress(selection.keys)}>
+				Update…
+			</a>
+		</>
+	);
+	return (
+		<div class="actions">
+			<Menu label="Volume" look="small">
+				{(close) => (
+					<div class="pair">
+						<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
+						{button("Set volume", { command: "set_volume", value: volumeOf(volume) }, close)}
+					</div>
+				)}
+			</Menu>
+			{links("small")}
+			<Menu label="More" look="small">
+				{(close) => (
+					<>
+						{others > 0 && (
+							<Button onClick={() => selection.set([...selection.keys, ...shownKeys])}>
+								Select {others.toLocaleString("en")} more
+							</Button>
+						)}
+						{links("")}
+						<div class="pair">
+							<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
+							{button("Set ring", { command: "set_led", value: preset }, close)}
+						</div>
+						<div class="pair">
+							<Field
+								label="Room"
+								known={roomsOf(fleet.all())}
+								maxLength={label.fields.room.maxLength}
+								placeholder="None"
+								value={room}
+								onInput={setRoom}
+							/>
+							<Button
+								isChange
+								question={
+									(isNoRoom || chosen.length > fewDevices) && {
+										title: `${roomTitle(room)}: ${plural(chosen.length, "device")}?`,
+										text: <p>The rooms that they are in now are {isNoRoom ? "removed" : "replaced"}.</p>,
+										...(isNoRoom && { loss: { do: "Remove rooms", keep: "Keep them" } }),
+									}
+								}
+								onClick={() => {
+									const all = chosen.map(({ key }) => key);
+									change(roomTitle(room), all, { method: "PATCH", body: { room } });
+									close();
+								}}
+							>
+								Set room
+							</Button>
+						</div>
+						{button("Identify", { command: "identify" }, close)}
+						{button("Restart", { command: "restart" }, close)}
+						{button("Reconnect", { command: "boot_device" }, close)}
+						{away.length > 0 && (
+							<Button
+								isChange
+								question={forgetQuestion(away.length)}
+								onClick={() => change("Forget", away, { method: "DELETE" })}
+							>
+								Forget {away.length.toLocaleString("en")} away
+							</Button>
+						)}
+					</>
+				)}
+			</Menu>
 		</div>
 	);
 }

@@ -2,10 +2,10 @@
 
 import { useCallback } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { age, crashText, hasFailed, isUpdating, otaText } from "../../../api/client/words.js";
+import { age } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
-import { capital, SafeMode, Signal } from "../parts/presence.js";
+import { DeviceState, Signal } from "../parts/presence.js";
 import { type Column, Table } from "../parts/table.js";
 import { Identify, SelectBox } from "./fleet-actions.js";
 
@@ -57,6 +57,7 @@ export function FleetTable({
 
 function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) {
 	const entry = useDevice(deviceKey);
+	const isLive = useIsLive();
 	if (!entry) return null;
 	const { session, vitals } = entry;
 	const tabIndex = isActive ? 0 : -1;
@@ -75,7 +76,9 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			<td class="of-model">{session.model}</td>
 			<td class="of-version">{session.firmwareVersion}</td>
 			<td class="of-state">
-				<State entry={entry} />
+				<DeviceState entry={entry}>
+					<span class="presence here">{isLive ? "Connected" : "Not known"}</span>
+				</DeviceState>
 			</td>
 			<td class="of-signal">
 				<Signal entry={entry} />
@@ -89,19 +92,6 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			</td>
 		</>
 	);
-}
-
-/** The state that matters most, in a word or two. */
-function State({ entry }: { entry: Entry }) {
-	const isLive = useIsLive();
-	const { metadata, connected, crashCount, firmwareVersion } = entry.session;
-	if (hasFailed(metadata)) return <span class="problem">{capital(otaText(metadata))}</span>;
-	if (isLive && isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
-	if (crashCount !== undefined) return <span class="problem">{crashText(crashCount, firmwareVersion)}</span>;
-	if (entry.vitals.safeMode) return <SafeMode entry={entry} />;
-	if (!isLive) return <span class="presence stale">Not known</span>;
-	const here = firmwareVersion === null ? "Has not reported yet" : "Connected";
-	return <span class={`presence ${connected ? "here" : "away"}`}>{connected ? here : "Away"}</span>;
 }
 
 function Heard({ entry: { session, heardAt } }: { entry: Entry }) {

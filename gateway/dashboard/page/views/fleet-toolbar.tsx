@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import { announceAddress, useApp, useIsLive } from "../app/hooks.js";
+import { useApp, useIsLive } from "../app/hooks.js";
 import {
 	isFiltered,
 	isWrongState,
@@ -50,9 +50,6 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 		else first?.focus();
 		if (first) event.preventDefault();
 	};
-	const shownLooks = looks.filter(
-		(one) => one !== "rooms" || (room === undefined && roomsOf(entries).length > 0),
-	);
 	const marked = tallies.states.filter(
 		({ value, count }) => value === query.state || (count > 0 && isWrongState(value)),
 	);
@@ -97,13 +94,10 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 				<Button look="small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					Filter{inPanel > 0 && `: ${inPanel}`}
 				</Button>
-				<a class="button small" href={announceAddress(announcedIn(room, entries))}>
-					Announce…
-				</a>
 				<Toggles
 					label="View"
 					look="looks"
-					options={shownLooks.map((one) => [one, lookWords[one]])}
+					options={looks.map((one) => [one, lookWords[one]])}
 					value={look}
 					onChange={(one) => set({ look: one })}
 				/>
@@ -111,12 +105,6 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 			{isOpen && <Filters room={room} entries={entries} tallies={tallies} set={set} />}
 		</search>
 	);
-}
-
-/** What is announced to from the page of the fleet, or of a room. */
-export function announcedIn(room: string | undefined, entries: readonly Entry[]) {
-	if (room === undefined) return {};
-	return room === "" ? { keys: new Set(entries.map(({ key }) => key)) } : { room };
 }
 
 function Here({ room, entries, count }: Pick<ToolbarProps, "room" | "entries"> & { readonly count: number }) {

@@ -1,23 +1,20 @@
-/** All devices, or those of one room: found, filtered and sorted, by rooms, as cards or a table. */
+/** All devices, or those of one room: found, filtered and sorted, as a list by rooms or a table. */
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { listAddress } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
-import { isFiltered, type Look, type Query, select, tally, unfiltered } from "../model/filter.js";
+import { isFiltered, select, tally, unfiltered } from "../model/filter.js";
 import { roomOf, roomsIn } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
-import { Grid } from "../parts/grid.js";
 import { Refused } from "./attention.js";
-import { Card } from "./fleet-card.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
 import { onDemand } from "./on-demand.js";
-import { RoomBar, Rooms } from "./rooms.js";
+import { DeviceList, RoomBar, Rooms } from "./rooms.js";
 
-const GettingStarted = onDemand("Fleet", async () => (await import("./later.js")).GettingStarted);
-const card = { minWidth: 23.6, look: "cards" };
-/** More are shown as a table, and rooms without their devices, unless a person chose otherwise. */
-const cardsAtMost = 50;
+const GettingStarted = onDemand("Home", async () => (await import("./later.js")).GettingStarted);
+/** More are shown as a table, unless a person chose otherwise. */
+const listedAtMost = 50;
 
 interface FleetProps {
 	readonly search: string;
@@ -53,7 +50,9 @@ export function FleetView({ search, room }: FleetProps) {
 			<Waiting />
 		);
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
-	const look = query.look || lookOf(query, hasRooms, entries.length);
+	// Not where a person searches or sorts: one list then, with the best first.
+	const isByRooms = hasRooms && !isFiltered(query) && query.sort === "name";
+	const look = query.look || (entries.length > listedAtMost ? "table" : "list");
 	return (
 		<>
 			{room !== undefined && (
@@ -64,31 +63,16 @@ export function FleetView({ search, room }: FleetProps) {
 			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} look={look} />
 			{room !== undefined && entries.length > 0 && <RoomBar room={roomOf(room || undefined, entries)} />}
 			{keys.length === 0 && <NothingFound />}
-			{keys.length > 0 && look === "rooms" && (
-				<Rooms
-					rooms={rooms}
-					card={keys.length > cardsAtMost ? undefined : { ...card, children: renderCard }}
-				/>
-			)}
-			{keys.length > 0 && look === "cards" && (
-				<Grid label="Devices" keys={keys} initialKey={initialKey} {...card}>
-					{renderCard}
-				</Grid>
-			)}
+			{keys.length > 0 &&
+				look === "list" &&
+				(isByRooms ? (
+					<Rooms rooms={rooms} withDevices={entries.length <= listedAtMost} initialKey={initialKey} />
+				) : (
+					<DeviceList label="Devices" keys={keys} withRoom={room === undefined} initialKey={initialKey} />
+				))}
 			{keys.length > 0 && look === "table" && <FleetTable keys={keys} initialKey={initialKey} />}
 		</>
 	);
-}
-
-/** By rooms, unless a person searches or sorts: then one list, with the best first. */
-function lookOf(query: Query, hasRooms: boolean, count: number): Look {
-	if (hasRooms && !isFiltered(query) && query.sort === "name") return "rooms";
-	return count > cardsAtMost ? "table" : "cards";
-}
-
-/** One function, so that cards are not rendered again while the list is scrolled. */
-function renderCard(key: string) {
-	return <Card deviceKey={key} />;
 }
 
 /** Restores the view's place, and stores it when the view is left. @returns the device that was opened from it */

@@ -9,10 +9,34 @@ import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { DeviceLink } from "./device-link.js";
 
+/** What was just done, in a line that goes by itself; what runs or has failed, in one bar that opens. */
 export function JobBars() {
-	const { jobs } = useTopic("jobs");
+	const { jobs, toasts } = useTopic("jobs");
+	const [isOpen, setIsOpen] = useState(false);
 	useLeaveWarning(jobs.needsPage);
-	return jobs.all.map(([id, job]) => <JobBar key={id} job={job} onClose={() => jobs.close(id)} />);
+	const running = jobs.all.filter(([, { isRunning }]) => isRunning).length;
+	const ended = jobs.all.length - running;
+	const bars = jobs.all.map(([id, job]) => <JobBar key={id} job={job} onClose={() => jobs.close(id)} />);
+	return (
+		<>
+			<ul class="toasts" aria-live="polite">
+				{toasts.all.map(([about, text]) => (
+					<li key={about}>{text}</li>
+				))}
+			</ul>
+			{(isOpen || bars.length === 1) && bars}
+			{bars.length > 1 && (
+				<section class="selection" aria-label="What was asked for">
+					<p role="status">
+						{[running > 0 && `${running} running`, ended > 0 && `${ended} ended`].filter(Boolean).join(", ")}
+					</p>
+					<Button look="small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
+						{isOpen ? "Hide" : "Show"}
+					</Button>
+				</section>
+			)}
+		</>
+	);
 }
 
 function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
@@ -23,7 +47,7 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 	const ended = job.count() - job.count(...job.kind.running);
 	const failed = job.count("failed", "unsupported");
 	return (
-		<section class="selection job" aria-labelledby={id}>
+		<section class="job" aria-labelledby={id}>
 			{isOpen && <Answers job={job} />}
 			<div class="job-head">
 				<h2 id={id}>{title}</h2>

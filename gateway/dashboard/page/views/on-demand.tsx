@@ -1,7 +1,7 @@
 /** Views whose scripts come after the first one's: on a slow connection each kilobyte before the devices delays them. */
 
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useIsLive } from "../app/hooks.js";
 import { Problem } from "../parts/problem.js";
 
@@ -14,9 +14,12 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 	const OnDemand = (props: P) => {
 		const [, setIsLoaded] = useState(View !== undefined);
 		const [problem, setProblem] = useState("");
-		// Again with the next connection, if it fails.
 		const isLive = useIsLive();
+		const wasLost = useRef(false);
 		useEffect(() => {
+			if (problem && !isLive) wasLost.current = true;
+			// A browser may keep that a script could not be loaded for as long as the page is open.
+			else if (problem && wasLost.current) location.reload();
 			preload().then(
 				() => setIsLoaded(true),
 				() => setProblem("This view could not be loaded. Reload the page."),

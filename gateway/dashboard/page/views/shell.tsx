@@ -16,6 +16,7 @@ import {
 	useTopic,
 } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
+import { Menu } from "../parts/menu.js";
 import { AttentionLink, AttentionView } from "./attention.js";
 import { FleetView } from "./fleet.js";
 import { SelectionBar } from "./fleet-actions.js";
@@ -28,6 +29,19 @@ export function Shell() {
 	const isList = route.view === "fleet" || route.view === "room";
 	const isOfFleet = isList || route.view === "device";
 	const main = useRef<HTMLElement>(null);
+	const others = (
+		<>
+			<DeviceLinks current={route.view} />
+			<ViewLink view="settings" current={route.view} />
+		</>
+	);
+	const logout = (
+		<form method="post" action="logout">
+			<button type="submit" class="quiet small">
+				Log out
+			</button>
+		</form>
+	);
 	usePreload();
 	const where = route.view === "settings" ? route.view : `${route.view} ${route.key}`;
 	const previous = useRef(where);
@@ -58,20 +72,24 @@ export function Shell() {
 				</a>
 				<nav aria-label="Views">
 					<a href="#/" aria-current={isOfFleet ? "page" : undefined}>
-						Fleet
+						Home
 					</a>
+					<ViewLink view="announce" current={route.view} />
 					<AttentionLink isCurrent={route.view === "attention"} />
-					<DeviceLinks view={route.view} />
-					<a href="#/settings" aria-current={route.view === "settings" ? "page" : undefined}>
-						Settings
-					</a>
+					<span class="wide">{others}</span>
+					<span class="narrow">
+						<Menu label="More">
+							{() => (
+								<>
+									{others}
+									{logout}
+								</>
+							)}
+						</Menu>
+					</span>
 				</nav>
 				<LinkState />
-				<form method="post" action="logout">
-					<button type="submit" class="quiet small">
-						Log out
-					</button>
-				</form>
+				<span class="wide">{logout}</span>
 			</header>
 			<Banners />
 			<main id="main" ref={main} tabIndex={-1}>
@@ -81,6 +99,32 @@ export function Shell() {
 				<JobBars />
 				{isList && <SelectionBar />}
 			</aside>
+		</>
+	);
+}
+
+function ViewLink({
+	view,
+	current,
+}: {
+	view: "announce" | "firmware" | "add" | "settings";
+	current: Route["view"];
+}) {
+	return (
+		<a href={`#/${view}`} aria-current={view === current ? "page" : undefined}>
+			{titles[view]}
+		</a>
+	);
+}
+
+/** What is of no use to those who only play. */
+function DeviceLinks({ current }: { current: Route["view"] }) {
+	const { person } = useTopic("link");
+	if (person?.role === "user") return null;
+	return (
+		<>
+			<ViewLink view="firmware" current={current} />
+			<ViewLink view="add" current={current} />
 		</>
 	);
 }
@@ -137,29 +181,13 @@ function usePreload(): void {
 
 /** The device's view sets its own title. */
 const titles = {
-	fleet: "Fleet",
+	fleet: "Home",
 	attention: "Attention",
 	firmware: "Firmware",
 	announce: "Announce",
 	settings: "Settings",
 	add: "Add device",
 };
-
-/** What is of no use to those who only play. */
-function DeviceLinks({ view }: { view: Route["view"] }) {
-	const { person } = useTopic("link");
-	if (person?.role === "user") return null;
-	return (
-		<>
-			<a href="#/firmware" aria-current={view === "firmware" ? "page" : undefined}>
-				Firmware
-			</a>
-			<a href="#/add" aria-current={view === "add" ? "page" : undefined}>
-				Add device
-			</a>
-		</>
-	);
-}
 
 function LinkState() {
 	const { linkState, cluster } = useTopic("link");

@@ -1,0 +1,44 @@
+/** A button that opens a small panel. It closes by Escape, and when the focus or a click goes elsewhere. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+interface MenuProps {
+	readonly label: string;
+	/** Classes of the button. */
+	readonly look?: string;
+	/** @param close for what is done at once */
+	readonly children: (close: () => void) => ComponentChildren;
+}
+
+export function Menu({ label, look = "", children }: MenuProps) {
+	const menu = useRef<HTMLDetailsElement>(null);
+	const close = () => {
+		if (menu.current) menu.current.open = false;
+	};
+	useEffect(() => {
+		const onPress = ({ target }: Event) => {
+			if (target instanceof Node && !menu.current?.contains(target)) close();
+		};
+		addEventListener("pointerdown", onPress);
+		addEventListener("focusin", onPress);
+		return () => {
+			removeEventListener("pointerdown", onPress);
+			removeEventListener("focusin", onPress);
+		};
+	}, []);
+	return (
+		<details
+			ref={menu}
+			class="menu"
+			onKeyDown={({ key }) => {
+				if (key !== "Escape") return;
+				close();
+				menu.current?.querySelector("summary")?.focus();
+			}}
+		>
+			<summary class={`button ${look}`}>{label}</summary>
+			<div class="menu-items">{children(close)}</div>
+		</details>
+	);
+}

@@ -1,0 +1,71 @@
+/** A device in a list: its ring as the device shows it, its name, its volume, and a word only where something is wrong or going on. */
+
+import { useRef } from "preact/hooks";
+import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
+import { nameOf } from "../model/filter.js";
+import { useControl } from "../parts/controls.js";
+import { DeviceState } from "../parts/presence.js";
+import { Ring } from "../parts/ring.js";
+import { Volume } from "../parts/volume.js";
+import { SelectBox } from "./fleet-actions.js";
+
+/** A press of this length selects. */
+const longPressMs = 500;
+
+interface DeviceRowProps {
+	readonly deviceKey: string;
+	/** Where its room is not the heading above it. */
+	readonly withRoom?: boolean;
+}
+
+export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
+	const entry = useFollowedDevice(deviceKey);
+	const { selection } = useTopic("selection");
+	const { attempt, isSending, isOff, ask } = useControl(deviceKey, "set_volume");
+	const onLongPress = useLongPress(() => selection.toggle(deviceKey));
+	if (!entry) return null;
+	const { session, vitals } = entry;
+	const name = nameOf(entry);
+	const asked = isSending && attempt?.ask.command === "set_volume" ? attempt.ask.value : undefined;
+	return (
+		<article
+			class={`device-row ${session.connected ? "" : "away"} ${selection.keys.has(deviceKey) ? "selected" : ""}`}
+			{...onLongPress}
+		>
+			<SelectBox deviceKey={deviceKey} />
+			<Ring entry={entry} size="tiny" />
+			<div class="device-row-text">
+				<h2>
+					<a href={deviceAddress(deviceKey)}>{name}</a>
+				</h2>
+				<p>
+					{withRoom && session.room !== undefined && session.room !== name && <span>{session.room}</span>}
+					<DeviceState entry={entry} />
+					{attempt?.reason && <span class="problem">{attempt.reason}</span>}
+				</p>
+			</div>
+			<Volume
+				label={`Volume of ${name}`}
+				value={asked ?? vitals.volume}
+				isOff={isOff}
+				onChange={(value) => ask({ command: "set_volume", value })}
+			/>
+		</article>
+	);
+}
+
+/** Of a finger: a mouse has the check box. */
+function useLongPress(action: () => void) {
+	const timer = useRef(0);
+	const end = () => window.clearTimeout(timer.current);
+	return {
+		onPointerDown: ({ pointerType, target }: PointerEvent) => {
+			const isOnControl = target instanceof Element && target.closest("input, button, label");
+			if (pointerType === "touch" && !isOnControl) timer.current = window.setTimeout(action, longPressMs);
+		},
+		onPointerUp: end,
+		onPointerCancel: end,
+		onPointerMove: ({ movementX, movementY }: PointerEvent) => Math.hypot(movementX, movementY) > 4 && end(),
+		onContextMenu: (event: Event) => timer.current !== 0 && event.preventDefault(),
+	};
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Toasts } from "../../../gateway/dashboard/page/app/toasts.js";
+
+test("what was done is shown for 4 s, and a newer one of the same kind and target takes its place", (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	let changes = 0;
+	const toasts = new Toasts(() => {
+		changes += 1;
+	});
+	const texts = () => toasts.all.map(([, text]) => text);
+	toasts.show("volume kitchen", "Kitchen: Volume 40");
+	toasts.show("volume hall", "Hall: Volume 5");
+	t.mock.timers.tick(3_000);
+	toasts.show("volume kitchen", "Kitchen: Volume 41");
+	assert.deepEqual(texts(), ["Hall: Volume 5", "Kitchen: Volume 41"]);
+	t.mock.timers.tick(1_000);
+	assert.deepEqual(texts(), ["Kitchen: Volume 41"], "the newer one has its own 4 s");
+	t.mock.timers.tick(3_000);
+	assert.deepEqual(texts(), []);
+	assert.equal(changes, 5);
+});
+
+test("the same text shown again is shown for its own 4 s", (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const toasts = new Toasts(() => {});
+	toasts.show("identify", "Kitchen: Identify");
+	t.mock.timers.tick(3_000);
+	toasts.show("identify", "Kitchen: Identify");
+	t.mock.timers.tick(1_000);
+	assert.equal(toasts.all.length, 1);
+	t.mock.timers.tick(3_000);
+	assert.equal(toasts.all.length, 0);
+});
