@@ -24,6 +24,8 @@ async function starting(t: TestContext) {
 	const reading = new Promise<void>((resolve, reject) => {
 		settle = { resolve, reject };
 	});
+	// It may fail before the gateway waits for it.
+	reading.catch(() => {});
 	const gateway = createGateway({
 		port,
 		dataDir,

@@ -1,23 +1,18 @@
 /** What needs a person: why, since when, one thing to do about it, and a mark that it was seen, which all people share. */
 
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ask } from "../../../api/client/request.js";
 import { age, crashText, plural, sentence } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
-import { deviceAddress, updateAddress, useApp, useNow, useTopic } from "../app/hooks.js";
-import {
-	type AwayLimit,
-	type Concern,
-	type ConcernKind,
-	concernKinds,
-	concernsOf,
-} from "../model/concerns.js";
+import { deviceAddress, updateAddress, useApp, useNow } from "../app/hooks.js";
+import { type Concern, type ConcernKind, concernKinds } from "../model/concerns.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
+import { limitKey, refreshMs, useConcerns } from "./attention-link.js";
 import { DeviceLink } from "./device-link.js";
 import { Identify } from "./fleet-actions.js";
 import { ForgetAway } from "./forget-away.js";
@@ -31,40 +26,7 @@ const titles: Readonly<Record<ConcernKind, string>> = {
 	weak_signal: "Weak signal",
 	refused: "Refused",
 };
-const limitKey = "away limit";
-const refreshMs = 10_000;
 const unnamed = "A device without a name";
-
-/** All concerns, and what counts as long away. */
-function useConcerns() {
-	const { fleet, refusals, readiness } = useTopic("list", "refusals");
-	const { listVersion } = fleet;
-	const refused = refusals.value?.refusals;
-	const now = useNow(refreshMs);
-	const limit: AwayLimit = localStorage.getItem(limitKey) === "hour" ? "hour" : "day";
-	const concerns = useMemo(
-		() => concernsOf(fleet.all(), refused ?? [], limit, now),
-		[fleet, listVersion, refused, limit, now],
-	);
-	return { concerns, limit, notReady: readiness.value ?? "" };
-}
-
-/** The link in the header, with the number of what was not seen. */
-export function AttentionLink({ isCurrent }: { isCurrent: boolean }) {
-	const { concerns, notReady } = useConcerns();
-	const count = concerns.filter(({ seen }) => !seen).length + Number(notReady !== "");
-	return (
-		<a href="#/attention" aria-current={isCurrent ? "page" : undefined}>
-			Attention
-			{count > 0 && (
-				<>
-					{" "}
-					<b class="number">{count.toLocaleString("en")}</b>
-				</>
-			)}
-		</a>
-	);
-}
 
 export function AttentionView() {
 	const { painter } = useApp();

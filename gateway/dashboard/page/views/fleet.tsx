@@ -6,7 +6,6 @@ import { routeOf, useApp, useTopic } from "../app/hooks.js";
 import { isFiltered, select, tally, unfiltered } from "../model/filter.js";
 import { roomOf, roomsIn } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
-import { Refused } from "./attention.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
 import { onDemand } from "./on-demand.js";
@@ -40,15 +39,7 @@ export function FleetView({ search, room }: FleetProps) {
 	const tallies = useMemo(() => tally(entries, query), [entries, query]);
 	const rooms = useMemo(() => roomsIn(listed), [listed]);
 	const initialKey = usePlace();
-	if (fleet.size === 0)
-		return linkState.name === "live" ? (
-			<>
-				<GettingStarted />
-				<Refused />
-			</>
-		) : (
-			<Waiting />
-		);
+	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// Not where a person searches or sorts: one list then, with the best first.
 	const isByRooms = hasRooms && !isFiltered(query) && query.sort === "name";

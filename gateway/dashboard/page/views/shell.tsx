@@ -17,7 +17,7 @@ import {
 } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Menu } from "../parts/menu.js";
-import { AttentionLink, AttentionView } from "./attention.js";
+import { AttentionLink } from "./attention-link.js";
 import { FleetView } from "./fleet.js";
 import { SelectionBar } from "./fleet-actions.js";
 import { JobBars } from "./jobs.js";
@@ -136,7 +136,7 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 		case "room":
 			return <FleetView key={key || " "} search={search} room={key} />;
 		case "attention":
-			return <AttentionView />;
+			return <Attention />;
 		case "device":
 			return <Device key={key} deviceKey={key} tab={tab} />;
 		case "firmware":
@@ -151,6 +151,7 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 }
 
 const later = () => import("./later.js");
+const Attention = onDemand("Attention", async () => (await later()).AttentionView);
 const DevicePage = onDemand("Device", async () => (await later()).DeviceView);
 const Firmware = onDemand("Firmware", async () => (await later()).FirmwareView);
 const Announcing = onDemand("Announce", async () => (await later()).AnnouncingView);
@@ -175,7 +176,8 @@ function usePreload(): void {
 	useEffect(() => {
 		if (!isLive) return;
 		// What cannot be loaded is tried again when it is opened.
-		for (const { preload } of [DevicePage, Firmware, Announcing, Settings]) preload().catch(() => {});
+		for (const { preload } of [Attention, DevicePage, Firmware, Announcing, Settings])
+			preload().catch(() => {});
 	}, [isLive]);
 }
 
