@@ -34,6 +34,7 @@ const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
 
 Updates devices to a release, to latest or to custom (the upload), and watches until that has ended. The gateway carries the
 roll-out: Ctrl-C ends only the watching. What is left out, the gateway chooses: first 5 devices, or 5 % of many, then the rest.
+Up to 20 devices that --devices names are updated one after another, until one fails.
 
   --canary 5|5%|0           devices in the first group; 0: no such group
   --canary-failures 2|10%   failures that stop the first group

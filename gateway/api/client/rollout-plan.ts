@@ -67,10 +67,24 @@ export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as con
 /** Of the first group, where it is not said. */
 const canarySize = 5;
 
-/** @param version as for `trigger_ota` */
-export function makePlan(version: string, target: AskedPlan["target"], options: PlanOptions): AskedPlan {
+/** Up to this number of devices are updated one after another. */
+const smallTarget = 20;
+
+/** Of a small target, where a person chooses nothing else. */
+export const oneByOne = { concurrency: 1, errorThreshold: { count: 1 }, soakSeconds: 30 } as const;
+
+/**
+ * @param version as for `trigger_ota`
+ * @param size devices of the target now; undefined: not known
+ */
+export function makePlan(
+	version: string,
+	target: AskedPlan["target"],
+	options: PlanOptions,
+	size = "devices" in target ? target.devices.length : undefined,
+): AskedPlan {
 	const { attempts, allowDowngrade, startsAt, deadline, from, to, days, joinLater } = options;
-	const groups = groupsOf(options);
+	const groups = groupsOf(options, size !== undefined && size <= smallTarget && !joinLater);
 	const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
 	return {
 		firmware: { version },
@@ -87,13 +101,15 @@ export function makePlan(version: string, target: AskedPlan["target"], options: 
 }
 
 /** @returns undefined where the gateway chooses all of it */
-function groupsOf(options: PlanOptions): AskedPlan["groups"] {
+function groupsOf(options: PlanOptions, isSmall: boolean): AskedPlan["groups"] {
 	const { canary, canaryFailures, maxFailures, concurrency, soakSeconds, approval } = options;
+	const isOneByOne = isSmall && [canary, canaryFailures].every((text) => text === "") && !approval;
 	const typed = [canary, canaryFailures, maxFailures, concurrency, soakSeconds];
-	if (typed.every((text) => text === "") && !approval) return undefined;
+	if (!isOneByOne && typed.every((text) => text === "") && !approval) return undefined;
 	const soak = soakSeconds === "" ? {} : { soakSeconds: Number(soakSeconds) };
 	const atATime = concurrency === "" ? {} : { concurrency: Number(concurrency) };
 	const rest: AskedGroup = { size: "rest", ...soak, ...atATime, ...thresholdOf(maxFailures) };
+	if (isOneByOne) return [{ ...oneByOne, ...rest }];
 	if (canary === "0") return [rest];
 	const first: AskedGroup = {
 		size: canary.endsWith("%") ? canary : Number(canary || canarySize),

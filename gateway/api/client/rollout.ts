@@ -11,6 +11,7 @@ import {
 	type RolloutStatus,
 	slotStatuses,
 } from "../statuses.js";
+import { oneByOne } from "./rollout-plan.js";
 import { plural, timeLeft, when } from "./words.js";
 
 export type { Counts, Group, Plan, Window };
@@ -144,16 +145,22 @@ export function previewWords({ plan, ...preview }: Preview): string {
 	].join(", ");
 }
 
-/** "first 5 devices, 5 at a time; then the rest, 20 at a time; each is watched for 3 min before it counts as updated" */
+/**
+ * "first 5 devices, 5 at a time; then the rest, 20 at a time; each is watched for 3 min before it counts as updated",
+ * "one after another; stops at the first failure"
+ */
 export function planWords({ groups, startsAt, window }: Plan, now: number): string {
 	const steps = groups.map((group, index) => {
+		const isOneByOne = groups.length === 1 && group.concurrency === 1 && group.errorThreshold.count === 1;
 		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
-		return `${place}${groupWords(group)}${group.approval ? ", once approved" : ""}`;
+		const words = isOneByOne ? "one after another; stops at the first failure" : place + groupWords(group);
+		return `${words}${group.approval ? ", once approved" : ""}`;
 	});
 	if (Date.parse(startsAt) > now) steps.push(`from ${when(startsAt)}`);
 	if (window) steps.push(windowWords(window));
 	const soakSeconds = Math.max(...groups.map((group) => group.soakSeconds));
-	if (soakSeconds > 0) steps.push(`each is watched for ${timeLeft(soakSeconds)} before it counts as updated`);
+	if (soakSeconds > oneByOne.soakSeconds)
+		steps.push(`each is watched for ${timeLeft(soakSeconds)} before it counts as updated`);
 	return steps.join("; ");
 }
 

@@ -1,7 +1,10 @@
 /** Which firmware a device could run instead of its own: what an update to it would do, in one place. */
 
 import compare from "semver/functions/compare.js";
+import prerelease from "semver/functions/prerelease.js";
 import valid from "semver/functions/valid.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { isUpdating } from "../../../api/client/words.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
 import type { SessionRecord } from "../../../api/session.js";
 
@@ -28,6 +31,11 @@ export function firmwareOf(
 	if (!upload?.filename) return releases;
 	const { version, model, chip } = upload;
 	return [...releases, { selector: "custom", version, images: model ? [{ model, chip }] : [] }];
+}
+
+/** "1.4.0", "The upload (1.5.0-rc.1)" */
+export function firmwareText({ selector, version }: Firmware): string {
+	return selector === "custom" ? `The upload (${version ?? "version not known"})` : selector;
 }
 
 /** Whether the firmware has an image for that model and chip, as far as they are known. */
@@ -63,4 +71,56 @@ export function effectOn(target: Target, firmware: Firmware): Effect {
 	if (runs === null || offered === null) return "unknown";
 	const order = compare(runs, offered);
 	return order < 0 ? "update" : order > 0 ? "downgrade" : "none";
+}
+
+/** Finds the release that a device should be updated to now; undefined: none. */
+export type FindUpdate = (entry: Entry) => Firmware | undefined;
+
+/**
+ * The update of a connected device is the newest release that has an image for it, where that is newer than what it runs.
+ * Pre-releases are left to a person, and so is a release that the device has rolled back.
+ */
+export function updatesOf(catalog: Catalog | undefined): FindUpdate {
+	const releases = firmwareOf(catalog, undefined)
+		.filter(({ selector, images }) => images.length > 0 && prerelease(selector) === null)
+		.sort((a, b) => compare(b.selector, a.selector));
+	// Thousands of devices are alike.
+	const known = new Map<string, Firmware | undefined>();
+	return (entry) => {
+		const { model, firmwareVersion, connected, metadata } = entry.session;
+		if (!connected || isUpdating(metadata)) return undefined;
+		const like = `${model} ${entry.chip} ${firmwareVersion}`;
+		if (!known.has(like)) {
+			const newest = releases.find((release) => fits(release, entry));
+			known.set(like, newest && effectOn(entry, newest) === "update" ? newest : undefined);
+		}
+		const update = known.get(like);
+		const isRolledBack = metadata.otaStatus === "rolled_back" && metadata.otaVersion === update?.version;
+		return isRolledBack ? undefined : update;
+	};
+}
+
+/** A release, and the devices that should be updated to it. */
+export interface DueUpdate {
+	readonly firmware: Firmware;
+	/** At least one. */
+	readonly keys: readonly string[];
+	/** Devices that it has an image for. */
+	readonly fitting: number;
+}
+
+/** Every release that devices should be updated to. */
+export function dueUpdates(entries: readonly Entry[], findUpdate: FindUpdate): readonly DueUpdate[] {
+	const due = new Map<Firmware, string[]>();
+	for (const entry of entries) {
+		const firmware = findUpdate(entry);
+		const keys = firmware && due.get(firmware);
+		if (keys) keys.push(entry.key);
+		else if (firmware) due.set(firmware, [entry.key]);
+	}
+	return Array.from(due, ([firmware, keys]) => ({
+		firmware,
+		keys,
+		fitting: entries.filter((entry) => fits(firmware, entry)).length,
+	}));
 }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import { useApp, useFirmware, usePast } from "../app/hooks.js";
-import { effectOn, type Firmware, fits } from "../model/outdated.js";
+import { effectOn, firmwareText, fits } from "../model/outdated.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
@@ -64,8 +64,3 @@ const words = {
 	downgrade: "Downgrade",
 	none: "Install again",
 } as const;
-
-/** "1.4.0", "The upload (1.5.0-rc.1)" */
-export function firmwareText({ selector, version }: Firmware): string {
-	return selector === "custom" ? `The upload (${version ?? "version not known"})` : selector;
-}
