@@ -12,6 +12,7 @@ import {
 	rolloutIds,
 	runReleasedFleet,
 } from "../support/released-fleet.js";
+import { writeReleases } from "../support/releases.js";
 import { bearer, monitorToken } from "../support/running.js";
 import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing, gatewayAway } from "./browsing.js";
@@ -153,13 +154,25 @@ describe("a new roll-out", { skip }, () => {
 			true,
 		);
 		await form(page).getByLabel("Then at a time").fill("3");
-		await preview(page, "then the rest, 3 at a time").waitFor();
+		await preview(page, "3 at a time").waitFor();
 		await form(page).getByRole("button", { name: "Update 1 device" }).click();
 		await active(page).getByText("Running", { exact: true }).waitFor();
 	});
 
+	test("of few devices is one sentence", async (t) => {
+		const { page, url, fleet } = await setUp(t, some(3, "waits"));
+		await preview(page, "One after another; stops at the first failure.").waitFor();
+		await form(page).getByRole("button", { name: "Update 3 devices" }).click();
+		await active(page).getByText("Running", { exact: true }).waitFor();
+		await fleet[0]?.finish("rolls back");
+		await active(page).getByText("Stopped by failures").waitFor();
+		const [id = ""] = await rolloutIds(url);
+		const { counts } = await readRollout(url, id);
+		assert.deepEqual([counts.rolled_back, counts.queued], [1, 2]);
+	});
+
 	test("shows the gateway's defaults in what is left empty, and how long each device is watched", async (t) => {
-		const { page } = await setUp(t, some(1, "waits"));
+		const { page } = await setUp(t, some(21, "waits"));
 		await form(page).getByText("Options", { exact: true }).click();
 		await preview(page, "each is watched for 3 min before it counts as updated").waitFor();
 		for (const [label, value] of [
@@ -237,6 +250,77 @@ describe("a new roll-out", { skip }, () => {
 		);
 		assert.deepEqual(plan.window, { days: ["mon", "sat"], from: "22:00", to: "05:30", timeZone });
 		assert.deepEqual(plan.target, { model: "DEV-1", joinLater: true });
+	});
+});
+
+describe("an update that is there", { skip }, () => {
+	/** Devices of both models, of which the last runs the release, and the release has notes. */
+	async function setUpBoth(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
+		const released = await runReleasedFleet(t, [...devices, { version: "1.4.0" }]);
+		await writeReleases(
+			released.releasesDir,
+			(["DEV-1", "PROTO-1"] as const).map((model) => ({ version: "1.4.0", model, chip: "esp32s3" })),
+			"1.4.0",
+			"Fewer drop-outs.",
+		);
+		return { ...released, page: await open(t, released.url) };
+	}
+
+	const due = (page: Page) => page.getByRole("region", { name: "Update to 1.4.0" });
+
+	test("is named on rows and on the device's page, and a filter finds it", async (t) => {
+		const { page } = await setUpBoth(t, [{}, { deviceId: "proto-1-000001", model: "PROTO-1" }]);
+		const link = page.getByRole("link", { name: "Update to 1.4.0" });
+		await link.nth(1).waitFor();
+		assert.equal(await link.count(), 2);
+		await page.getByRole("button", { name: "Filter" }).click();
+		await page.getByRole("combobox", { name: "State" }).selectOption("Can be updated");
+		await page.getByText("2 of 3 devices").waitFor();
+		await page.getByRole("button", { name: "Can be updated: 2" }).waitFor();
+		await page.getByRole("button", { name: "Table" }).click();
+		await link.nth(1).waitFor();
+		await page.getByRole("link", { name: "proto-1-000001" }).click();
+		await link.click();
+		await page.getByRole("region", { name: "Firmware" }).getByRole("button", { name: "Update" }).waitFor();
+	});
+
+	test("of two models is one entry of Attention, without a number, and one press begins one plan for both", async (t) => {
+		const { page, url, fleet } = await setUpBoth(t, [
+			{ ending: "waits" },
+			{ deviceId: "proto-1-000001", model: "PROTO-1", ending: "waits" },
+		]);
+		await page.getByRole("link", { name: "Attention", exact: true }).click();
+		await page.getByText("Nothing needs you").waitFor();
+		await due(page).getByText("2 of 3 devices can be updated to 1.4.0").waitFor();
+		await due(page).getByText("Fewer drop-outs.").waitFor();
+		await due(page).getByText("One after another; stops at the first failure.").waitFor();
+		await due(page).getByRole("button", { name: "Update 2 devices" }).click();
+		await due(page).getByText("Roll-out: Running").waitFor();
+		const [id = "", ...others] = await rolloutIds(url);
+		assert.deepEqual(others, []);
+		const { plan } = await readRollout(url, id);
+		assert.deepEqual(plan.target, { devices: ["dev-1-000000", "proto-1-000001"] });
+		assert.deepEqual(
+			plan.groups.map(({ size, concurrency, errorThreshold: { count } }) => [size, concurrency, count]),
+			[["rest", 1, 1]],
+		);
+		await actOn(url, id, "cancel");
+		for (const device of fleet.slice(0, 1)) await device.finish("updates");
+		await due(page).getByText("1 of 3 devices can be updated to 1.4.0").waitFor();
+		await due(page).getByRole("button", { name: "Update 1 device" }).click();
+		await fleet[1]?.finish("updates");
+		await due(page).waitFor({ state: "detached" });
+	});
+
+	test("of more than 20 devices is begun with a first group, after a question", async (t) => {
+		const { page, url } = await setUpBoth(t, some(21, "waits"));
+		await page.getByRole("link", { name: "Attention", exact: true }).click();
+		await due(page).getByRole("button", { name: "Update 21 devices" }).click();
+		const dialog = page.getByRole("dialog", { name: "Update 21 devices to 1.4.0?" });
+		await dialog.getByText("First 5 devices, 5 at a time, stopped by 2 failures; then the rest").waitFor();
+		assert.deepEqual(await rolloutIds(url), []);
+		await dialog.getByRole("button", { name: "Update 21 devices" }).click();
+		await due(page).getByText("Roll-out: Running").waitFor();
 	});
 });
 

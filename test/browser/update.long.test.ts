@@ -4,12 +4,13 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
+import { rolloutIds } from "../support/released-fleet.js";
 import { browsing } from "./browsing.js";
 
 const open = browsing();
 
 describe("an update of virtual devices in XS", { skip }, () => {
-	test("goes from a click to the new firmware running on each", async (t) => {
+	test("of two models goes from a click to the new firmware running on each, by one plan", async (t) => {
 		const fleet = await runFleet(t);
 		const { bytes } = await buildFirmware();
 		await fleet.release(
@@ -25,10 +26,12 @@ describe("an update of virtual devices in XS", { skip }, () => {
 			view: `#/firmware?devices=${devices.map(({ deviceId }) => deviceId).join(",")}`,
 		});
 		const form = page.getByRole("region", { name: "New roll-out" });
+		await form.getByText("One after another; stops at the first failure.").waitFor();
 		await form.getByText("Options").click();
 		await form.getByLabel("Watch each for").fill("0");
 		await form.getByRole("button", { name: "Update 2 devices" }).click();
 		await page.getByRole("region", { name: "Past roll-outs" }).getByText("Done 2 of 2 devices").waitFor();
+		assert.equal((await rolloutIds(fleet.url)).length, 1);
 		for (const { device } of devices) assert.equal(device.started.slot, 1);
 		await form.getByText("1 device, 1 already has it").waitFor();
 	});

@@ -18,6 +18,7 @@ export async function writeReleases(
 	releasesDir: string,
 	contents: readonly ReleaseContent[],
 	latest: string | null = contents[0]?.version ?? null,
+	notes = "",
 ): Promise<readonly Buffer[]> {
 	const images = contents.map((content) => makeImage(content));
 	const entries = contents.map((content, index) => entryOf(content, images[index] ?? Buffer.alloc(0)));
@@ -30,7 +31,7 @@ export async function writeReleases(
 	const releases = versions.map((version) => ({
 		version,
 		date: "2026-01-02",
-		notes: "",
+		notes,
 		images: entries.filter((_, index) => contents[index]?.version === version),
 	}));
 	await writeCatalog(releasesDir, { schema: 1, latest, releases });

@@ -156,13 +156,16 @@ export function planWords({ groups, startsAt, window }: Plan, now: number): stri
 		const words = isOneByOne ? "one after another; stops at the first failure" : place + groupWords(group);
 		return `${words}${group.approval ? ", once approved" : ""}`;
 	});
-	if (Date.parse(startsAt) > now) steps.push(`from ${when(startsAt)}`);
+	// The default is the gateway's present, which this clock may be behind.
+	if (Date.parse(startsAt) > now + minuteMs) steps.push(`from ${when(startsAt)}`);
 	if (window) steps.push(windowWords(window));
 	const soakSeconds = Math.max(...groups.map((group) => group.soakSeconds));
 	if (soakSeconds > oneByOne.soakSeconds)
 		steps.push(`each is watched for ${timeLeft(soakSeconds)} before it counts as updated`);
 	return steps.join("; ");
 }
+
+const minuteMs = 60_000;
 
 /** "the rest, 20 at a time, stopped by 10 % of failures" */
 export function groupWords({ size, concurrency, errorThreshold: { count, percent } }: Group): string {

@@ -13,7 +13,13 @@ import {
 	select,
 	tally,
 } from "../../../gateway/dashboard/page/model/filter.js";
-import { effectOn, firmwareOf, fits } from "../../../gateway/dashboard/page/model/outdated.js";
+import {
+	dueUpdates,
+	effectOn,
+	firmwareOf,
+	fits,
+	updatesOf,
+} from "../../../gateway/dashboard/page/model/outdated.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 
@@ -220,6 +226,62 @@ describe("what a device can be updated to", () => {
 		assert.equal(effect({ version: "1.9.0", chip: "esp32s3" }), "update");
 		assert.equal(effect({ version: "1.9.0", chip: "esp32" }), "unfit");
 		assert.equal(fits({ ...firmware, images: [] }, entry("x", { model: "PROTO-1" })), true);
+	});
+
+	test("are due where the newest release that fits is newer, and nothing speaks against it now", () => {
+		const image = { path: "", size: 1, sha256: "", idf_version: "" } as const;
+		const release = (version: string, ...models: readonly ("DEV-1" | "PROTO-1")[]) => ({
+			version,
+			date: "",
+			notes: "",
+			images: models.map((model) => ({ ...image, model, chip: "esp32s3" as const })),
+		});
+		const releases = [
+			release("1.9.0", "DEV-1", "PROTO-1"),
+			release("1.10.0", "DEV-1"),
+			release("2.0.0-rc.1", "DEV-1"),
+			release("3.0.0"),
+		];
+		const findUpdate = updatesOf({ schema: 1, latest: "1.10.0", releases });
+		const update = (like: Like) => findUpdate(entry("x", like))?.selector;
+		assert.equal(update({ version: "1.8.0" }), "1.10.0", "neither a pre-release nor one without images");
+		assert.equal(update({ version: "1.10.0-rc.1" }), "1.10.0");
+		assert.equal(update({ version: "1.10.0" }), undefined);
+		assert.equal(update({ version: "2.0.0-rc.1" }), undefined);
+		assert.equal(update({ version: "nightly" }), undefined);
+		assert.equal(update({ version: "1.8.0", model: "PROTO-1" }), "1.9.0");
+		assert.equal(update({ version: "1.8.0", chip: "virtual" }), undefined);
+		assert.equal(update({ version: "1.8.0", connected: false }), undefined);
+		assert.equal(update({ version: "1.8.0", status: "downloading" }), undefined);
+		assert.equal(update({ version: "1.8.0", status: "failed" }), "1.10.0");
+		const rolledBack = entry("x", { version: "1.8.0", status: "rolled_back" });
+		const after = (otaVersion: string) => {
+			const { session } = rolledBack;
+			return { ...rolledBack, session: { ...session, metadata: { ...session.metadata, otaVersion } } };
+		};
+		assert.equal(findUpdate(after("1.10.0")), undefined, "it would roll that back again");
+		assert.equal(findUpdate(after("1.9.0"))?.selector, "1.10.0");
+
+		const models = [
+			entry("a", { version: "1.8.0" }),
+			entry("b", { version: "1.10.0" }),
+			entry("c", { version: "1.8.0", model: "PROTO-1" }),
+			entry("d", { version: "1.9.0" }),
+		];
+		assert.deepEqual(
+			dueUpdates(models, findUpdate).map(({ firmware, keys, fitting }) => [firmware.selector, keys, fitting]),
+			[
+				["1.10.0", ["a", "d"], 3],
+				["1.9.0", ["c"], 4],
+			],
+		);
+		const query = { ...noQuery, state: "outdated" } as const;
+		assert.deepEqual(
+			select(models, query, findUpdate).map(({ key }) => key),
+			["a", "c", "d"],
+		);
+		const { states } = tally(models, noQuery, findUpdate);
+		assert.equal(states.find(({ value }) => value === "outdated")?.count, 3);
 	});
 
 	test("is an upload only where its chip fits, if that is known", () => {

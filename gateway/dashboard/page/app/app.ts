@@ -277,8 +277,7 @@ export class App {
 
 	#readList(list: FrameOf<"list_update">["list"]): void {
 		if (list === "refusals") void this.refusals.refresh();
-		// Before that no view has shown it.
-		else if (this.firmware.catalog) void this.firmware.refresh();
+		else void this.firmware.refresh(false);
 	}
 
 	/** Acts on a change, from the summary or the device's own record. */

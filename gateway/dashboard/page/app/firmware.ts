@@ -2,7 +2,7 @@
 
 import { ask, messageOf, problemDetail } from "../../../api/client/request.js";
 import type { Catalog, PastUpdate, UploadStatus } from "../../../api/firmware.js";
-import { type Firmware, firmwareOf } from "../model/outdated.js";
+import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/outdated.js";
 
 export type Upload =
 	| { readonly name: "none" }
@@ -18,6 +18,8 @@ export class FirmwareStore {
 	readonly #onChanged: () => void;
 	readonly #isLive: () => boolean;
 	catalog: Catalog | undefined;
+	/** By the catalog; another function with each new one. */
+	findUpdate: FindUpdate = updatesOf(undefined);
 	status: UploadStatus | undefined;
 	/** The latest first. */
 	history: readonly PastUpdate[] = [];
@@ -50,17 +52,22 @@ export class FirmwareStore {
 		return this.choices.find(({ selector }) => selector === latest);
 	}
 
-	/** Reads everything from the gateway again. */
-	async refresh(): Promise<void> {
+	/**
+	 * Reads everything from the gateway again.
+	 * @param isWhole false: the catalog alone, unless a view has shown the rest
+	 */
+	async refresh(isWhole = true): Promise<void> {
+		const isAll = isWhole || this.status !== undefined;
 		try {
 			const [catalog, status, history] = await Promise.all([
 				ask<Catalog>("ota/catalog"),
-				ask<UploadStatus>("ota/status"),
-				ask<{ updates: readonly PastUpdate[] }>("ota/history"),
+				isAll ? ask<UploadStatus>("ota/status") : undefined,
+				isAll ? ask<{ updates: readonly PastUpdate[] }>("ota/history") : undefined,
 			]);
 			this.catalog = catalog;
-			this.status = status;
-			this.history = history.updates;
+			this.findUpdate = updatesOf(catalog);
+			this.status = status ?? this.status;
+			this.history = history?.updates ?? this.history;
 			this.problem = undefined;
 		} catch (error) {
 			this.problem = messageOf(error);

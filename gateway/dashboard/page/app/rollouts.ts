@@ -1,14 +1,13 @@
 /** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
 import { ask, Refusal } from "../../../api/client/request.js";
-import {
-	type Preview,
-	problems,
-	type Rollout,
-	type RolloutAction,
-	type RolloutDevice,
-	type RolloutHead,
-	type RolloutUpdate,
+import type {
+	Preview,
+	Rollout,
+	RolloutAction,
+	RolloutDevice,
+	RolloutHead,
+	RolloutUpdate,
 } from "../../../api/client/rollout.js";
 import type { AskedPlan } from "../../../api/client/rollout-plan.js";
 import { isOver } from "../../../api/statuses.js";
@@ -103,7 +102,7 @@ export class Rollouts {
 	}
 
 	/** @throws Refusal */
-	async devices(id: string, statuses: readonly string[] = problems): Promise<readonly RolloutDevice[]> {
+	async devices(id: string, statuses: readonly string[]): Promise<readonly RolloutDevice[]> {
 		const path = `${pathOf(id)}/devices?status=${statuses.join(",")}`;
 		return (await ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
 	}

@@ -8,12 +8,13 @@ import { hasFailed, isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
 import type { OtaStatus } from "../../../api/statuses.js";
 import { cleanText } from "../../../api/text.js";
+import type { FindUpdate } from "./outdated.js";
 
 interface StateKind {
 	readonly words: string;
 	/** Whether a person should look at a device in it. */
 	readonly isWrong?: true;
-	readonly isIn: (entry: Entry) => boolean;
+	readonly isIn: (entry: Entry, findUpdate: FindUpdate) => boolean;
 }
 
 /** In the order in which they are offered. */
@@ -25,9 +26,12 @@ export const stateKinds = {
 	failed: { words: "Update failed", isWrong: true, isIn: hasEnded("failed") },
 	crashed: { words: "Crashed", isWrong: true, isIn: ({ session }) => session.crashCount !== undefined },
 	safe_mode: { words: "Safe mode", isWrong: true, isIn: ({ vitals }) => vitals.safeMode === true },
+	outdated: { words: "Can be updated", isIn: (entry, findUpdate) => findUpdate(entry) !== undefined },
 } as const satisfies Readonly<Record<string, StateKind>>;
 export type State = keyof typeof stateKinds;
 export const states = keysOf(stateKinds);
+
+const noUpdate: FindUpdate = () => undefined;
 
 function hasEnded(status: OtaStatus): StateKind["isIn"] {
 	return ({ session }) => session.metadata.otaStatus === status;
@@ -135,7 +139,11 @@ export function unfiltered({ sort, isDescending, look }: Query): Query {
 }
 
 /** @returns the entries that `query` is about, in its order */
-export function select(entries: readonly Entry[], query: Query): readonly Entry[] {
+export function select(
+	entries: readonly Entry[],
+	query: Query,
+	findUpdate: FindUpdate = noUpdate,
+): readonly Entry[] {
 	const { order } = sortKinds[query.sort];
 	const sign = query.isDescending ? -1 : 1;
 	const isFound = finder(query.search);
@@ -144,7 +152,7 @@ export function select(entries: readonly Entry[], query: Query): readonly Entry[
 	// Another order than by name is one that a person chose: it stands above how well a device matches.
 	const fitOf = query.sort === "name" ? fitter(query.search) : () => 0;
 	return entries
-		.filter((entry) => isMeant(entry, query) && isFound(entry))
+		.filter((entry) => isMeant(entry, query, findUpdate) && isFound(entry))
 		.map((entry) => ({ entry, fit: fitOf(entry), rank: rank.get(nameOf(entry)) ?? 0 }))
 		.sort(
 			(a, b) =>
@@ -177,7 +185,7 @@ export interface Tally<T extends string> {
 }
 
 /** How many devices there are of each version, the newest first, and in each state. */
-export function tally(entries: readonly Entry[], query: Query) {
+export function tally(entries: readonly Entry[], query: Query, findUpdate: FindUpdate = noUpdate) {
 	const isFound = finder(query.search);
 	const versions = new Map<string, number>();
 	const inStates = new Map<State, number>();
@@ -190,9 +198,10 @@ export function tally(entries: readonly Entry[], query: Query) {
 		const isOfText = isFound(entry);
 		const { firmwareVersion } = entry.session;
 		if (firmwareVersion !== null)
-			count(versions, firmwareVersion, isOfText && isMeant(entry, { ...query, version: "" }));
-		const isCounted = isOfText && isMeant(entry, { ...query, state: "" });
-		for (const state of states) if (stateKinds[state].isIn(entry)) count(inStates, state, isCounted);
+			count(versions, firmwareVersion, isOfText && isMeant(entry, { ...query, version: "" }, findUpdate));
+		const isCounted = isOfText && isMeant(entry, { ...query, state: "" }, findUpdate);
+		for (const state of states)
+			if (stateKinds[state].isIn(entry, findUpdate)) count(inStates, state, isCounted);
 	}
 	return {
 		versions: [...versions]
@@ -217,12 +226,12 @@ function compareVersions(a: string, b: string): number {
 	return Number(isA) - Number(isB) || a.localeCompare(b);
 }
 
-function isMeant(entry: Entry, { model, room, version, state }: Query): boolean {
+function isMeant(entry: Entry, { model, room, version, state }: Query, findUpdate: FindUpdate): boolean {
 	const { session } = entry;
 	if (model !== "" && session.model !== model) return false;
 	if (room !== "" && session.room !== room) return false;
 	if (version !== "" && session.firmwareVersion !== version) return false;
-	return state === "" || stateKinds[state].isIn(entry);
+	return state === "" || stateKinds[state].isIn(entry, findUpdate);
 }
 
 export function isWrongState(state: State): boolean {
@@ -230,7 +239,7 @@ export function isWrongState(state: State): boolean {
 }
 
 export function isWrong(entry: Entry): boolean {
-	return states.some((state) => isWrongState(state) && stateKinds[state].isIn(entry));
+	return states.some((state) => isWrongState(state) && stateKinds[state].isIn(entry, noUpdate));
 }
 
 function finder(search: string): (entry: Entry) => boolean {

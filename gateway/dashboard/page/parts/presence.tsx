@@ -13,7 +13,7 @@ import {
 	when,
 } from "../../../api/client/words.js";
 import type { OtaMetadata } from "../../../api/update.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { deviceAddress, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
 
 /** Whether a device is there, and how old what is shown of it is. */
 export function Presence({ entry }: { entry: Entry }) {
@@ -46,13 +46,16 @@ export function Strength({ rssi }: { rssi: number }) {
 
 interface DeviceStateProps {
 	readonly entry: Entry;
-	/** Where nothing is wrong or going on. */
+	/** Of a link in it. */
+	readonly tabIndex?: number;
+	/** Where nothing is wrong, going on or due. */
 	readonly children?: ComponentChildren;
 }
 
-/** What of a device is wrong or going on: the most important alone. */
-export function DeviceState({ entry, children = null }: DeviceStateProps) {
-	const { clock } = useApp();
+/** What of a device is wrong, going on or due: the most important alone. */
+export function DeviceState({ entry, tabIndex, children = null }: DeviceStateProps) {
+	const { clock, firmware } = useTopic("firmware");
+	const mayUpdate = useMayChange();
 	const { session, vitals, state, heardAt } = entry;
 	const { metadata, connected, crashCount, firmwareVersion } = session;
 	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
@@ -63,7 +66,14 @@ export function DeviceState({ entry, children = null }: DeviceStateProps) {
 	if (vitals.safeMode) return <SafeMode entry={entry} />;
 	if (state?.peripherals.audio.fault) return <span class="problem">No sound</span>;
 	if (firmwareVersion === null) return <span>Has not reported yet</span>;
-	return <>{state?.peripherals.audio.player_state === "playing" ? "Playing" : children}</>;
+	if (state?.peripherals.audio.player_state === "playing") return <>Playing</>;
+	const update = mayUpdate && firmware.findUpdate(entry);
+	if (!update) return <>{children}</>;
+	return (
+		<a href={deviceAddress(entry.key, "firmware")} tabIndex={tabIndex}>
+			Update to {update.selector}
+		</a>
+	);
 }
 
 /** "10:40" of the same day, else with the date. @param time milliseconds since 1970 */

@@ -14,6 +14,7 @@ import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { limitKey, refreshMs, useConcerns } from "./attention-link.js";
 import { DeviceLink } from "./device-link.js";
+import { DueUpdates } from "./due-updates.js";
 import { Identify } from "./fleet-actions.js";
 import { ForgetAway } from "./forget-away.js";
 
@@ -69,6 +70,7 @@ export function AttentionView() {
 			{concernKinds.map((kind) => (
 				<Group key={kind} kind={kind} concerns={shown.filter((concern) => concern.kind === kind)} />
 			))}
+			<DueUpdates />
 			<ForgetAway />
 		</div>
 	);

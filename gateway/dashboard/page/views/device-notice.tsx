@@ -5,7 +5,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { duration, isUpdating, when } from "../../../api/client/words.js";
 import { faultsOf } from "../../../api/faults.js";
 import { resetText } from "../../../api/statuses.js";
-import { type DeviceTab, deviceAddress, useApp, useGatewayAbsence, usePast } from "../app/hooks.js";
+import { type DeviceTab, deviceAddress, useGatewayAbsence, usePast, useTopic } from "../app/hooks.js";
 import { newSettings } from "../model/asks.js";
 import { crashWords } from "../model/health-words.js";
 import { Button } from "../parts/button.js";
@@ -15,7 +15,7 @@ import { markSeen } from "./attention.js";
 import { TrialTime } from "./device-settings.js";
 
 export function DeviceNotice({ entry }: { entry: Entry }) {
-	const { asks } = useApp();
+	const { asks, firmware } = useTopic("firmware");
 	const absence = useGatewayAbsence();
 	const { key, session, state, vitals, heardAt, attention } = entry;
 	const { metadata, connected } = session;
@@ -100,8 +100,9 @@ export function DeviceNotice({ entry }: { entry: Entry }) {
 			</Notice>
 		);
 	}
+	const update = firmware.findUpdate(entry);
 	return (
-		<Notice tone="quiet">
+		<Notice tone="quiet" link={update && to("firmware", `Update to ${update.selector}`)}>
 			{state
 				? `Running for ${duration(state.health.uptime_seconds)}; last start: ${resetText(state.health.reset_reason)}.`
 				: "Nothing is known of it yet."}

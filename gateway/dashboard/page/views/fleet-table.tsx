@@ -76,7 +76,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 			<td class="of-model">{session.model}</td>
 			<td class="of-version">{session.firmwareVersion}</td>
 			<td class="of-state">
-				<DeviceState entry={entry}>
+				<DeviceState entry={entry} tabIndex={tabIndex}>
 					<span class="presence here">{isLive ? "Connected" : "Not known"}</span>
 				</DeviceState>
 			</td>

@@ -22,21 +22,22 @@ interface FleetProps {
 }
 
 export function FleetView({ search, room }: FleetProps) {
-	const app = useTopic("list", "query", "link");
+	const app = useTopic("list", "query", "link", "firmware");
 	const { fleet, query, linkState } = app;
 	useLayoutEffect(() => app.readQuery(search), [app, search]);
 	const { listVersion } = fleet;
+	const { findUpdate } = app.firmware;
 	const entries = useMemo(() => {
 		const all = fleet.all();
 		return room === undefined ? all : all.filter(({ session }) => (session.room ?? "") === room);
 	}, [fleet, listVersion, room]);
-	const listed = useMemo(() => select(entries, query), [entries, query]);
+	const listed = useMemo(() => select(entries, query, findUpdate), [entries, query, findUpdate]);
 	const keys = useMemo(() => listed.map(({ key }) => key), [listed]);
 	useEffect(() => {
 		app.shownKeys = keys;
 		app.painter.mark("shown");
 	}, [app, keys]);
-	const tallies = useMemo(() => tally(entries, query), [entries, query]);
+	const tallies = useMemo(() => tally(entries, query, findUpdate), [entries, query, findUpdate]);
 	const rooms = useMemo(() => roomsIn(listed), [listed]);
 	const initialKey = usePlace();
 	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;

@@ -41,7 +41,7 @@ export function Start({ firmware, plan, shown: { preview, problem, isCurrent }, 
 	return (
 		<div class="start-rollout">
 			<p role="status">
-				{words} <span class="hint">{planned}</span>
+				{words !== what && words} <span class="hint">{planned}</span>
 			</p>
 			<div class="actions">
 				<Button

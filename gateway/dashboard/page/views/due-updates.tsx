@@ -1,0 +1,51 @@
+/** The releases that devices can be updated to: each with its notes, and one button that updates all of these devices. */
+
+import { useMemo } from "preact/hooks";
+import { stateText } from "../../../api/client/rollout.js";
+import { defaultOptions, makePlan } from "../../../api/client/rollout-plan.js";
+import { plural } from "../../../api/client/words.js";
+import { isOver } from "../../../api/statuses.js";
+import { useMayChange, useTopic } from "../app/hooks.js";
+import { type DueUpdate, dueUpdates } from "../model/outdated.js";
+import { Panel } from "../parts/panel.js";
+import { Start, usePreview } from "./start-rollout.js";
+
+export function DueUpdates() {
+	const { fleet, firmware } = useTopic("list", "firmware");
+	const { findUpdate } = firmware;
+	const { listVersion } = fleet;
+	const due = useMemo(() => dueUpdates(fleet.all(), findUpdate), [fleet, listVersion, findUpdate]);
+	return (
+		<>
+			{due.map((one) => (
+				<OneRelease key={one.firmware.selector} due={one} />
+			))}
+		</>
+	);
+}
+
+function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
+	const app = useTopic("rollouts");
+	const mayChange = useMayChange();
+	const { selector } = firmware;
+	const notes = app.firmware.catalog?.releases.find(({ version }) => version === selector)?.notes;
+	const active = app.rollouts.all.find((head) => head.version === selector && !isOver(head));
+	const plan = makePlan(selector, { devices: keys }, defaultOptions);
+	const shown = usePreview(plan, mayChange && !active);
+	return (
+		<Panel
+			title={`${keys.length.toLocaleString("en")} of ${plural(fitting, "device")} can be updated to ${selector}`}
+			label={`Update to ${selector}`}
+			hint={<a href="#/?state=outdated">Show them</a>}
+		>
+			{notes && <p class="notes">{notes}</p>}
+			{active ? (
+				<p>
+					<a href="#/firmware">Roll-out</a>: {stateText(active)}
+				</p>
+			) : (
+				mayChange && <Start firmware={firmware} plan={plan} shown={shown} onStarted={() => {}} />
+			)}
+		</Panel>
+	);
+}
