@@ -55,20 +55,10 @@ uint32_t board_psram_bytes(void)
 #endif
 }
 
-/** Without a line end. A release build of the SDK drops trace(), but not this. */
+/** Without a line end. */
 void board_print(const char *text)
 {
 	fputs(text, stdout);
-}
-
-/** A release build of the SDK drops trace(); in the others it is XS that prints. */
-void board_trace_print(const char *text)
-{
-#if !defined(mxDebug) && !defined(mxInstrument)
-	fputs(text, stdout);
-#else
-	(void)text;
-#endif
 }
 
 /** Longer than a computer takes to read the chip's USB port, and than UART takes to send its 128 bytes. */

@@ -10,10 +10,7 @@ import { reportAborts } from "moddable/abort-report";
 export default function setup(done: () => void): void {
 	const ffi = nativeFunctions();
 	ffi.board_crash_start();
-	keepTrace((text) => {
-		ffi.board_trace_print(text);
-		ffi.board_trace(text);
-	});
+	keepTrace((text) => ffi.board_trace(text));
 	reportAborts({
 		note: (kind, message, stack) => ffi.board_crash_note(kind, message, stack),
 		print: (text) => ffi.board_print(text),
@@ -27,7 +24,7 @@ export default function setup(done: () => void): void {
 	done();
 }
 
-/** Makes the global `trace` keep its texts in memory, and print them: a release build of XS only drops them. */
+/** Makes the global `trace` keep its texts in memory too. */
 function keepTrace(keep: (text: string) => void): void {
 	const print = trace;
 	const kept = (...values: unknown[]): void => {

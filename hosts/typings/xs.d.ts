@@ -48,7 +48,6 @@ declare module "mc/ffi" {
 		board_touch_read(): number;
 		board_trace(text: string): void;
 		board_trace_line_count(): number;
-		board_trace_print(text: string): void;
 		board_trace_read(count: number): string;
 		/** 1 or 0. */
 		board_update_is_selecting(): number;

@@ -3,7 +3,7 @@
  * documentation/xs/XS Differences.md and xs/includes/xs.d.ts.)
  */
 
-/** Prints text without adding a line end. A release build of a board drops it. */
+/** Prints text without adding a line end. */
 declare function trace(...texts: unknown[]): void;
 
 interface ArrayBufferConstructor {
