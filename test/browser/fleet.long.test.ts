@@ -222,7 +222,7 @@ describe("the fleet", { skip }, () => {
 			const page = await open(t, url, { viewport: { width, height: 800 } });
 			await page.locator(".device-row").getByText("safe mode").waitFor();
 			const [texts, slider]: number[] = await page.evaluate(`[
-				Math.max(...[...document.querySelectorAll(".device-row-text *")].map((one) => one.getBoundingClientRect().right)),
+				Math.max(...[...document.querySelectorAll(".device-row-text :is(h2, p, p *)")].map((one) => one.getBoundingClientRect().right)),
 				document.querySelector(".device-row input[type=range]").getBoundingClientRect().left,
 			]`);
 			assert.ok(
