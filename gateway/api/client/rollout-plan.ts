@@ -1,6 +1,6 @@
 /** What a person chooses, as a plan for `PUT /api/rollouts/{id}`: for the page and the terminal. */
 
-import type { Group, Plan, Window } from "./rollout.js";
+import type { Group, Plan, Window } from "../rollout.js";
 
 type Partly<T> = { readonly [K in keyof T]?: T[K] };
 
