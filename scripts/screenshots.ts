@@ -270,6 +270,7 @@ async function shoot(
 	if (view.includes(crashed)) await showDiagnostics(page);
 	if (name === "selection-300") {
 		await page.locator(".select-box").first().click();
+		await page.locator(".selection summary").last().click();
 		await page.getByRole("button", { name: /^Select [\d,]+ more$/ }).click();
 	}
 	await page.waitForTimeout(700);
