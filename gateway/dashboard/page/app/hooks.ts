@@ -115,7 +115,8 @@ export function useTitle(text: string): void {
 
 /** Asks before the page is left, which would stop what it has begun. */
 export function useLeaveWarning(isOn: boolean): void {
-	useEffect(() => {
+	// Not useEffect, which waits for the next frame: it could be left before.
+	useLayoutEffect(() => {
 		if (!isOn) return;
 		const onLeave = (event: Event) => event.preventDefault();
 		addEventListener("beforeunload", onLeave);
