@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app_update/include/esp_ota_ops.h"
 #include "esp_flash.h"
@@ -55,10 +56,23 @@ uint32_t board_psram_bytes(void)
 #endif
 }
 
-/** Without a line end. */
+/** What the chip's USB port takes at once, and it drops what finds no room for 50 ms: ESP-IDF, usb_serial_jtag.c and _vfs.c. */
+#define PRINT_BYTES 64
+/** Longer than a UART of 115,200 baud takes to send that. */
+#define PRINT_PAUSE_MS 10
+
+/** Without a line end. In pieces: of a long text written at once the port drops what finds no room. */
 void board_print(const char *text)
 {
-	fputs(text, stdout);
+	for (size_t left = strlen(text); left > 0;) {
+		size_t piece = left < PRINT_BYTES ? left : PRINT_BYTES;
+		fwrite(text, 1, piece, stdout);
+		fflush(stdout);
+		text += piece;
+		left -= piece;
+		if (left > 0)
+			vTaskDelay(pdMS_TO_TICKS(PRINT_PAUSE_MS));
+	}
 }
 
 /** Longer than a computer takes to read the chip's USB port, and than UART takes to send its 128 bytes. */
