@@ -164,6 +164,7 @@ describe("a new roll-out", { skip }, () => {
 		await preview(page, "One after another; stops at the first failure.").waitFor();
 		await form(page).getByRole("button", { name: "Update 3 devices" }).click();
 		await active(page).getByText("Running", { exact: true }).waitFor();
+		await fleet[0]?.offered;
 		await fleet[0]?.finish("rolls back");
 		await active(page).getByText("Stopped by failures").waitFor();
 		const [id = ""] = await rolloutIds(url);
@@ -304,10 +305,12 @@ describe("an update that is there", { skip }, () => {
 			plan.groups.map(({ size, concurrency, errorThreshold: { count } }) => [size, concurrency, count]),
 			[["rest", 1, 1]],
 		);
+		await fleet[0]?.offered;
 		await actOn(url, id, "cancel");
-		for (const device of fleet.slice(0, 1)) await device.finish("updates");
+		await fleet[0]?.finish("updates");
 		await due(page).getByText("1 of 3 devices can be updated to 1.4.0").waitFor();
 		await due(page).getByRole("button", { name: "Update 1 device" }).click();
+		await fleet[1]?.offered;
 		await fleet[1]?.finish("updates");
 		await due(page).waitFor({ state: "detached" });
 	});
