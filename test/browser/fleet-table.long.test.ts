@@ -72,6 +72,7 @@ describe("the table", { skip }, () => {
 		const { url } = await runMany(t, 300);
 		const page = await open(t, url);
 		const grid = page.getByRole("grid", { name: "Devices" });
+		await page.getByText("300 of 300 here").waitFor();
 		await grid.getByRole("row", { name: idOf(0) }).waitFor();
 		assert.equal(await grid.getAttribute("aria-rowcount"), "301");
 		const count = await page.locator(".table-body tr").count();
@@ -88,6 +89,7 @@ describe("the table", { skip }, () => {
 	test("has every row that is in the window while it is scrolled, and few others", async (t) => {
 		const { url } = await runMany(t, 300);
 		const page = await open(t, url);
+		await page.getByText("300 of 300 here").waitFor();
 		await page.getByRole("row", { name: idOf(0) }).waitFor();
 		/** In the frame after each step: which rows that are in the window are missing or in another place. */
 		const wrong: readonly string[] = await page.evaluate(`(async () => {
@@ -196,6 +198,7 @@ describe("the table", { skip }, () => {
 		const page = await open(t, url);
 		const focused = (): Promise<string> => page.evaluate("document.activeElement.dataset.key ?? ''");
 		const search = page.getByRole("searchbox", { name: "Search" });
+		await page.getByText("120 of 120 here").waitFor();
 		await page.getByRole("row", { name: idOf(0) }).waitFor();
 		await search.focus();
 		await page.keyboard.press("ArrowDown");
