@@ -131,6 +131,20 @@ describe("a selection", { skip }, () => {
 		assert.equal(await page.getByRole("button", { name: /^Select \d+ more$/ }).count(), 0);
 	});
 
+	test("is begun by a long press of a finger", async (t) => {
+		const { url } = await runMany(t, 2);
+		const page = await open(t, url, { viewport: { width: 390, height: 844 }, hasTouch: true });
+		const ring = await page.locator(".device-row .ring").first().boundingBox();
+		assert.ok(ring);
+		const touch = await page.context().newCDPSession(page);
+		const touchPoints = [{ x: ring.x + ring.width / 2, y: ring.y + ring.height / 2 }];
+		await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints });
+		await page.getByText("1 selected").waitFor();
+		await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+		assert.equal(await page.locator(".device-row.selected").count(), 1);
+		assert.equal(new URL(page.url()).hash, "#/", "it does not open the device");
+	});
+
 	test("is one line below a list that begins high on a phone, and what can be done opens upwards", async (t) => {
 		const { url, devices } = await runMany(t, 12, () => ({ ending: "rolls back" }));
 		devices[11]?.close();

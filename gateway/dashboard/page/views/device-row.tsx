@@ -54,18 +54,27 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 	);
 }
 
-/** Of a finger: a mouse has the check box. */
+/** Of a finger: a mouse has the check box. It opens neither the device nor the browser's menu. */
 function useLongPress(action: () => void) {
-	const timer = useRef(0);
-	const end = () => window.clearTimeout(timer.current);
+	const press = useRef({ isTouch: false, isLong: false, timer: 0 });
+	const end = () => window.clearTimeout(press.current.timer);
 	return {
 		onPointerDown: ({ pointerType, target }: PointerEvent) => {
 			const isOnControl = target instanceof Element && target.closest("input, button, label");
-			if (pointerType === "touch" && !isOnControl) timer.current = window.setTimeout(action, longPressMs);
+			press.current = { isTouch: pointerType === "touch", isLong: false, timer: 0 };
+			if (!press.current.isTouch || isOnControl) return;
+			press.current.timer = window.setTimeout(() => {
+				press.current.isLong = true;
+				action();
+			}, longPressMs);
 		},
 		onPointerUp: end,
 		onPointerCancel: end,
 		onPointerMove: ({ movementX, movementY }: PointerEvent) => Math.hypot(movementX, movementY) > 4 && end(),
-		onContextMenu: (event: Event) => timer.current !== 0 && event.preventDefault(),
+		onContextMenu: (event: Event) => press.current.isTouch && event.preventDefault(),
+		onClick: (event: Event) => {
+			if (press.current.isLong) event.preventDefault();
+			press.current.isLong = false;
+		},
 	};
 }
