@@ -91,3 +91,32 @@ test("a room", { skip }, async (t) => {
 				.waitFor();
 	});
 });
+
+test("a room of many devices is set at the gateway's pace, and says on which it was not", {
+	skip,
+}, async (t) => {
+	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const devices = await Promise.all(
+		Array.from({ length: 200 }, (_, index) => {
+			const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
+			const report = { "peripherals.audio.volume": Math.min(100, 20 + index) };
+			return new ScriptedDevice({ url, deviceId, report, executesCommands: index !== 7 }).connect();
+		}),
+	);
+	t.after(() => {
+		for (const device of devices) device.close();
+	});
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	const labelled = { method: "PATCH", headers, body: '{"room":"Shop"}' };
+	await Promise.all(devices.map(({ deviceId }) => fetch(`${url}/api/devices/${deviceId}`, labelled)));
+	const page = await open(t, url, { view: "#/?view=list" });
+	const shop = page.getByRole("region", { name: "Shop" });
+	await shop.getByText("100", { exact: true }).waitFor();
+	await shop.getByRole("button", { name: "Mute Shop" }).click();
+	await page.getByText("Not set on 1 of 200: ").waitFor();
+	assert.deepEqual(
+		devices.map(({ commands }) => commands),
+		devices.map(() => [{ command: "set_volume", value: 0 }]),
+	);
+	assert.equal(await page.locator(".dock section").count(), 0, "no bar is left");
+});

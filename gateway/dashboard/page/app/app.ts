@@ -226,7 +226,9 @@ export class App {
 		});
 	}
 
-	#control(deviceId: string, payload: Ask | CommandOf<"set_settings">): Promise<Answer> {
+	async #control(deviceId: string, payload: Ask | CommandOf<"set_settings">): Promise<Answer> {
+		// Others may be asked in the same turn: one message then asks for the reports of all.
+		await Promise.resolve();
 		this.#subscription.ensure(deviceId);
 		return this.#link.request(
 			payload.command === "boot_device"

@@ -238,10 +238,6 @@ export function isWrongState(state: State): boolean {
 	return "isWrong" in stateKinds[state];
 }
 
-export function isWrong(entry: Entry): boolean {
-	return states.some((state) => isWrongState(state) && stateKinds[state].isIn(entry, noUpdate));
-}
-
 function finder(search: string): (entry: Entry) => boolean {
 	const words = cleanText(search).toLowerCase().split(/\s+/).filter(Boolean);
 	if (words.length === 0) return () => true;

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { listAddress } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
 import { isFiltered, select, tally, unfiltered } from "../model/filter.js";
-import { roomOf, roomsIn } from "../model/rooms.js";
+import { roomsIn } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
@@ -53,7 +53,7 @@ export function FleetView({ search, room }: FleetProps) {
 				</p>
 			)}
 			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} look={look} />
-			{room !== undefined && entries.length > 0 && <RoomBar room={roomOf(room || undefined, entries)} />}
+			{room !== undefined && entries.length > 0 && <RoomBar room={{ name: room || undefined, entries }} />}
 			{keys.length === 0 && <NothingFound />}
 			{keys.length > 0 &&
 				look === "list" &&

@@ -1,9 +1,10 @@
 /** The fleet by rooms: each with the volume of all its speakers, and its devices. */
 
-import type { Ask } from "../../../api/command.js";
+import { useRef } from "preact/hooks";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
 import { titleOf } from "../app/jobs.js";
-import { moveVolumes, type Room, type Volumes, volumesIn } from "../model/rooms.js";
+import type { Attempt } from "../model/asks.js";
+import { moveVolumes, type Room, type Volumes, volumesOf } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { Grid } from "../parts/grid.js";
 import { Problem } from "../parts/problem.js";
@@ -69,11 +70,13 @@ function renderWithRoom(key: string) {
 export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean }) {
 	const mayChange = useMayChange("set_volume");
 	const { run, problem } = useRequest();
-	const { name, entries, here, volumes } = room;
+	const { name, entries } = room;
 	const title = name ?? "No room";
-	const isOff = !mayChange || here.length === 0;
-	const most = volumes?.[1] ?? null;
-	const setVolume = useVolumes(room);
+	const volumes = volumesOf(entries);
+	const count = Object.keys(volumes).length;
+	const most = count === 0 ? null : Math.max(...Object.values(volumes));
+	const isOff = !mayChange || count === 0;
+	const setVolume = useSetVolume(title, volumes);
 	return (
 		<section class="room-bar" aria-label={title}>
 			{isLink && (
@@ -103,7 +106,7 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 				label={`Volume of ${title}`}
 				value={most}
 				isOff={isOff}
-				sentEveryMs={Math.max(sentEveryMs, here.length * eachMs)}
+				sentEveryMs={Math.max(sentEveryMs, (count * pauseMs) / askedAtOnce)}
 				onChange={(value) => run(() => setVolume(value))}
 			/>
 			<Problem>{problem}</Problem>
@@ -113,50 +116,36 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 
 const sentEveryMs = 200;
 /** The gateway takes 50 commands a second of one page. */
-const eachMs = 25;
-/** More have a job, which shows how far it is and each device's answer. */
-const askedAtMost = 20;
-const atATime = 4;
+const askedAtOnce = 20;
+const pauseMs = 500;
 
 /**
  * Sets the volumes of a room's devices: that of the loudest, and the others keep their proportion to it.
  *
+ * @param volumes as the devices report them
  * @returns called with the volume of the loudest; undefined: as before it was muted
  */
-function useVolumes({ name }: Room): (to: number | undefined) => Promise<void> {
+function useSetVolume(title: string, volumes: Volumes): (to: number | undefined) => Promise<void> {
 	const app = useApp();
-	const title = name ?? "No room";
+	const latest = useRef<readonly Volumes[]>([]);
 	return async (to) => {
 		// A phone loads a page again that was in the background.
-		const storageKey = `volumes ${name ?? ""}`;
-		const before: readonly Volumes[] = JSON.parse(sessionStorage.getItem(storageKey) ?? "[]");
-		const moves = moveVolumes(before, volumesIn(name, app.fleet.all()), to);
+		const storageKey = `volumes ${title}`;
+		const moves = moveVolumes(JSON.parse(sessionStorage.getItem(storageKey) ?? "[]"), volumes, to);
 		sessionStorage.setItem(storageKey, JSON.stringify(moves));
-		const next = moves.at(-1) ?? {};
-		const keys = Object.keys(next);
-		const askOf = (key: string): Ask => ({ command: "set_volume", value: next[key] ?? 0 });
-		if (keys.length <= askedAtMost) {
-			const attempts = await Promise.all(keys.map((key) => app.ask(key, askOf(key))));
-			const loudest = Math.max(...Object.values(next));
-			if (attempts.every(({ status }) => status === "done"))
-				app.toasts.show(storageKey, `${title}: ${titleOf({ command: "set_volume", value: loudest })}`);
-			return;
+		latest.current = moves;
+		const next = Object.entries(moves.at(-1) ?? {});
+		const attempts: Promise<Attempt>[] = [];
+		while (attempts.length < next.length) {
+			if (attempts.length > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+			if (latest.current !== moves) return;
+			for (const [key, value] of next.slice(attempts.length, attempts.length + askedAtOnce))
+				attempts.push(app.ask(key, { command: "set_volume", value }));
 		}
-		const [value = 0, ...others] = new Set(Object.values(next));
-		if (others.length === 0) {
-			const payload: Ask = { command: "set_volume", value };
-			await app.jobs.begin({ targets: { devices: keys }, payload }, titleOf(payload));
-			return;
-		}
-		app.run({
-			title: to === undefined ? `Unmute ${title}` : `Volume of ${title}`,
-			keys,
-			atATime,
-			change: async (key) => {
-				const pause = new Promise((resolve) => setTimeout(resolve, atATime * eachMs));
-				const [{ reason }] = await Promise.all([app.ask(key, askOf(key)), pause]);
-				return reason;
-			},
-		});
+		const failed = (await Promise.all(attempts)).filter(({ status }) => status !== "done");
+		if (latest.current !== moves) return;
+		if (failed[0]) throw new Error(`Not set on ${failed.length} of ${next.length}: ${failed[0].reason}`);
+		const loudest = Math.max(...next.map(([, value]) => value));
+		app.toasts.show(storageKey, `${title}: ${titleOf({ command: "set_volume", value: loudest })}`);
 	};
 }
