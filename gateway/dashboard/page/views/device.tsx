@@ -38,7 +38,7 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 					</a>
 				))}
 			</nav>
-			<div class={`tab of-${tab}`}>
+			<div key={tab} class={`tab of-${tab}`}>
 				<Part tab={tab} entry={entry} />
 			</div>
 		</div>

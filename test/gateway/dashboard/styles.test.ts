@@ -1,0 +1,57 @@
+/** The page keeps to its scales: base.css names the sizes of text and space, and every style takes one of them. */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const folder = new URL("../../../gateway/dashboard/page/styles/", import.meta.url);
+const files = [
+	...readdirSync(folder)
+		.filter((name) => name.endsWith(".css"))
+		.map((name) => fileURLToPath(new URL(name, folder))),
+	fileURLToPath(new URL("../../../scripts/demo/page/board.css", import.meta.url)),
+];
+
+interface Declaration {
+	/** File, property and value. */
+	readonly where: string;
+	readonly property: string;
+	readonly value: string;
+}
+
+const declarations = files.flatMap((file): readonly Declaration[] => {
+	const text = readFileSync(file, "utf8").replaceAll(/\/\*.*?\*\//gs, "");
+	return [...text.matchAll(/(?<=[{;]\s*)([a-z-]+):\s*([^;{}]+);/g)].map(([, property = "", value = ""]) => ({
+		where: `${file.slice(file.lastIndexOf("/") + 1)}: ${property}: ${value}`,
+		property,
+		value,
+	}));
+});
+
+/** Those of a property whose value does not match. */
+function others(property: RegExp, allowed: RegExp): readonly string[] {
+	const these = declarations.filter((one) => property.test(one.property));
+	assert.ok(these.length > 0, `no style sets ${property}`);
+	return these.filter(({ value }) => !allowed.test(value)).map(({ where }) => where);
+}
+
+describe("the styles of the page", () => {
+	test("take the sizes of text from the scale", () => {
+		assert.deepEqual(others(/^font-size$/, /^(var\(--text-\d+\)|inherit)$/), []);
+	});
+
+	test("take spaces from the scale, or reckon with it", () => {
+		// 3 px make room for the outline of the focus.
+		const space = String.raw`(0|auto|-?3px|var\(--[a-z]+(-\d+)?\)|(calc|clamp|max)\(.*var\(--.*\))`;
+		const spaces = new RegExp(`^${space}( ${space})*$`, "s");
+		assert.deepEqual(others(/^((row-|column-)?gap|(margin|padding)(-.*)?)$/, spaces), []);
+	});
+
+	test("move for 150 ms with ease-out, or for as long as something goes on", () => {
+		assert.deepEqual(
+			others(/^(animation|transition)$/, /150ms ease-out$|infinite$|^none$|^var\(--motion\)$/),
+			[],
+		);
+	});
+});
