@@ -146,7 +146,11 @@ for (const model of models)
 	});
 
 describe("a control", { skip }, () => {
-	async function setUp(t: Parameters<typeof open>[0], options: Partial<ScriptedDeviceOptions> = {}) {
+	async function setUp(
+		t: Parameters<typeof open>[0],
+		options: Partial<ScriptedDeviceOptions> = {},
+		view = "#/device/proto-1-5c02fe",
+	) {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({
 			url,
@@ -155,7 +159,7 @@ describe("a control", { skip }, () => {
 			...options,
 		}).connect();
 		t.after(() => device.close());
-		const page = await open(t, url, { view: "#/device/proto-1-5c02fe" });
+		const page = await open(t, url, { view });
 		return { device, page, volume: slider(page, "Volume") };
 	}
 
@@ -214,21 +218,61 @@ describe("a control", { skip }, () => {
 		await volume.control.locator("input:enabled").waitFor();
 	});
 
-	test("sends one command at a time while it is dragged, and always the last one", async (t) => {
-		const { device, volume } = await setUp(t);
-		for (let value = 51; value <= 90; value++) await volume.input.fill(String(value));
-		await settles(volume.control, "90");
-		const volumes = device.commands
-			.filter(({ command }) => command === "set_volume")
-			.map(({ value }) => value);
-		assert.equal(volumes.at(-1), 90);
-		assert.deepEqual(volumes, [...volumes].sort(), "none overtakes another");
-	});
+	const sentVolumes = ({ commands }: ScriptedDevice) =>
+		commands.filter(({ command }) => command === "set_volume").map(({ value }) => value);
+
+	/** Time of the page passes by `runFor` alone. */
+	const stopClock = async (page: Page) => {
+		await page.clock.install();
+		await page.clock.pauseAt(Date.now() + 10_000);
+	};
+
+	for (const [where, view] of [
+		["on the page of its device", "#/device/proto-1-5c02fe"],
+		["in a list", "#/"],
+	] as const) {
+		test(`sends five values a second while it is dragged ${where}, and always the last one`, async (t) => {
+			const { device, page } = await setUp(t, {}, view);
+			const input = page.getByRole("slider", { name: "Volume" });
+			const box = await input.boundingBox();
+			assert.ok(box);
+			await stopClock(page);
+			const y = box.y + box.height / 2;
+			await page.mouse.move(box.x + box.width / 2, y);
+			await page.mouse.down();
+			const steps = 100;
+			for (let step = 1; step <= steps; step++) {
+				await page.mouse.move(box.x + (box.width / 2) * (1 - step / steps), y);
+				await page.clock.runFor(20);
+			}
+			await page.mouse.up();
+			await page.clock.runFor(200);
+			await device.receives({ command: "set_volume", value: 0 });
+			const volumes = sentVolumes(device);
+			// Of two seconds: one at once, and one after each 200 ms.
+			assert.ok(volumes.length > 5 && volumes.length <= 11, `${volumes.length} values: ${volumes}`);
+		});
+
+		test(`sends what several keys chose once ${where}`, async (t) => {
+			const { device, page } = await setUp(t, {}, view);
+			await page.getByRole("slider", { name: "Volume" }).focus();
+			await stopClock(page);
+			for (let press = 0; press < 5; press++) {
+				await page.keyboard.press("ArrowRight");
+				await page.clock.runFor(300);
+			}
+			assert.deepEqual(sentVolumes(device), []);
+			await page.clock.runFor(100);
+			await device.receives({ command: "set_volume", value: 55 });
+			assert.deepEqual(sentVolumes(device), [55]);
+		});
+	}
 
 	test("works by keyboard alone", async (t) => {
 		const { device, page, volume } = await setUp(t);
 		await volume.input.focus();
 		await page.keyboard.press("ArrowRight");
+		await device.receives({ command: "set_volume", value: 51 });
 		await settles(volume.control, "51");
 		await page.getByLabel("Off").focus();
 		await page.keyboard.press("ArrowLeft");

@@ -4,8 +4,9 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
-import { Check, Range } from "../../../gateway/dashboard/page/parts/field.js";
+import { Check } from "../../../gateway/dashboard/page/parts/field.js";
 import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
+import { Slider } from "../../../gateway/dashboard/page/parts/slider.js";
 import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { HearIt } from "./hear-it.js";
 import { HoldButton } from "./hold-button.js";
@@ -100,7 +101,7 @@ export function Board({ entry }: { entry: Entry }) {
 						unit=" dBm"
 						range={[-95, -30]}
 						value={rssi}
-						disabled={inputs.rssi === null}
+						isOff={inputs.rssi === null}
 						onChange={(value) => send({ rssi: value })}
 					/>
 					<PowerCut path={path} />
@@ -118,14 +119,15 @@ export function Board({ entry }: { entry: Entry }) {
 	);
 }
 
-interface BoardRangeProps extends Omit<Parameters<typeof Range>[0], "onInput"> {
+interface BoardRangeProps extends Omit<Parameters<typeof Slider>[0], "value" | "onChange"> {
+	readonly value: number;
 	/** @returns resolves once the board has it */
 	readonly onChange: (value: number) => Promise<void>;
 }
 
 function BoardRange({ value, onChange, ...look }: BoardRangeProps) {
 	const [shown, change] = useWanted(value, onChange);
-	return <Range {...look} value={shown} onInput={(next) => void change(next)} />;
+	return <Slider {...look} value={shown} onChange={(next) => void change(next)} />;
 }
 
 interface BoardCheckProps {

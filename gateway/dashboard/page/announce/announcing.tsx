@@ -7,9 +7,10 @@ import type { Targets } from "../../../api/targets.js";
 import { listedDevices, useApp, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { Button, fewDevices } from "../parts/button.js";
-import { Check, Choice, type Option, Range } from "../parts/field.js";
+import { Check, Choice, type Option } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
+import { Slider } from "../parts/slider.js";
 import { Announcer, type Source } from "./announcer.js";
 import { PlaysPanel } from "./plays-panel.js";
 import { SourcePanel } from "./source-panel.js";
@@ -174,7 +175,7 @@ function Volume({ value, onChange }: VolumeProps) {
 				checked={value === undefined}
 				onToggle={(checked) => onChange(checked ? undefined : usualVolume)}
 			/>
-			{value !== undefined && <Range label="Volume of this sound" value={value} onInput={onChange} />}
+			{value !== undefined && <Slider label="Volume of this sound" value={value} onChange={onChange} />}
 		</>
 	);
 }

@@ -12,13 +12,15 @@ import { titleOf } from "../app/jobs.js";
 import type { AskedName, Attempt } from "../model/asks.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "./button.js";
-import { Range } from "./field.js";
 import { Problem } from "./problem.js";
+import { Slider } from "./slider.js";
 
 interface Control {
 	readonly attempt: Attempt | undefined;
 	/** Whether it is asked for and not confirmed yet. */
 	readonly isSending: boolean;
+	/** The value that is asked for and not confirmed yet. */
+	readonly asked: unknown;
 	/** Why nothing can be asked now. */
 	readonly isOff: boolean;
 	readonly ask: (ask: Ask) => unknown;
@@ -29,9 +31,12 @@ export function useControl(deviceKey: string, name: AskedName): Control {
 	const app = useApp();
 	const entry = useDevice(deviceKey);
 	const mayChange = useMayChange(name);
+	const attempt = app.asks.get(deviceKey, name);
+	const isSending = app.asks.isPending(deviceKey, name);
 	return {
-		attempt: app.asks.get(deviceKey, name),
-		isSending: app.asks.isPending(deviceKey, name),
+		attempt,
+		isSending,
+		asked: isSending && attempt && "value" in attempt.ask ? attempt.ask.value : undefined,
 		isOff: !mayChange || !entry?.session.connected,
 		ask: async (ask) => {
 			const { status } = await app.ask(deviceKey, ask);
@@ -60,28 +65,31 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 	);
 }
 
-interface SliderProps {
+interface ControlSliderProps {
 	readonly deviceKey: string;
 	readonly name: "set_volume" | "set_brightness" | "set_haptics";
 	readonly label: string;
-	/** What the device reports, 0 to `scale`. */
-	readonly value: number;
-	/** 1 or 100; people see 0 to 100. */
-	readonly scale: 1 | 100;
+	/** What the device reports, 0 to 100; null: not known. */
+	readonly value: number | null;
+	/** One line, which says nothing of how it ended. */
+	readonly isInline?: boolean;
 }
 
-export function Slider({ deviceKey, name, label, value, scale }: SliderProps) {
-	const { attempt, isSending, isOff, ask } = useControl(deviceKey, name);
-	const wanted = isSending && attempt && "value" in attempt.ask ? Number(attempt.ask.value) : value;
+export function ControlSlider({ deviceKey, name, label, value, isInline = false }: ControlSliderProps) {
+	const { asked, isOff, ask } = useControl(deviceKey, name);
+	/** Brightness is a part of one. */
+	const scale = name === "set_brightness" ? 100 : 1;
+	const shown = asked === undefined ? value : Number(asked) * scale;
 	return (
-		<Range
+		<Slider
 			label={label}
-			value={Math.round((wanted / scale) * 100)}
-			disabled={isOff}
-			onInput={(percent) => ask({ command: name, value: (percent * scale) / 100 })}
+			value={shown === null ? null : Math.round(shown)}
+			isInline={isInline}
+			isOff={isOff}
+			onChange={(percent) => ask({ command: name, value: percent / scale })}
 		>
-			<Outcome deviceKey={deviceKey} name={name} />
-		</Range>
+			{!isInline && <Outcome deviceKey={deviceKey} name={name} />}
+		</Slider>
 	);
 }
 
@@ -104,8 +112,7 @@ export function Choices<T extends string>({
 	toAsk,
 }: ChoicesProps<T>) {
 	const id = useId();
-	const { attempt, isSending, isOff, ask } = useControl(deviceKey, name);
-	const wanted = isSending && attempt && "value" in attempt.ask ? attempt.ask.value : value;
+	const { asked, isOff, ask } = useControl(deviceKey, name);
 	return (
 		<fieldset class="control choices" disabled={isOff}>
 			<legend>{label}</legend>
@@ -116,7 +123,7 @@ export function Choices<T extends string>({
 							type="radio"
 							name={id}
 							value={one}
-							checked={wanted === one}
+							checked={(asked ?? value) === one}
 							onChange={() => ask(toAsk(one))}
 						/>
 						<span class="segment-text">{text}</span>

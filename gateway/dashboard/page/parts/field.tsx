@@ -120,49 +120,6 @@ export function Check({ label, name, checked, disabled = false, isRadio = false,
 	);
 }
 
-interface RangeProps {
-	readonly label: string;
-	readonly value: number;
-	/** The least and the most. */
-	readonly range?: readonly [min: number, max: number];
-	/** Behind the value. */
-	readonly unit?: string;
-	readonly disabled?: boolean;
-	readonly onInput: (value: number) => void;
-	/** Below it. */
-	readonly children?: ComponentChildren;
-}
-
-/** A number, as a slider. */
-export function Range(props: RangeProps) {
-	const {
-		label,
-		value,
-		range: [min, max] = [0, 100],
-		unit = "",
-		disabled = false,
-		onInput,
-		children,
-	} = props;
-	const id = useId();
-	return (
-		<div class="control">
-			<label for={id}>{label}</label>
-			<span class="value">{`${value}${unit}`.replace("-", "−")}</span>
-			<input
-				id={id}
-				type="range"
-				min={min}
-				max={max}
-				value={value}
-				disabled={disabled}
-				onInput={({ currentTarget }) => onInput(Number(currentTarget.value))}
-			/>
-			{children}
-		</div>
-	);
-}
-
 export type Option<T extends string = string> = readonly [value: T, text: string];
 
 interface ChoiceProps<T extends string> {

@@ -4,7 +4,7 @@ import type { Chime, StateReport } from "../../../../device/protocol/messages.js
 import type { Entry } from "../../../api/client/fleet.js";
 import { useGatewayAbsence, useIsLive, useMayChange } from "../app/hooks.js";
 import { presetWords } from "../model/presets.js";
-import { Action, Choices, Outcome, Slider, useControl } from "../parts/controls.js";
+import { Action, Choices, ControlSlider, Outcome, useControl } from "../parts/controls.js";
 import { Panel } from "../parts/panel.js";
 
 const chimes: readonly (readonly [Chime, string])[] = [
@@ -36,7 +36,7 @@ export function SoundControls({ entry, state: { peripherals } }: ControlsProps) 
 		<section class="panel" aria-label="Controls">
 			<h2 class="visually-hidden">Controls {why}</h2>
 			<fieldset class="controls" disabled={why !== ""}>
-				<Slider deviceKey={key} name="set_volume" label="Volume" value={audio.volume} scale={100} />
+				<ControlSlider deviceKey={key} name="set_volume" label="Volume" value={audio.volume} />
 				<Sound entry={entry} audio={audio} />
 			</fieldset>
 		</section>
@@ -59,15 +59,14 @@ export function RingControls({ entry, state: { peripherals } }: ControlsProps) {
 					value={led_ring.state_name}
 					toAsk={(value) => ({ command: "set_led", value })}
 				/>
-				<Slider
+				<ControlSlider
 					deviceKey={key}
 					name="set_brightness"
 					label="Brightness"
-					value={led_ring.brightness_coef}
-					scale={1}
+					value={led_ring.brightness_coef * 100}
 				/>
 				{haptic_intensity !== undefined && (
-					<Slider deviceKey={key} name="set_haptics" label="Haptics" value={haptic_intensity} scale={100} />
+					<ControlSlider deviceKey={key} name="set_haptics" label="Haptics" value={haptic_intensity} />
 				)}
 			</fieldset>
 		</Panel>
@@ -80,8 +79,7 @@ interface SoundProps {
 }
 
 function Sound({ entry: { key, session }, audio }: SoundProps) {
-	const { attempt, isSending } = useControl(key, "play_audio");
-	const asked = isSending && attempt?.ask.command === "play_audio" ? attempt.ask.value : undefined;
+	const { asked } = useControl(key, "play_audio");
 	const isPlaying = audio.player_state === "playing";
 	const track = isPlaying ? audio.current_track : "";
 	const isChime = chimes.some(([chime]) => track.endsWith(`/${chime}`));

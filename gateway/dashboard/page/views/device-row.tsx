@@ -3,10 +3,9 @@
 import { useRef } from "preact/hooks";
 import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
-import { useControl } from "../parts/controls.js";
+import { ControlSlider } from "../parts/controls.js";
 import { DeviceState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
-import { Volume } from "../parts/volume.js";
 import { SelectBox } from "./fleet-actions.js";
 
 /** A press of this length selects. */
@@ -20,13 +19,12 @@ interface DeviceRowProps {
 
 export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 	const entry = useFollowedDevice(deviceKey);
-	const { selection } = useTopic("selection");
-	const { attempt, isSending, isOff, ask } = useControl(deviceKey, "set_volume");
+	const { selection, asks } = useTopic("selection");
 	const onLongPress = useLongPress(() => selection.toggle(deviceKey));
 	if (!entry) return null;
 	const { session, vitals } = entry;
 	const name = nameOf(entry);
-	const asked = isSending && attempt?.ask.command === "set_volume" ? attempt.ask.value : undefined;
+	const problem = asks.get(deviceKey, "set_volume")?.reason;
 	return (
 		<article
 			class={`device-row ${session.connected ? "" : "away"} ${selection.keys.has(deviceKey) ? "selected" : ""}`}
@@ -41,14 +39,15 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 				<p>
 					{withRoom && session.room !== undefined && session.room !== name && <span>{session.room}</span>}
 					<DeviceState entry={entry} />
-					{attempt?.reason && <span class="problem">{attempt.reason}</span>}
+					{problem && <span class="problem">{problem}</span>}
 				</p>
 			</div>
-			<Volume
+			<ControlSlider
+				isInline
+				deviceKey={deviceKey}
+				name="set_volume"
 				label={`Volume of ${name}`}
-				value={asked ?? vitals.volume}
-				isOff={isOff}
-				onChange={(value) => ask({ command: "set_volume", value })}
+				value={vitals.volume}
 			/>
 		</article>
 	);

@@ -8,8 +8,8 @@ import { moveVolumes, type Room, type Volumes, volumesOf } from "../model/rooms.
 import { Button } from "../parts/button.js";
 import { Grid } from "../parts/grid.js";
 import { Problem } from "../parts/problem.js";
+import { Slider } from "../parts/slider.js";
 import { useRequest } from "../parts/use-request.js";
-import { Volume } from "../parts/volume.js";
 import { DeviceRow } from "./device-row.js";
 
 interface RoomsProps {
@@ -102,7 +102,8 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 			>
 				Mute
 			</Button>
-			<Volume
+			<Slider
+				isInline
 				label={`Volume of ${title}`}
 				value={most}
 				isOff={isOff}

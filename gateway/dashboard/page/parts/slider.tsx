@@ -1,0 +1,80 @@
+/** A number, as a slider. What it sends while it moves is paced, and the last value is always sent. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+
+/** Five values a second while it is dragged. */
+const dragMs = 200;
+/** A key is mostly pressed several times. */
+const keysMs = 400;
+
+interface SliderProps {
+	readonly label: string;
+	/** Null: not known. */
+	readonly value: number | null;
+	/** The least and the most; default: 0 to 100. */
+	readonly range?: readonly [min: number, max: number];
+	/** Behind the value. */
+	readonly unit?: string;
+	/** One line, without its label, which a screen reader has. */
+	readonly isInline?: boolean;
+	readonly isOff?: boolean;
+	readonly onChange: (value: number) => void;
+	/** At least 200, which is the default. */
+	readonly sentEveryMs?: number;
+	/** Below it. */
+	readonly children?: ComponentChildren;
+}
+
+export function Slider(props: SliderProps) {
+	const { label, value, isInline = false, isOff = false, onChange, sentEveryMs = dragMs, children } = props;
+	const { range: [min, max] = [0, 100], unit = "" } = props;
+	const id = useId();
+	const [waiting, setWaiting] = useState<number>();
+	const pace = useRef({ isByKey: false, sentAt: 0, timer: 0, latest: waiting, send: onChange });
+	pace.current.send = onChange;
+	const sendLatest = () => {
+		const { latest, timer, send } = pace.current;
+		window.clearTimeout(timer);
+		if (latest === undefined) return;
+		Object.assign(pace.current, { latest: undefined, sentAt: performance.now() });
+		setWaiting(undefined);
+		send(latest);
+	};
+	useEffect(() => sendLatest, []);
+	const onInput = (latest: number) => {
+		const { isByKey, sentAt, timer } = pace.current;
+		const waitMs = isByKey ? keysMs : Math.max(0, sentAt + sentEveryMs - performance.now());
+		window.clearTimeout(timer);
+		Object.assign(pace.current, { latest, timer: window.setTimeout(sendLatest, waitMs) });
+		setWaiting(latest);
+	};
+	const shown = waiting ?? value;
+	return (
+		<div class={isInline ? "volume" : "control"}>
+			<label for={id} class={isInline ? "visually-hidden" : ""}>
+				{label}
+			</label>
+			<input
+				id={id}
+				type="range"
+				min={min}
+				max={max}
+				value={shown ?? min}
+				disabled={isOff || value === null}
+				onKeyDown={() => {
+					pace.current.isByKey = true;
+				}}
+				onPointerDown={() => {
+					pace.current.isByKey = false;
+				}}
+				onInput={({ currentTarget }) => onInput(Number(currentTarget.value))}
+				onBlur={sendLatest}
+			/>
+			<span class="value" aria-hidden>
+				{shown === null ? "–" : `${shown}${unit}`.replace("-", "−")}
+			</span>
+			{children}
+		</div>
+	);
+}
