@@ -96,16 +96,16 @@ test(
 		const captured = capture(device.board);
 		await home.until(() => home.isAvailable(deviceId));
 		await home.command(deviceId, "speech", "Dinner is ready");
-		await home.until(() => home.state(deviceId, "siren") === "ON");
-		await home.shows(deviceId, "siren", "OFF");
-		assert.ok(captured().includes(samples), "each sample was played");
 		const headers = bearer(monitorToken);
 		const isOver = async () => {
 			const listed = await (await fetch(`${fleet.url}/api/announcements`, { headers })).text();
 			const { announcements } = JSON.parse(listed);
 			return announcements[0]?.counts.played === 1 && announcements[0].endedAt !== null;
 		};
+		// The siren alone does not tell: the chime of the start is one too.
 		while (!(await isOver())) await setTimeout(20);
+		await home.shows(deviceId, "siren", "OFF");
+		assert.ok(captured().includes(samples), "each sample was played");
 	},
 );
 
