@@ -369,6 +369,10 @@ export class Access {
 /** Who makes a request that was passed. */
 const people = new WeakMap<IncomingMessage, Person>();
 
+export function personOf(request: IncomingMessage): Person | undefined {
+	return people.get(request);
+}
+
 /** For a route by which a person may do some things and not others. @throws {HttpProblem} 403 */
 export function requireAction(request: IncomingMessage, action: Action): void {
 	const person = people.get(request);

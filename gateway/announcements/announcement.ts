@@ -17,7 +17,10 @@ const longestMs = 60 * 60_000;
 
 export interface AnnouncementOptions {
 	readonly id: string;
+	/** Of the sound, or the text. */
 	readonly name: string | null;
+	/** The name of the token by which it was begun. */
+	readonly by: string | null;
 	/** Milliseconds since 1970. */
 	readonly createdAt: number;
 }
@@ -143,11 +146,12 @@ export class Announcement implements Job<Shown> {
 	}
 
 	describe(): Shown {
-		const { id, name, createdAt } = this.#options;
+		const { id, name, by, createdAt } = this.#options;
 		const { endedAt } = this;
 		return {
 			id,
 			name,
+			by,
 			createdAt: isoTime(createdAt),
 			endedAt: endedAt === null ? null : isoTime(endedAt),
 			counts: this.counts(),
@@ -169,9 +173,12 @@ export class Announcement implements Job<Shown> {
 	}
 
 	#frameOf(devices: readonly Play[]): string {
+		const { id, name, by } = this.#options;
 		return frameText<"announcement_update">({
 			type: "announcement_update",
-			id: this.id,
+			id,
+			name,
+			by,
 			isOver: this.endedAt !== null,
 			counts: this.counts(),
 			devices,

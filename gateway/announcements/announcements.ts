@@ -68,10 +68,11 @@ export class Announcements {
 
 	/**
 	 * Plays a sound, as it was asked for; a text is spoken first, which takes its time after this has returned.
+	 * @param by the name of a person's token; null: there is none
 	 * @returns its id
 	 * @throws {HttpProblem} 409, 422, 501, 503
 	 */
-	async begin(asked: AskedAnnouncement): Promise<string> {
+	async begin(asked: AskedAnnouncement, by: string | null): Promise<string> {
 		const { core, sounds, speak } = this.#options;
 		const { sound, url, text } = { ...asked, text: asked.text || undefined };
 		const devices = targetsOf(core.sessions.devices, asked.targets);
@@ -85,7 +86,8 @@ export class Announcements {
 		const spoken = text === undefined ? undefined : speak(text, ending.signal);
 
 		const id = randomBytes(8).toString("hex");
-		const announcement = new Announcement({ id, name: kept?.name ?? null, createdAt: core.now() });
+		const name = kept?.name ?? text ?? null;
+		const announcement = new Announcement({ id, name, by, createdAt: core.now() });
 		for (const deviceId of devices) announcement.set(deviceId, "preparing", this.#moment());
 		this.jobs.add(announcement);
 		this.#follow(devices);

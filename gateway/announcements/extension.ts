@@ -26,7 +26,7 @@ export function createAnnouncements(core: Core): Extension {
 			shown,
 			canSpeak,
 		}),
-		announcer: { canSpeak, sounds: () => sounds.list(), begin: (asked) => announcements.begin(asked) },
+		announcer: { canSpeak, sounds: () => sounds.list(), begin: (asked) => announcements.begin(asked, null) },
 		uploadPaths: [soundsPath],
 		sessions: [announcements.sessions],
 		channels: { announcements: () => jobs.frames() },

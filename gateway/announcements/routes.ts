@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { type Response, Router } from "express";
 import { matches } from "../../device/protocol/schema.js";
+import { personOf } from "../access/access.js";
 import {
 	type Announcement,
 	askedAnnouncement,
@@ -128,8 +129,10 @@ export function announcementRoutes({
 		})
 		.all(refuseMethod("POST"));
 
-	const begin = async (request: IncomingMessage) =>
-		announcements.begin(await readJson(request, askedAnnouncement, example, maxTargetsBytes));
+	const begin = async (request: IncomingMessage) => {
+		const asked = await readJson(request, askedAnnouncement, example, maxTargetsBytes);
+		return announcements.begin(asked, personOf(request)?.name ?? null);
+	};
 	const states = playStates;
 	return router.use(
 		jobRoutes({ channel: "announcements", states, shown, begin, requirePerson, yieldToLoop }),

@@ -68,8 +68,10 @@ export type Play = InferShape<typeof play>;
 
 export interface Announcement {
 	readonly id: string;
-	/** Name of the sound; null for a text or an address. */
+	/** Name of the sound, or the text; null for an address. */
 	readonly name: string | null;
+	/** The name of the token by which it was begun; null: by another program of the gateway, such as Home Assistant. */
+	readonly by: string | null;
 	/** UTC. */
 	readonly createdAt: string;
 	/** Null until all devices are done. */

@@ -51,6 +51,7 @@ export type CommandPart = InferShape<typeof commandPart>;
 export const sentCommand = closed({
 	id: text,
 	payload: reference({ ask: reference(asks) }),
+	by: described(text, "the name of the token by which it was sent"),
 	createdAt: dateTime,
 	endedAt: described(nullable(dateTime), "null until all devices have ended"),
 	counts: counts(commandStates),

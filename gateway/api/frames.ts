@@ -94,6 +94,11 @@ export const frames = {
 	announcement_update: closed({
 		type: oneOf("announcement_update"),
 		id: text,
+		name: described(nullable(text), "of the sound, or the text; null for an address"),
+		by: described(
+			nullable(text),
+			"the name of the token by which it was begun; null: none, as by Home Assistant",
+		),
 		isOver: described(boolean(), "all its devices have ended"),
 		counts: counts(playStates),
 		devices: described(array(play), "those that have changed since the last one"),
@@ -102,6 +107,7 @@ export const frames = {
 		type: oneOf("command_update"),
 		id: text,
 		payload: sentCommand.fields.payload,
+		by: sentCommand.fields.by,
 		createdAt: dateTime,
 		isOver: described(boolean(), "all its devices have ended"),
 		counts: counts(commandStates),

@@ -36,6 +36,8 @@ const noCounts: Readonly<Record<CommandState, number>> = Object.freeze({
 export interface CommandOptions {
 	readonly id: string;
 	readonly ask: Ask;
+	/** The name of the token by which it was sent. */
+	readonly by: string;
 	/** Ids, each once. */
 	readonly devices: readonly string[];
 	/** Milliseconds since 1970. */
@@ -57,14 +59,16 @@ interface AskedPart extends Part<CommandState> {
 export class Command implements Job<SentCommand> {
 	readonly id: string;
 	readonly ask: Ask;
+	readonly #by: string;
 	readonly #createdAt: number;
 	readonly #parts = new Parts<CommandState, AskedPart>(noCounts, lastStates);
 	readonly #waiting: Iterator<string>;
 	readonly #asked = new Set<string>();
 
-	constructor({ id, ask, devices, createdAt }: CommandOptions) {
+	constructor({ id, ask, by, devices, createdAt }: CommandOptions) {
 		this.id = id;
 		this.ask = ask;
+		this.#by = by;
 		this.#createdAt = createdAt;
 		for (const deviceId of devices)
 			this.#parts.set(deviceId, { state: "waiting", reason: null, at: createdAt });
@@ -155,6 +159,7 @@ export class Command implements Job<SentCommand> {
 		return {
 			id,
 			payload,
+			by: this.#by,
 			createdAt: isoTime(this.#createdAt),
 			endedAt: endedAt === null ? null : isoTime(endedAt),
 			counts: this.#parts.counts(),
@@ -178,7 +183,8 @@ export class Command implements Job<SentCommand> {
 
 	#frameOf(devices: readonly CommandPart[]): string {
 		const { id, ask: payload, endedAt } = this;
-		const head = { id, payload, createdAt: isoTime(this.#createdAt), isOver: endedAt !== null };
+		const createdAt = isoTime(this.#createdAt);
+		const head = { id, payload, by: this.#by, createdAt, isOver: endedAt !== null };
 		const counts = this.#parts.counts();
 		return frameText<"command_update">({ type: "command_update", ...head, counts, devices });
 	}

@@ -49,13 +49,13 @@ export class Commands {
 		});
 	}
 
-	/** @returns its id @throws {HttpProblem} 409, 422 */
-	async begin(targets: Targets, ask: Ask): Promise<string> {
+	/** @param by the name of a person's token @returns its id @throws {HttpProblem} 409, 422 */
+	async begin(targets: Targets, ask: Ask, by: string): Promise<string> {
 		const { sessions, now, log } = this.#core;
 		const devices = targetsOf(sessions.devices, targets);
 		this.jobs.checkRoom();
 		const id = randomBytes(8).toString("hex");
-		const command = new Command({ id, ask, devices, createdAt: now() });
+		const command = new Command({ id, ask, by, devices, createdAt: now() });
 		this.jobs.add(command);
 		log.info({ id, command: ask.command, devices: devices.length }, "command to devices");
 		this.#askMore(command);
@@ -63,9 +63,11 @@ export class Commands {
 		return id;
 	}
 
-	/** Calls off what has not begun. @throws {HttpProblem} 404 */
+	/** Calls off what has not begun; one that has ended is forgotten. @throws {HttpProblem} 404 */
 	stop(id: string): void {
-		this.jobs.known(id).cancel(this.#moment());
+		const command = this.jobs.known(id);
+		if (command.endedAt === null) command.cancel(this.#moment());
+		else this.jobs.forget(command);
 	}
 
 	close(): void {

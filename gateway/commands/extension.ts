@@ -1,7 +1,7 @@
 /** Commands to many devices: one of them, those of a room, or all. The gateway carries them out, so that no page needs to stay open. */
 
 import type { IncomingMessage } from "node:http";
-import { requireAction } from "../access/access.js";
+import { personOf, requireAction } from "../access/access.js";
 import { askedCommand } from "../api/command.js";
 import { commandStates } from "../api/statuses.js";
 import { maxTargetsBytes } from "../api/targets.js";
@@ -24,7 +24,7 @@ export function createCommands(core: Core): Extension {
 		const ask = readAsk(payload);
 		requireAction(request, ask.command);
 		setBody(request, { targets, payload: ask });
-		return commands.begin(targets, ask);
+		return commands.begin(targets, ask, personOf(request)?.name ?? "");
 	};
 	return {
 		routes: jobRoutes({

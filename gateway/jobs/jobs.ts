@@ -99,12 +99,16 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 	add(job: J): void {
 		this.#jobs.set(job.id, job);
 		for (const other of this.#jobs.values()) {
-			if (other.endedAt === null || this.#jobs.size <= keptAtMost) continue;
-			// It may have to end what belongs to this one.
-			this.options.onTick(other);
-			this.#jobs.delete(other.id);
+			if (other.endedAt !== null && this.#jobs.size > keptAtMost) this.forget(other);
 		}
 		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
+	}
+
+	/** Removes one that has ended. */
+	forget(job: J): void {
+		// It may have to end what belongs to this one.
+		this.options.onTick(job);
+		this.#jobs.delete(job.id);
 	}
 
 	/** For a monitor that asks for jobs. */

@@ -77,6 +77,8 @@ export const monitorFrames: Frames = {
 		example: {
 			type: "announcement_update",
 			id: "9f3c0a51b2d4e687",
+			name: "Dinner",
+			by: "monitor",
 			isOver: false,
 			counts: {
 				failed: 0,
@@ -110,6 +112,7 @@ export const monitorFrames: Frames = {
 			type: "command_update",
 			id: "9f3c0a51b2d4e687",
 			payload: { command: "set_volume", value: 40 },
+			by: "monitor",
 			createdAt: timestamp,
 			isOver: false,
 			counts: { failed: 0, unsupported: 0, away: 1, cancelled: 0, asked: 20, waiting: 278, done: 1 },

@@ -133,11 +133,11 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		await chooseFile(page, file("long.wav", wav(tone(20 * bytesPerSecond))));
 		await announce(page, dev);
 		await page.getByText("1 playing").waitFor();
-		const shown = other.getByRole("region", { name: "Another announcement" });
+		const shown = other.getByRole("region", { name: "long" });
 		await shown.getByText("1 playing").waitFor();
 		await shown.getByRole("button", { name: "Stop" }).click();
 		await page.getByText(/^stopped, heard for \d\.\d s/).waitFor();
-		await shown.waitFor({ state: "detached" });
+		await shown.getByText("1 stopped").waitFor();
 	});
 
 	await t.test("what is wrong is said, with what to change", async (t) => {

@@ -186,6 +186,38 @@ describe("a selection", { skip }, () => {
 		devices.at(-1)?.report({ "peripherals.audio.volume": 50 });
 		await results.getByText("1 failed, 21 done").waitFor();
 		assert.deepEqual(devices.at(-1)?.commands, [{ command: "set_volume", value: 50 }]);
+		const other = await open(t, url);
+		for (const each of [page, other]) {
+			await each.reload();
+			await each.getByRole("region", { name: "Volume 50" }).getByText("1 failed, 21 done").waitFor();
+		}
+		assert.equal(await page.evaluate("sessionStorage.length"), 0, "the gateway alone knows it");
+		const isForgotten = page.waitForResponse((response) => response.request().method() === "DELETE");
+		await results.getByRole("button", { name: "Close" }).click();
+		await isForgotten;
+		await page.reload();
+		await page.getByText("22 of 22 here").waitFor();
+		assert.equal(await results.count(), 0, "it has been read");
+	});
+
+	test("of another person is shown while it runs", async (t) => {
+		const { url, devices } = await runMany(t, 2, (index) => ({ executesCommands: index === 0 }));
+		const page = await open(t, url);
+		const post = async (path: string, token: string, body: object) => {
+			const headers = { ...bearer(token), "Content-Type": "application/json" };
+			const response = await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+			return response.json();
+		};
+		const { token } = Object(await post("/api/tokens", monitorToken, { name: "ann", role: "user" }));
+		const payload = { command: "set_volume", value: 30 };
+		await post("/api/commands", token, { targets: { all: true }, payload });
+		const results = page.getByRole("region", { name: "Volume 30" });
+		await results.getByText("1 asked, 1 done").waitFor();
+		devices[1]?.refuse("set_volume", "the codec does not answer");
+		await results.waitFor({ state: "detached" });
+		await page.reload();
+		await page.getByText("2 of 2 here").waitFor();
+		assert.equal(await results.count(), 0);
 	});
 
 	test("is asked by the gateway: after a reload in the middle the rest is asked, and the answers are shown", async (t) => {

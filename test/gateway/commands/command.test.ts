@@ -9,7 +9,7 @@ const volume: Ask = { command: "set_volume", value: 40 };
 
 function begin(count: number, ask = volume) {
 	const devices = Array.from({ length: count }, (_, index) => `dev-${index}`);
-	const command = new Command({ id: "c1", ask, devices, createdAt: 0 });
+	const command = new Command({ id: "c1", ask, by: "monitor", devices, createdAt: 0 });
 	const asked = command.next(at(0));
 	const reports = (deviceId: string, value: number, ms = 100) => {
 		const report = altered(sampleReport("DEV-1"), "peripherals.audio.volume", value);

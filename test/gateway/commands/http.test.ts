@@ -86,7 +86,14 @@ describe("a command to many devices", () => {
 		assert.equal(command.devices[0].state, "away");
 		for (const each of devices) assert.deepEqual(each.commands, [{ command: "set_volume", value: 40 }]);
 		const { devices: _, ...head } = command;
+		assert.equal(head.by, "monitor");
 		assert.deepEqual((await call("GET", "/api/commands")).body, { commands: [head] });
+		assert.equal((await call("DELETE", `/api/commands/${id}`)).status, 204);
+		assert.deepEqual(
+			(await call("GET", "/api/commands")).body,
+			{ commands: [] },
+			"it has ended, and is forgotten",
+		);
 	});
 
 	test("to a room reaches the devices of that room alone", ofFleet, async (t) => {
@@ -112,7 +119,7 @@ describe("a command to many devices", () => {
 		const id = await send({ devices: ids }, { command: "set_volume", value: 7 });
 		const frame = Object(await watcher.until(({ type }) => type === "command_update"));
 		checkFrame(frame);
-		assert.deepEqual([frame.id, frame.isOver, frame.payload.value], [id, false, 7]);
+		assert.deepEqual([frame.id, frame.isOver, frame.payload.value, frame.by], [id, false, 7, "monitor"]);
 		const late = await open("/monitor?commands", { headers: bearer(monitorToken) });
 		const first = Object(await late.until(({ type }) => type === "command_update"));
 		checkFrame(first);

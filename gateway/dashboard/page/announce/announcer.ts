@@ -22,7 +22,7 @@ export type Source =
 	| { readonly kind: "text"; readonly text: string };
 
 export interface AnnouncerOptions {
-	readonly announcements: Jobs<Play>;
+	readonly announcements: Jobs<Play, object>;
 	readonly onChanged: () => void;
 }
 
@@ -75,7 +75,7 @@ export class Announcer {
 		const content = await this.#prepare(source);
 		try {
 			for (const [id, { isRunning }] of announcements.all) if (!isRunning) announcements.close(id);
-			const id = await announcements.begin({ ...content.asked, ...asked }, content.name);
+			const id = await announcements.begin({ ...content.asked, ...asked });
 			if (content.temporary !== undefined) this.#temporary.set(id, content.temporary);
 		} catch (error) {
 			if (content.temporary !== undefined) await this.remove(content.temporary).catch(() => {});

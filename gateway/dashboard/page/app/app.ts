@@ -5,12 +5,12 @@
 
 import type { ComponentType } from "preact";
 import type { ChangedSettings, CommandOf } from "../../../../device/protocol/messages.js";
-import type { Play } from "../../../api/announcement.js";
+import type { Announcement, Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask, problemDetail } from "../../../api/client/request.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";
-import type { Ask } from "../../../api/command.js";
+import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
@@ -24,7 +24,7 @@ import { Selection } from "../model/selection.js";
 import { settingLabels } from "../model/setting-labels.js";
 import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
-import { Jobs, titleOf } from "./jobs.js";
+import { commandsEndedLately, Jobs, titleOf } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
 import { carryOut, type Plan } from "./plan.js";
@@ -56,15 +56,20 @@ export class App {
 	readonly selection = new Selection(() => this.painter.mark("selection"));
 	/** What was just done. */
 	readonly toasts = new Toasts(() => this.painter.mark("jobs"));
-	readonly jobs = new Jobs({
+	readonly jobs = new Jobs<CommandPart, Pick<SentCommand, "payload">>({
 		channel: "commands",
 		kind: commandKind,
+		titleOf: ({ payload }) => titleOf(payload),
+		isOwn: (by) => this.#isOwn(by),
+		endedLately: () => commandsEndedLately((by) => this.#isOwn(by), this.clock.now()),
 		onChanged: () => this.painter.mark("jobs"),
 		onDone: (title, devices) => this.toasts.show(title, `${title}: ${plural(devices, "device")}`),
 	});
-	readonly announcements = new Jobs<Play>({
+	readonly announcements = new Jobs<Play, Pick<Announcement, "name">>({
 		channel: "announcements",
 		kind: playKind,
+		titleOf: ({ name }) => name ?? "Announcement",
+		isOwn: (by) => this.#isOwn(by),
 		onChanged: () => this.painter.mark("announcements"),
 	});
 	readonly refusals = new Resource(
@@ -121,13 +126,12 @@ export class App {
 			if (state.name === "lost") {
 				this.#subscription.onLost();
 				this.cluster = undefined;
-				this.jobs.onLost();
-				this.announcements.onLost();
 			} else if (state.name === "live") {
 				this.firmware.onLive();
-				this.jobs.onLive();
-				this.announcements.onLive();
-				void this.#readPerson();
+				void this.#readPerson().then(() => {
+					void this.jobs.onLive();
+					void this.announcements.onLive();
+				});
 				this.#readList("refusals");
 				void this.readiness.refresh();
 			}
@@ -246,8 +250,8 @@ export class App {
 		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame));
 		else if (frame.type === "device_message") this.#hear(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
-		else if (frame.type === "announcement_update") this.announcements.onUpdate(frame, "Another announcement");
-		else if (frame.type === "command_update") this.jobs.onUpdate(frame, titleOf(frame.payload));
+		else if (frame.type === "announcement_update") this.announcements.onUpdate(frame);
+		else if (frame.type === "command_update") this.jobs.onUpdate(frame);
 		else if (frame.type === "list_update") this.#readList(frame.list);
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
@@ -269,6 +273,11 @@ export class App {
 		if (!isComplete) return;
 		void this.rollouts.refresh();
 		this.#readList("firmware");
+	}
+
+	/** Of what has ended before it is known who this is, all is shown. */
+	#isOwn(by: string | null): boolean {
+		return this.person === undefined || this.person.name === by;
 	}
 
 	async #readPerson(): Promise<void> {

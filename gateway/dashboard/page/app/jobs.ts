@@ -1,36 +1,40 @@
 /** What the gateway does to many devices, and each device's answer. It outlives this page: commands, or announcements. */
 
 import { ask, Refusal } from "../../../api/client/request.js";
-import type { Ask, CommandPart } from "../../../api/command.js";
+import type { Ask, SentCommand } from "../../../api/command.js";
 import { Job, type JobKind, type Part } from "../model/job.js";
 import { presetWords } from "../model/presets.js";
 
-export interface JobsOptions<P extends Part> {
+/** @template H what its title is made of */
+export interface JobsOptions<P extends Part, H> {
 	/** The last part of the path. */
 	readonly channel: "commands" | "announcements";
 	readonly kind: JobKind<P["state"]>;
+	readonly titleOf: (head: H) => string;
+	/** @param by the name of a token. @returns whether it is this person's */
+	readonly isOwn: (by: string | null) => boolean;
+	/** @returns ids of own ones that are shown though they have ended before the page was connected */
+	readonly endedLately?: () => Promise<readonly string[]>;
 	readonly onChanged: () => void;
-	/** Called once all devices of one that was begun in this tab have done it: it is not shown any more. */
+	/** Called once all devices of an own one have done it: it is not shown any more. */
 	readonly onDone?: (title: string, devices: number) => void;
 }
 
 /** As a frame reports it. */
 interface JobChange<P extends Part> {
 	readonly id: string;
+	readonly by: string | null;
 	readonly devices: readonly P[];
 	readonly counts: Readonly<Record<P["state"], number>>;
 	readonly isOver: boolean;
 }
 
-export class Jobs<P extends Part = CommandPart> {
-	readonly #options: JobsOptions<P>;
+export class Jobs<P extends Part, H> {
+	readonly #options: JobsOptions<P, H>;
 	readonly #jobs = new Map<string, Job<P>>();
-	/** Titles of those that were begun in this tab, by id, until a person closes them, also after the page was loaded again. */
-	readonly #own: Map<string, string>;
 
-	constructor(options: JobsOptions<P>) {
+	constructor(options: JobsOptions<P, H>) {
 		this.#options = options;
-		this.#own = new Map(JSON.parse(sessionStorage.getItem(this.#storageKey) ?? "[]"));
 	}
 
 	/** The oldest first; those of other people while they run. */
@@ -48,11 +52,9 @@ export class Jobs<P extends Part = CommandPart> {
 	}
 
 	/** Has the gateway begin one. @returns its id @throws Refusal */
-	async begin(body: object, title: string): Promise<string> {
+	async begin(body: object): Promise<string> {
 		const { id } = await ask<{ id: string }>(this.#path(), { method: "POST", body });
-		this.#own.set(id, title);
-		this.#store();
-		await this.#read(id, title);
+		await this.#read(id);
 		return id;
 	}
 
@@ -65,18 +67,23 @@ export class Jobs<P extends Part = CommandPart> {
 	/** Removes what has ended from view. */
 	close(id: string): void {
 		this.#jobs.delete(id);
-		this.#own.delete(id);
-		this.#store();
 		this.#options.onChanged();
 	}
 
-	/** @param title of one that was begun elsewhere */
-	onUpdate({ id, devices, counts, isOver }: JobChange<P>, title: string): void {
+	/** As `close`, also from the view of a page that is opened later. */
+	dismiss(id: string): void {
+		// What the gateway has forgotten needs no more.
+		if (!this.#jobs.get(id)?.isOfPage) ask(this.#path(id), { method: "DELETE" }).catch(() => {});
+		this.close(id);
+	}
+
+	onUpdate(change: JobChange<P> & H): void {
+		const { id, by, devices, counts, isOver } = change;
+		const { kind, titleOf, isOwn } = this.#options;
 		const cancel = () => ask(this.#path(id), { method: "DELETE" });
-		const job = this.#jobs.get(id) ?? new Job<P>({ title, kind: this.#options.kind, cancel });
-		job.title = this.#own.get(id) ?? title;
+		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, cancel });
 		job.take(devices, counts);
-		if (isOver && !this.#own.has(id)) this.#jobs.delete(id);
+		if (isOver && !isOwn(by)) this.#jobs.delete(id);
 		else this.#jobs.set(id, job);
 		this.settle();
 	}
@@ -94,47 +101,50 @@ export class Jobs<P extends Part = CommandPart> {
 	}
 
 	/** There is a connection: what has ended meanwhile is not sent again. */
-	onLive(): void {
+	async onLive(): Promise<void> {
+		const shown = [...this.#jobs].flatMap(([id, { isOfPage }]) => (isOfPage ? [] : id));
+		const ended = (await this.#options.endedLately?.().catch(() => [])) ?? [];
 		// What fails otherwise is read again with the next connection.
-		for (const [id, title] of this.#own)
-			void this.#read(id, title).catch((error) => {
+		for (const id of new Set([...shown, ...ended]))
+			this.#read(id).catch((error) => {
 				if (error instanceof Refusal && error.status === 404) this.#onGone(id);
 			});
-	}
-
-	/** Those of others that still run come again with the connection. */
-	onLost(): void {
-		for (const [id, { isOfPage }] of this.#jobs) if (!isOfPage && !this.#own.has(id)) this.#jobs.delete(id);
-		this.#options.onChanged();
 	}
 
 	/** The gateway does not know it: it was restarted, or has forgotten what ended long ago. */
 	#onGone(id: string): void {
 		const job = this.#jobs.get(id);
-		if (!job) return this.close(id);
-		if (job.isRunning)
+		if (job?.isRunning)
 			job.problem = "The gateway was restarted meanwhile: what the other devices did is not known.";
 		this.#options.onChanged();
 	}
 
-	async #read(id: string, title: string): Promise<void> {
-		const path = this.#path(id);
-		const { endedAt, ...job } = await ask<JobChange<P> & { readonly endedAt: string | null }>(path);
-		this.onUpdate({ ...job, isOver: endedAt !== null }, title);
+	async #read(id: string): Promise<void> {
+		const job = await ask<Omit<JobChange<P>, "isOver"> & H & { endedAt: string | null }>(this.#path(id));
+		this.onUpdate({ ...job, isOver: job.endedAt !== null });
 	}
 
 	#path(id?: string): string {
 		const path = `api/${this.#options.channel}`;
 		return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
 	}
+}
 
-	get #storageKey(): string {
-		return `own ${this.#options.channel}`;
-	}
+/** How long those that have failed on some device are shown on a page that is opened later, and those that are done. */
+const failedShownMs = 60 * 60_000;
+const doneShownMs = 60_000;
 
-	#store(): void {
-		sessionStorage.setItem(this.#storageKey, JSON.stringify([...this.#own]));
-	}
+/** Of the commands that the gateway lists. */
+export async function commandsEndedLately(
+	isOwn: (by: string) => boolean,
+	now: number,
+): Promise<readonly string[]> {
+	const { commands } = await ask<{ commands: readonly Omit<SentCommand, "devices">[] }>("api/commands");
+	const isShown = ({ by, endedAt, counts: { done, ...others } }: Omit<SentCommand, "devices">) => {
+		const shownMs = Object.values(others).some((count) => count > 0) ? failedShownMs : doneShownMs;
+		return endedAt !== null && isOwn(by) && now - Date.parse(endedAt) < shownMs;
+	};
+	return commands.filter(isShown).map(({ id }) => id);
 }
 
 /** "Volume 40" */

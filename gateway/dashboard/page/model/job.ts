@@ -48,7 +48,7 @@ export interface JobOptions<P extends Part> {
 }
 
 export class Job<P extends Part = CommandPart> {
-	title: string;
+	readonly title: string;
 	readonly kind: JobKind<P["state"]>;
 	readonly cancel: () => unknown;
 	readonly isOfPage: boolean;

@@ -114,7 +114,7 @@ function SelectionActions({ chosen }: { chosen: readonly Entry[] }) {
 				}
 			}
 			onClick={async () => {
-				await jobs.begin({ targets: { devices: here }, payload }, titleOf(payload));
+				await jobs.begin({ targets: { devices: here }, payload });
 				close();
 			}}
 		>

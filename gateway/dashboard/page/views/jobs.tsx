@@ -16,7 +16,7 @@ export function JobBars() {
 	useLeaveWarning(jobs.needsPage);
 	const running = jobs.all.filter(([, { isRunning }]) => isRunning).length;
 	const ended = jobs.all.length - running;
-	const bars = jobs.all.map(([id, job]) => <JobBar key={id} job={job} onClose={() => jobs.close(id)} />);
+	const bars = jobs.all.map(([id, job]) => <JobBar key={id} job={job} onClose={() => jobs.dismiss(id)} />);
 	return (
 		<>
 			<ul class="toasts" aria-live="polite">
