@@ -76,6 +76,9 @@ export const lookWords = { list: "List", table: "Table" } as const;
 export type Look = keyof typeof lookWords;
 export const looks = keysOf(lookWords);
 
+/** What a query filters by. */
+const filters = ["search", "model", "room", "version", "state"] as const;
+
 export interface Query {
 	/** Words that must all occur in its label, model, version, address or network. */
 	readonly search: string;
@@ -90,17 +93,6 @@ export interface Query {
 	readonly look: Look | "";
 }
 
-export const noQuery: Query = {
-	search: "",
-	model: "",
-	room: "",
-	version: "",
-	state: "",
-	sort: "name",
-	isDescending: false,
-	look: "",
-};
-
 /** @param search as in an address: "?state=away&sort=version". What is not known is left out. */
 export function queryOf(search: string): Query {
 	const fields = new URLSearchParams(search);
@@ -111,26 +103,28 @@ export function queryOf(search: string): Query {
 		room: text("room"),
 		version: text("version"),
 		state: states.find((state) => state === text("state")) ?? "",
-		sort: sorts.find((sort) => sort === text("sort")) ?? noQuery.sort,
+		sort: sorts.find((sort) => sort === text("sort")) ?? "name",
 		isDescending: text("order") === "descending",
 		look: looks.find((look) => look === text("view")) ?? "",
 	};
 }
 
+export const noQuery = queryOf("");
+
 /** For an address, as `queryOf` reads it; empty where nothing is filtered or sorted. */
-export function queryText({ isDescending, look, sort, ...filters }: Query): string {
+export function queryText(query: Query): string {
 	const fields = new URLSearchParams();
-	for (const [name, value] of Object.entries(filters)) if (value !== "") fields.set(name, value);
-	if (sort !== noQuery.sort) fields.set("sort", sort);
-	if (isDescending) fields.set("order", "descending");
-	if (look !== "") fields.set("view", look);
+	for (const name of filters) if (query[name] !== "") fields.set(name, query[name]);
+	if (query.sort !== noQuery.sort) fields.set("sort", query.sort);
+	if (query.isDescending) fields.set("order", "descending");
+	if (query.look !== "") fields.set("view", query.look);
 	const text = fields.toString();
 	return text && `?${text}`;
 }
 
 /** Whether the query leaves devices out. */
-export function isFiltered({ search, model, room, version, state }: Query): boolean {
-	return [search, model, room, version, state].some((value) => value.trim() !== "");
+export function isFiltered(query: Query): boolean {
+	return filters.some((name) => query[name].trim() !== "");
 }
 
 /** The same order and look, for all devices. */
@@ -178,38 +172,27 @@ function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
 	return knownRanks;
 }
 
-export interface Tally<T extends string> {
-	readonly value: T;
-	/** What the list would show with it in place of what is chosen now. */
-	readonly count: number;
-}
-
-/** How many devices there are of each version, the newest first, and in each state. */
+/**
+ * How many devices there are of each version, the newest first, and in each state: what the list would show with it in place of what is
+ * chosen now. That is named even where no device has it: it could not be taken back otherwise.
+ */
 export function tally(entries: readonly Entry[], query: Query, findUpdate: FindUpdate = noUpdate) {
 	const isFound = finder(query.search);
-	const versions = new Map<string, number>();
-	const inStates = new Map<State, number>();
-	// What is chosen is there even where no device has it: it could not be taken back otherwise.
-	if (query.version !== "") versions.set(query.version, 0);
-	if (query.state !== "") inStates.set(query.state, 0);
-	const count = <T>(counts: Map<T, number>, value: T, isCounted: boolean) =>
-		counts.set(value, (counts.get(value) ?? 0) + Number(isCounted));
-	for (const entry of entries) {
-		const isOfText = isFound(entry);
-		const { firmwareVersion } = entry.session;
-		if (firmwareVersion !== null)
-			count(versions, firmwareVersion, isOfText && isMeant(entry, { ...query, version: "" }, findUpdate));
-		const isCounted = isOfText && isMeant(entry, { ...query, state: "" }, findUpdate);
-		for (const state of states)
-			if (stateKinds[state].isIn(entry, findUpdate)) count(inStates, state, isCounted);
-	}
+	const countOf = (without: Query, isCounted: (entry: Entry) => boolean) =>
+		entries.filter((entry) => isCounted(entry) && isFound(entry) && isMeant(entry, without, findUpdate)).length;
+	const versions = new Set(entries.flatMap(({ session }) => session.firmwareVersion ?? []));
+	if (query.version !== "") versions.add(query.version);
 	return {
 		versions: [...versions]
-			.sort(([a], [b]) => compareVersions(b, a))
-			.map(([value, count]): Tally<string> => ({ value, count })),
-		states: states.flatMap((value): Tally<State>[] => {
-			const count = inStates.get(value);
-			return count === undefined ? [] : [{ value, count }];
+			.sort((a, b) => compareVersions(b, a))
+			.map((value) => ({
+				value,
+				count: countOf({ ...query, version: "" }, ({ session }) => session.firmwareVersion === value),
+			})),
+		states: states.flatMap((value) => {
+			const isIn = (entry: Entry) => stateKinds[value].isIn(entry, findUpdate);
+			if (value !== query.state && !entries.some(isIn)) return [];
+			return { value, count: countOf({ ...query, state: "" }, isIn) };
 		}),
 	};
 }

@@ -1,36 +1,24 @@
 /**
- * A grid of which only what is seen is rendered: a thousand devices cost as much as a screenful. Every cell has the height of
- * the tallest; the cell that has the keyboard's focus stays, wherever the page is scrolled to. The arrows move between the links
- * of the cells, also into the grid before and after.
+ * A grid of which only what is seen is rendered. Every cell has the height of the tallest; the cell that has the keyboard's focus stays,
+ * wherever the page is scrolled to. The arrows move between the links of the cells, also into the grid before and after.
  */
 
-import { Component, type ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
-import { useFocusAt, useFrame } from "./use-list.js";
+import type { ComponentChildren } from "preact";
+import { Cell, type ListOptions, useList } from "./use-list.js";
 
-export interface GridProps {
+interface GridProps extends Pick<ListOptions, "keys" | "minWidth" | "initialKey"> {
 	readonly label: string;
-	readonly keys: readonly string[];
-	/** Of a column with the gap after it, in rem; absent: one column. */
-	readonly minWidth?: number;
 	/** Class. */
 	readonly look?: string;
-	/** Rendered wherever it is, until the focus is in another cell. */
-	readonly initialKey?: string | undefined;
-	readonly children: (key: string, index: number) => ComponentChildren;
+	readonly children: (key: string) => ComponentChildren;
 }
 
-export function Grid({ label, keys, minWidth, look = "", initialKey, children }: GridProps) {
-	const list = useRef<HTMLUListElement>(null);
-	const { columns, first, end } = useFrame(list, minWidth);
-	const [focused, setFocused] = useState(initialKey);
-	const seen = windowOf(keys, first * columns, end * columns, focused);
-	const focusAt = useFocusAt(
-		(key) => list.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"] a`) ?? null,
-	);
+export function Grid({ label, look = "", children, ...options }: GridProps) {
+	const { keys } = options;
+	const list = useList<HTMLUListElement>({ ...options, focusable: " a" });
+	const { columns, seen, active, moveTo } = list;
 	const onKeyDown = (event: KeyboardEvent) => {
-		const { key, target } = event;
-		const index = keys.indexOf(cellOf(target) ?? "");
+		const { key, target, ctrlKey, metaKey, altKey } = event;
 		const steps: Readonly<Record<string, number>> = {
 			ArrowRight: 1,
 			ArrowLeft: -1,
@@ -38,23 +26,21 @@ export function Grid({ label, keys, minWidth, look = "", initialKey, children }:
 			ArrowUp: -columns,
 		};
 		const step = steps[key];
-		const isOnLink = target instanceof Element && target.matches("a");
-		if (step === undefined || index < 0 || !isOnLink || isWithModifier(event)) return;
+		const isOnLink = target instanceof HTMLAnchorElement;
+		if (step === undefined || !isOnLink || ctrlKey || metaKey || altKey) return;
 		event.preventDefault();
-		const to = keys[index + step];
-		if (to === undefined) return focusBeside(list.current, step);
-		setFocused(to);
-		focusAt(to);
+		const to = keys[keys.indexOf(active ?? "") + step];
+		if (to === undefined) focusBeside(list.ref.current, step);
+		else moveTo(to);
 	};
 	return (
 		<ul
-			ref={list}
+			ref={list.ref}
 			class={`grid ${look}`}
 			aria-label={label}
 			style={{ height: `calc(${Math.ceil(keys.length / columns)} * var(--row-height))` }}
 			onKeyDown={onKeyDown}
-			onFocusIn={({ target }) => setFocused(cellOf(target))}
-			onFocusOut={() => setFocused(undefined)}
+			onFocusIn={list.onFocusIn}
 		>
 			{seen.map(({ key, index }) => (
 				<li
@@ -66,51 +52,11 @@ export function Grid({ label, keys, minWidth, look = "", initialKey, children }:
 						transform: `translate(${100 * (index % columns)}%, calc(${Math.floor(index / columns)} * var(--row-height)))`,
 					}}
 				>
-					<Cell cellKey={key} flag={index} content={children} />
+					<Cell cellKey={key} content={children} />
 				</li>
 			))}
 		</ul>
 	);
-}
-
-interface Seen {
-	readonly key: string;
-	readonly index: number;
-}
-
-/** @param focused is part of it wherever it is */
-export function windowOf(
-	keys: readonly string[],
-	first: number,
-	end: number,
-	focused: string | undefined,
-): readonly Seen[] {
-	const seen = keys.slice(first, end).map((key, place) => ({ key, index: first + place }));
-	const index = focused === undefined ? -1 : keys.indexOf(focused);
-	if (focused === undefined || index < 0 || (index >= first && index < end)) return seen;
-	const kept = { key: focused, index };
-	return index < first ? [kept, ...seen] : [...seen, kept];
-}
-
-interface CellProps<Flag> {
-	readonly cellKey: string;
-	readonly flag: Flag;
-	readonly content: (key: string, flag: Flag) => ComponentChildren;
-}
-
-/** While the list is scrolled, only what comes into it is rendered. */
-export class Cell<Flag> extends Component<CellProps<Flag>> {
-	override shouldComponentUpdate({ cellKey, flag, content }: CellProps<Flag>): boolean {
-		return cellKey !== this.props.cellKey || flag !== this.props.flag || content !== this.props.content;
-	}
-
-	override render({ cellKey, flag, content }: CellProps<Flag>) {
-		return content(cellKey, flag);
-	}
-}
-
-export function isWithModifier({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
-	return ctrlKey || metaKey || altKey;
 }
 
 /** The next grid begins with its first link, the one before ends with its last. */
@@ -118,9 +64,4 @@ function focusBeside(list: Element | null, step: number): void {
 	const grids = [...document.querySelectorAll("main .grid")];
 	const beside = list && grids[grids.indexOf(list) + Math.sign(step)];
 	[...(beside?.querySelectorAll<HTMLElement>("li > * a") ?? [])].at(step > 0 ? 0 : -1)?.focus();
-}
-
-function cellOf(target: EventTarget | null): string | undefined {
-	const cell = target instanceof Element ? target.closest("li[data-key]") : null;
-	return cell instanceof HTMLElement ? cell.dataset.key : undefined;
 }

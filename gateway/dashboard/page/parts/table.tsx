@@ -4,19 +4,16 @@
  */
 
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
-import { Cell, isWithModifier, windowOf } from "./grid.js";
-import { useFocusAt, useFrame } from "./use-list.js";
+import { Cell, type ListOptions, useList } from "./use-list.js";
 
 export interface Column<Id extends string> {
 	readonly id: Id;
 	readonly title: string;
 }
 
-export interface TableProps<Id extends string> {
+interface TableProps<Id extends string> extends Pick<ListOptions, "keys" | "initialKey"> {
 	readonly label: string;
 	readonly columns: readonly Column<Id>[];
-	readonly keys: readonly string[];
 	readonly sort: Id;
 	readonly isDescending: boolean;
 	readonly onSort: (id: Id) => void;
@@ -26,29 +23,18 @@ export interface TableProps<Id extends string> {
 	readonly onOpen: (key: string) => void;
 	/** A letter was typed, which the element that now gets the focus receives. */
 	readonly onType: () => void;
-	/** The row that the keyboard begins at. */
-	readonly initialKey: string | undefined;
 	/** The cells of a row; what can have the focus in them has `tabIndex` 0 only in the active row. */
 	readonly children: (key: string, isActive: boolean) => ComponentChildren;
 }
 
 export function Table<Id extends string>(props: TableProps<Id>) {
-	const { label, columns, keys, isSelected, onSelect, onOpen, onType, children } = props;
-	const body = useRef<HTMLTableSectionElement>(null);
-	const { rowHeight, first, end } = useFrame(body);
-	const [active, setActive] = useState(props.initialKey);
-	const activeKey = active !== undefined && keys.includes(active) ? active : keys[0];
-	const focusAt = useFocusAt((key) => rowElement(body.current, key));
-	const move = (to: number) => {
-		const key = keys[Math.max(0, Math.min(keys.length - 1, to))];
-		if (key === undefined) return;
-		setActive(key);
-		focusAt(key);
-	};
+	const { label, columns, keys, initialKey, isSelected, onSelect, onOpen, onType, children } = props;
+	const list = useList<HTMLTableSectionElement>({ keys, initialKey, isFirstActive: true });
+	const { active, rowHeight } = list;
 	const onKeyDown = (event: KeyboardEvent) => {
-		const { key, target, shiftKey } = event;
-		if (activeKey === undefined || isWithModifier(event)) return;
-		const index = keys.indexOf(activeKey);
+		const { key, target, shiftKey, ctrlKey, metaKey, altKey } = event;
+		if (active === undefined || ctrlKey || metaKey || altKey) return;
+		const index = keys.indexOf(active);
 		const page = Math.max(1, Math.floor(innerHeight / rowHeight) - 4);
 		const moves: Readonly<Record<string, number>> = {
 			ArrowDown: index + 1,
@@ -58,12 +44,11 @@ export function Table<Id extends string>(props: TableProps<Id>) {
 			Home: 0,
 			End: keys.length - 1,
 		};
-		const isOnRow = target instanceof Element && target.matches("tr");
 		const to = moves[key];
-		if (to !== undefined) move(to);
-		else if (!isOnRow) return;
-		else if (key === "Enter") onOpen(activeKey);
-		else if (key === " ") onSelect(activeKey, shiftKey);
+		if (to !== undefined) list.moveTo(keys[Math.max(0, Math.min(keys.length - 1, to))] ?? active);
+		else if (!(target instanceof HTMLTableRowElement)) return;
+		else if (key === "Enter") onOpen(active);
+		else if (key === " ") onSelect(active, shiftKey);
 		else if (key.length === 1) return onType();
 		else return;
 		event.preventDefault();
@@ -80,23 +65,23 @@ export function Table<Id extends string>(props: TableProps<Id>) {
 		>
 			<Head {...props} />
 			<tbody
-				ref={body}
+				ref={list.ref}
 				class="table-body"
 				style={{ height: `calc(${keys.length} * var(--row-height))` }}
 				onKeyDown={onKeyDown}
-				onFocusIn={({ target }) => setActive((shown) => rowKey(target) ?? shown)}
+				onFocusIn={list.onFocusIn}
 			>
-				{windowOf(keys, first, end, activeKey).map(({ key, index }) => (
+				{list.seen.map(({ key, index }) => (
 					<tr
 						key={key}
 						class="table-row"
 						data-key={key}
 						aria-rowindex={index + 2}
 						aria-selected={isSelected(key)}
-						tabIndex={key === activeKey ? 0 : -1}
+						tabIndex={key === active ? 0 : -1}
 						style={{ transform: `translateY(calc(${index} * var(--row-height)))` }}
 					>
-						<Cell cellKey={key} flag={key === activeKey} content={children} />
+						<Cell cellKey={key} isActive={key === active} content={children} />
 					</tr>
 				))}
 			</tbody>
@@ -130,13 +115,4 @@ function Head<Id extends string>({ columns, sort, isDescending, onSort }: TableP
 			</tr>
 		</thead>
 	);
-}
-
-function rowElement(body: HTMLElement | null, key: string): HTMLElement | null {
-	return body?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`) ?? null;
-}
-
-function rowKey(target: EventTarget | null): string | undefined {
-	const row = target instanceof Element ? target.closest("[data-key]") : null;
-	return row instanceof HTMLElement ? row.dataset.key : undefined;
 }
