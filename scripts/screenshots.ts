@@ -35,7 +35,7 @@ const views = [
 	{ name: "device", view: `#/devices/${seen}`, ready: ".facts-panel" },
 	{ name: "attention", view: "#/attention", ready: ".concern" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
-	{ name: "firmware", view: "#/firmware", ready: ".rollout .problems li" },
+	{ name: "firmware", view: "#/firmware", ready: ".rollout .device-list li" },
 	{ name: "add", view: "#/add", ready: "main form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;

@@ -67,7 +67,7 @@ const views = [
 	["a device that is away", "#/device/dev-1-gone00", ".presence.away"],
 	["an unknown device", "#/device/unknown", ".empty h1"],
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
-	["firmware", "#/firmware", ".rollout.bad .problems li"],
+	["firmware", "#/firmware", ".rollout.bad .device-list li"],
 	["announcing", "#/announce", ".announce .primary"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["the Wi-Fi of all devices", "#/settings/wifi", ".wifi summary"],

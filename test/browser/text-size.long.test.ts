@@ -25,7 +25,7 @@ const views = [
 	["the firmware of a device", "#/devices/dev-1-000002/firmware", ".history li"],
 	["the settings of a device", `#/devices/${id}/settings`, ".settings form"],
 	["the log of a device", `#/devices/${id}/log`, ".log .toolbar"],
-	["firmware", "#/firmware", ".rollout.bad .problems li"],
+	["firmware", "#/firmware", ".rollout.bad .device-list li"],
 	["announcing", "#/announce", ".announce .primary"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["adding a device", "#/add", ".install form"],

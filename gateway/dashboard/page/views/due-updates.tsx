@@ -8,7 +8,7 @@ import { isOver } from "../../../api/statuses.js";
 import { useMayChange, useTopic } from "../app/hooks.js";
 import { type DueUpdate, dueUpdates } from "../model/outdated.js";
 import { Panel } from "../parts/panel.js";
-import { Start, usePreview } from "./start-rollout.js";
+import { StartRollout } from "./start-rollout.js";
 
 export function DueUpdates() {
 	const { fleet, firmware } = useTopic("list", "firmware");
@@ -31,7 +31,6 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 	const notes = app.firmware.catalog?.releases.find(({ version }) => version === selector)?.notes;
 	const active = app.rollouts.all.find((head) => head.version === selector && !isOver(head));
 	const plan = makePlan(selector, { devices: keys }, defaultOptions);
-	const shown = usePreview(plan, mayChange && !active);
 	return (
 		<Panel
 			title={`${keys.length.toLocaleString("en")} of ${plural(fitting, "device")} can be updated to ${selector}`}
@@ -44,7 +43,7 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 					<a href="#/firmware">Roll-out</a>: {stateText(active)}
 				</p>
 			) : (
-				mayChange && <Start firmware={firmware} plan={plan} shown={shown} onStarted={() => {}} />
+				mayChange && <StartRollout firmware={firmware} plan={plan} />
 			)}
 		</Panel>
 	);

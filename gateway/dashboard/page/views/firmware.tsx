@@ -7,7 +7,7 @@ import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { UploadPanel } from "./firmware-upload.js";
 import { RolloutForm } from "./rollout-form.js";
-import { ActiveRollouts, PastRollouts } from "./rollouts.js";
+import { Rollouts } from "./rollouts.js";
 import { UpdateHistory } from "./update-history.js";
 
 const historyShown = 30;
@@ -23,9 +23,8 @@ export function FirmwareView({ search }: { search: string }) {
 			<h1 class="visually-hidden">Firmware</h1>
 			<Problem>{firmware.problem}</Problem>
 			<div class="column">
-				<ActiveRollouts />
 				<RolloutForm key={devices} devices={chosen} />
-				<PastRollouts />
+				<Rollouts />
 			</div>
 			<div class="column">
 				<UploadPanel />

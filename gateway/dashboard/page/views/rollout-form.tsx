@@ -3,70 +3,55 @@
 import { useEffect, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
 import { defaultOptions, makePlan } from "../../../api/client/rollout-plan.js";
-import { plural, withFieldName } from "../../../api/client/words.js";
+import { plural } from "../../../api/client/words.js";
 import { useTopic } from "../app/hooks.js";
-import { type Firmware, firmwareText } from "../model/outdated.js";
+import { firmwareText } from "../model/outdated.js";
 import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
-import { optionLabels, RolloutOptions } from "./rollout-options.js";
-import { Start, usePreview } from "./start-rollout.js";
+import { RolloutOptions } from "./rollout-options.js";
+import { StartRollout } from "./start-rollout.js";
 
 const chosenDevices = "devices";
 
 /** @param devices that a person has chosen in the fleet; may be empty */
-export function RolloutForm({ devices }: { devices: ReadonlySet<string> }) {
-	const { firmware } = useTopic("firmware");
+export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }) {
+	const { firmware, fleet } = useTopic("firmware", "list");
+	const { upload, choices, catalog } = firmware;
 	const [chosen, setChosen] = useState<string>();
-	const { upload } = firmware;
+	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
+	const [options, setOptions] = useState(defaultOptions);
 	useEffect(() => {
 		if (upload.name === "taken") setChosen("custom");
 	}, [upload.name]);
-	const choice =
-		firmware.choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? firmware.choices[0];
-	return (
-		<Panel title="New roll-out">
-			{choice ? (
-				<Form firmware={choice} onFirmware={setChosen} devices={devices} />
-			) : (
+	const choice = choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? choices[0];
+	if (!choice)
+		return (
+			<Panel title="New roll-out">
 				<p class="hint">There is no firmware to update to yet: upload one, or make a release.</p>
-			)}
-		</Panel>
-	);
-}
-
-interface FormProps {
-	readonly firmware: Firmware;
-	readonly onFirmware: (selector: string) => void;
-	readonly devices: ReadonlySet<string>;
-}
-
-function Form({ firmware, onFirmware, devices: given }: FormProps) {
-	const app = useTopic("list");
-	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
-	const [options, setOptions] = useState(defaultOptions);
-	const { images } = firmware;
+			</Panel>
+		);
+	const { selector, images } = choice;
 	const fitting = models.filter((one) => images.length === 0 || images.some(({ model }) => model === one));
-	const sizeOf = (model: string) => app.fleet.all().filter(({ session }) => session.model === model).length;
+	const sizeOf = (model: string) => fleet.all().filter(({ session }) => session.model === model).length;
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
 	const model = target === chosenDevices ? undefined : (fitting.find((one) => one === target) ?? largest);
 	const plan = model
-		? makePlan(firmware.selector, { model }, options, sizeOf(model))
-		: makePlan(firmware.selector, { devices: [...given] }, options);
-	const shown = usePreview(plan, model !== undefined || given.size > 0);
+		? makePlan(selector, { model }, options, sizeOf(model))
+		: makePlan(selector, { devices: [...given] }, options);
 	const reset = () => {
 		setOptions(defaultOptions);
 		location.assign("#/firmware");
 	};
 	return (
-		<>
+		<Panel title="New roll-out">
 			<div class="toolbar">
 				<Choice
 					label="Firmware"
-					value={firmware.selector}
-					onChange={onFirmware}
-					options={app.firmware.choices.map((one) => [
+					value={selector}
+					onChange={setChosen}
+					options={choices.map((one) => [
 						one.selector,
-						firmwareText(one) + (one.selector === app.firmware.catalog?.latest ? ", latest" : ""),
+						firmwareText(one) + (one.selector === catalog?.latest ? ", latest" : ""),
 					])}
 				/>
 				<Choice
@@ -84,21 +69,19 @@ function Form({ firmware, onFirmware, devices: given }: FormProps) {
 					For some devices alone: select them in the <a href="#/">fleet</a>, and choose Update there.
 				</p>
 			)}
-			<details class="more">
-				<summary>Options</summary>
-				<RolloutOptions
-					options={options}
-					onChange={(change) => setOptions((before) => ({ ...before, ...change }))}
-					isOfModel={model !== undefined}
-					plan={shown.preview?.plan}
-				/>
-			</details>
-			<Start
-				firmware={firmware}
-				plan={plan}
-				shown={{ ...shown, problem: withFieldName(shown.problem, optionLabels) }}
-				onStarted={reset}
-			/>
-		</>
+			<StartRollout firmware={choice} plan={plan} onStarted={reset}>
+				{(whole) => (
+					<details class="more">
+						<summary>Options</summary>
+						<RolloutOptions
+							options={options}
+							onChange={(change) => setOptions((before) => ({ ...before, ...change }))}
+							isOfModel={model !== undefined}
+							plan={whole}
+						/>
+					</details>
+				)}
+			</StartRollout>
+		</Panel>
 	);
 }

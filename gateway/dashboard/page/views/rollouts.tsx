@@ -1,50 +1,193 @@
-/** The gateway's roll-outs: active ones in full, ended ones by their outcome. */
+/** The gateway's roll-outs: those that go on in full, those that have ended by their outcome. */
 
-import { useState } from "preact/hooks";
-import { type RolloutHead, stateText, totalOf } from "../../../api/client/rollout.js";
+import { useEffect, useState } from "preact/hooks";
+import {
+	countWords,
+	endedOf,
+	groupWords,
+	type Plan,
+	percentOf,
+	problems,
+	type Rollout,
+	type RolloutAction,
+	type RolloutHead,
+	stateText,
+	sum,
+	totalOf,
+	watchWords,
+} from "../../../api/client/rollout.js";
 import { plural, when } from "../../../api/client/words.js";
-import { isOver } from "../../../api/statuses.js";
-import { useTopic } from "../app/hooks.js";
+import { failureStatuses, isOver } from "../../../api/statuses.js";
+import { useApp, useNow, useTopic } from "../app/hooks.js";
+import type { ReadRollout } from "../app/rollouts.js";
+import { Button, type Question } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
-import { RolloutCard } from "./rollout-card.js";
+import { Progress } from "../parts/presence.js";
+import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
+import { RolloutDevices } from "./rollout-devices.js";
 
-export function ActiveRollouts() {
+export function Rollouts() {
 	const { rollouts } = useTopic("rollouts");
-	const active = rollouts.all.filter((head) => !isOver(head));
-	if (active.length === 0) return null;
+	if (rollouts.all.length === 0) return null;
+	const order = [...rollouts.all].sort((a, b) => Number(isOver(a)) - Number(isOver(b)));
 	return (
-		<Panel title={active.length === 1 ? "Roll-out" : `${active.length} roll-outs`} label="Roll-outs">
-			{active.map((head) => (
-				<RolloutCard key={head.id} head={head} />
+		<Panel title="Roll-outs">
+			{order.map((head) => (
+				<OneRollout key={head.id} head={head} />
 			))}
 		</Panel>
 	);
 }
 
-export function PastRollouts() {
+function OneRollout({ head }: { head: RolloutHead }) {
 	const { rollouts, clock } = useTopic("rollouts");
-	const past = rollouts.all.filter(isOver);
-	if (past.length === 0) return null;
+	const [isOpen, setIsOpen] = useState(() => !isOver(head) || isFresh(head, clock.now()));
+	const rollout = rollouts.get(head.id);
+	useEffect(() => {
+		if (isOpen) void rollouts.read(head.id);
+	}, [rollouts, head.id, isOpen]);
 	return (
-		<Panel title="Past roll-outs" look="late">
-			{past.map((head, index) => (
-				<PastRollout key={head.id} head={head} isFresh={index === 0 && isFresh(head, clock.now())} />
-			))}
-		</Panel>
-	);
-}
-
-function PastRollout({ head, isFresh }: { head: RolloutHead; isFresh: boolean }) {
-	const [isOpen, setIsOpen] = useState(isFresh);
-	return (
-		<details class="past" open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+		<details
+			class={`rollout ${toneOf(head)}`}
+			open={isOpen}
+			onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
+		>
 			<summary>
-				<b>{head.version}</b> {plural(totalOf(head.counts), "device")}: {stateText(head)}{" "}
+				<b>{head.version}</b> {rollout && targetWords(rollout.plan)}{" "}
+				<span class="state" role="status">
+					<b>{stateText(head)}</b> {endedOf(head.counts).toLocaleString("en")} of{" "}
+					{plural(totalOf(head.counts), "device")}
+				</span>{" "}
 				<time dateTime={head.createdAt}>{when(head.endedAt ?? head.createdAt)}</time>
 			</summary>
-			{isOpen && <RolloutCard head={head} />}
+			{isOpen && (
+				<>
+					<Actions head={head} />
+					{rollout && <Explanation head={head} rollout={rollout} />}
+					{rollout && <Groups head={head} rollout={rollout} />}
+					<RolloutDevices head={head} />
+					<p class="hint small">
+						Begun {when(head.createdAt)} · <code>{head.id}</code>
+					</p>
+				</>
+			)}
 		</details>
 	);
+}
+
+function Actions({ head }: { head: RolloutHead }) {
+	const { rollouts } = useApp();
+	// A button whose action failed may be gone, as another person has changed the roll-out.
+	const { run, problem } = useRequest();
+	const { status, pausedBecause, counts, version } = head;
+	const failed = sum(counts, failureStatuses);
+	const button = (
+		text: string,
+		action: RolloutAction | "remove",
+		question: Question | false = false,
+		look = "",
+	) => (
+		<Button
+			look={look}
+			isChange
+			question={question}
+			onClick={() => run(() => (action === "remove" ? rollouts.remove(head) : rollouts.act(head, action)))}
+		>
+			{text}
+		</Button>
+	);
+	const isPaused = status === "paused";
+	return (
+		<div class="actions">
+			{(status === "running" || status === "scheduled") && button("Pause", "pause")}
+			{isPaused &&
+				(pausedBecause === "approval"
+					? button("Approve the next group", "approve", false, "primary")
+					: button("Resume", "resume"))}
+			{failed > 0 && status !== "cancelled" && button(`Retry the ${failed} failed`, "retry")}
+			{isOver(head)
+				? button("Delete", "remove", {
+						title: `Delete the record of ${version}, begun ${when(head.createdAt)}?`,
+						text: <p>No device changes.</p>,
+						loss: { do: "Delete record", keep: "Keep it" },
+					})
+				: button("Cancel", "cancel", {
+						title: `Cancel the roll-out of ${version}?`,
+						text: (
+							<p>
+								{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
+								interrupted.
+							</p>
+						),
+						loss: { do: "Cancel roll-out", keep: "Keep it running" },
+					})}
+			<Problem>{problem}</Problem>
+		</div>
+	);
+}
+
+/** Why the roll-out does not proceed, and what a person can do. Updated devices are watched, so minutes without a result are no fault. */
+function Explanation({ head, rollout }: { head: RolloutHead; rollout: ReadRollout }) {
+	const { status, pausedBecause, version } = head;
+	const { plan, group, counts, soakSecondsLeft, readAt } = rollout;
+	const now = useNow(1000);
+	const watched = (secondsLeft: number) => {
+		const left = Math.max(0, Math.ceil(secondsLeft - Math.max(0, now - readAt) / 1000));
+		const who = `${plural(counts.soaking, "device")} ${counts.soaking === 1 ? "runs" : "run"}`;
+		return `${who} ${version}, ${watchWords(left, counts.soaking)}.`;
+	};
+	const sentences = [
+		status === "scheduled" && `Begins ${when(plan.startsAt)}.`,
+		status === "paused" &&
+			{
+				approval: `Group ${group + 1} begins once it is approved.`,
+				operator: "No other update begins. Those that have begun go on.",
+				failures:
+					"Too many updates failed, so no other begins. Resume continues without counting these failures; Retry updates the failed devices again.",
+			}[pausedBecause ?? "operator"],
+		soakSecondsLeft !== null && watched(soakSecondsLeft),
+	].filter((sentence) => sentence !== false);
+	return sentences.length > 0 ? <p>{sentences.join(" ")}</p> : null;
+}
+
+function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
+	const { groups, plan, group: current } = rollout;
+	const isStopped = head.status !== "running" && head.status !== "finished";
+	return (
+		<ol class="groups">
+			{groups.map(({ size, counts }, index) => {
+				const name = `Group ${index + 1}`;
+				const percent = percentOf(counts, size);
+				const failedPercent = (100 * sum(counts, problems)) / Math.max(1, endedOf(counts));
+				const group = plan.groups[index];
+				return (
+					<li key={name} aria-current={index === current && !isOver(head) ? "step" : undefined}>
+						<span>
+							<b>{name}</b> <span class="hint">{group && groupWords(group)}</span>
+						</span>
+						<span class="numbers">
+							{endedOf(counts).toLocaleString("en")} of {size.toLocaleString("en")}
+						</span>
+						<Progress percent={percent} label={name} isStopped={isStopped} failedPercent={failedPercent} />
+						{groups.length > 1 && <span class="hint">{countWords(counts)}</span>}
+					</li>
+				);
+			})}
+		</ol>
+	);
+}
+
+function targetWords({ target }: Plan): string {
+	if ("devices" in target) return `to ${plural(target.devices.length, "device")}`;
+	return `to all ${target.model}${target.joinLater ? ", also those that join later" : ""}`;
+}
+
+/** The meaning of its colours. */
+function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
+	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
+	if (status === "cancelled") return "off";
+	return status === "finished" && sum(counts, failureStatuses) > 0 ? "bad" : "";
 }
 
 const freshMs = 600_000;

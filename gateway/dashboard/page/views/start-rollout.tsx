@@ -1,45 +1,76 @@
 /** Starts a roll-out: what its plan would meet now, and a confirmation if it is for many. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
-import { beginsOf, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
+import { beginsOf, type Plan, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
 import { type AskedPlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
-import { plural, sentence } from "../../../api/client/words.js";
+import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { useApp, useIsLive, useNow, useTopic } from "../app/hooks.js";
+import { useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { type Firmware, firmwareText } from "../model/outdated.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
+import { optionLabels } from "./rollout-options.js";
 
 interface StartProps {
 	readonly firmware: Firmware;
 	readonly plan: AskedPlan;
-	readonly shown: PlanPreview;
-	readonly onStarted: () => void;
+	readonly onStarted?: () => void;
+	/** Options. @param plan as the gateway would carry it out, with its defaults; undefined: not known yet */
+	readonly children?: (plan: Plan | undefined) => ComponentChildren;
 }
 
+const typingMs = 250;
+const ageMs = 5_000;
+
 /** The preview of the plan, and the button that starts it. */
-export function Start({ firmware, plan, shown: { preview, problem, isCurrent }, onStarted }: StartProps) {
-	const { rollouts, clock } = useApp();
+export function StartRollout({ firmware, plan, onStarted, children }: StartProps) {
+	const { rollouts, fleet, clock } = useTopic("rollouts");
+	const isLive = useIsLive();
+	const text = JSON.stringify(plan);
+	/** The latest; it may be of an earlier plan. */
+	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem?: string }>();
+	const isCurrent = answer?.text === text;
+	// Read again when the plan, a roll-out or the list of devices changes, that at most every few seconds.
+	const tick = useNow(ageMs);
+	const list = useMemo(() => fleet.listVersion, [fleet, tick]);
+	const active = rollouts.all.filter((head) => !isOver(head)).length;
+	useEffect(() => {
+		if (!isLive) return;
+		let isMeant = true;
+		const read = async () => {
+			const next = await rollouts.preview(plan).then(
+				(preview) => ({ text, preview }),
+				(error: unknown) => ({ text, problem: withFieldName(messageOf(error), optionLabels) }),
+			);
+			if (isMeant) setAnswer(next);
+		};
+		const timer = setTimeout(read, isCurrent ? 0 : typingMs);
+		return () => {
+			isMeant = false;
+			clearTimeout(timer);
+		};
+	}, [rollouts, text, isLive, list, active]);
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const sent = useRef({ text: "", id: "" });
-	const text = JSON.stringify(plan);
 	const start = async () => {
 		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
 		await rollouts.start(sent.current.id, plan);
 		sent.current = { text: "", id: "" };
-		onStarted();
+		onStarted?.();
 	};
+	const { preview, problem } = answer ?? {};
 	const count = preview ? beginsOf(preview) : 0;
 	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
 	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || joinsLater);
-	const words = preview ? previewWords(preview) : problem === "" && "Counting the devices…";
+	const words = preview ? previewWords(preview) : problem === undefined && "Counting the devices…";
 	const planned = preview && sentence(planWords(preview.plan, clock.now()));
 	const what = plural(count, "device");
 	const none = joinsLater ? "Update those that join" : "Nothing to update";
-	const label = count > 0 ? `Update ${what}` : preview ? none : "Update";
 	return (
 		<div class="start-rollout">
+			{children?.(preview?.plan)}
 			<p role="status">
 				{words !== what && words} <span class="hint">{planned}</span>
 			</p>
@@ -62,55 +93,13 @@ export function Start({ firmware, plan, shown: { preview, problem, isCurrent }, 
 					}
 					onClick={start}
 				>
-					{label}
+					{count > 0 ? `Update ${what}` : preview ? none : "Update"}
 				</Button>
 				<Problem>{problem}</Problem>
-				{preview && preview.busy > 0 && <p class="hint">{busyWords}</p>}
+				{preview && preview.busy > 0 && (
+					<p class="hint">A device can be in one roll-out at a time: wait for the other one, or cancel it.</p>
+				)}
 			</div>
 		</div>
 	);
-}
-
-const busyWords = "A device can be in one roll-out at a time: wait for the other one, or cancel it.";
-
-const typingMs = 250;
-const ageMs = 5_000;
-
-interface PlanPreview {
-	/** The latest; it may be of an earlier plan. */
-	readonly preview?: Preview;
-	/** Why the plan is refused. */
-	readonly problem: string;
-	readonly isCurrent: boolean;
-}
-
-/** The gateway's preview: read again when the plan, a roll-out or the list of devices changes, that at most every few seconds. */
-export function usePreview(plan: AskedPlan, isWanted: boolean): PlanPreview {
-	const { rollouts, fleet } = useApp();
-	const text = JSON.stringify(plan);
-	useTopic("rollouts");
-	const isLive = useIsLive();
-	const tick = useNow(ageMs);
-	const list = useMemo(() => fleet.listVersion, [fleet, tick]);
-	const active = rollouts.all.filter((head) => !isOver(head)).length;
-	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem: string }>();
-	const isCurrent = answer?.text === text;
-	useEffect(() => {
-		if (!isLive || !isWanted) return;
-		let isMeant = true;
-		const read = async () => {
-			try {
-				const preview = await rollouts.preview(plan);
-				if (isMeant) setAnswer({ text, preview, problem: "" });
-			} catch (error) {
-				if (isMeant) setAnswer({ text, problem: messageOf(error) });
-			}
-		};
-		const timer = setTimeout(read, isCurrent ? 0 : typingMs);
-		return () => {
-			isMeant = false;
-			clearTimeout(timer);
-		};
-	}, [rollouts, text, isLive, isWanted, list, active]);
-	return { problem: "", ...answer, isCurrent };
 }
