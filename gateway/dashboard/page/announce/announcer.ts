@@ -22,7 +22,7 @@ export type Source =
 	| { readonly kind: "text"; readonly text: string };
 
 export interface AnnouncerOptions {
-	readonly announcements: Jobs<Play, object>;
+	readonly announcements: Pick<Jobs<Play, object>, "all" | "get" | "begin" | "close">;
 	readonly onChanged: () => void;
 }
 

@@ -179,7 +179,8 @@ function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
 export function tally(entries: readonly Entry[], query: Query, findUpdate: FindUpdate = noUpdate) {
 	const isFound = finder(query.search);
 	const countOf = (without: Query, isCounted: (entry: Entry) => boolean) =>
-		entries.filter((entry) => isCounted(entry) && isFound(entry) && isMeant(entry, without, findUpdate)).length;
+		entries.filter((entry) => isCounted(entry) && isFound(entry) && isMeant(entry, without, findUpdate))
+			.length;
 	const versions = new Set(entries.flatMap(({ session }) => session.firmwareVersion ?? []));
 	if (query.version !== "") versions.add(query.version);
 	return {
