@@ -3,14 +3,16 @@
 import { list, object, oneOf, optional, pattern, string } from "../../device/protocol/schema.js";
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
-/** Of a device. */
+/** Of a device, in the order in which people read them. */
 export const attentionKinds = [
 	"crashed",
 	"rolled_back",
-	"away",
-	"weak_signal",
+	"update_failed",
+	"safe_mode",
 	"often_restarted",
 	"faulty",
+	"away",
+	"weak_signal",
 ] as const;
 export type AttentionKind = (typeof attentionKinds)[number];
 
@@ -18,7 +20,7 @@ export const attention = closed({
 	kind: oneOf(...attentionKinds),
 	since: described(
 		nullable(dateTime),
-		"of the latest crash, rollback or restart, or since when it lasts; null: it is not known, as since before this gateway started",
+		"of the latest crash, update or restart, or since when it lasts; null: it is not known, as since before this gateway started",
 	),
 	seen: described(
 		{ type: "boolean" } as const,

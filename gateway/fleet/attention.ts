@@ -3,9 +3,9 @@
  * time for each kind; what happens after that time is not seen. A time that is ahead of the clock is not known: it was wrong for a while.
  */
 
-import { type Infer, matches, object, optional } from "../../device/protocol/schema.js";
+import { type Infer, keysOf, matches, object, optional } from "../../device/protocol/schema.js";
 import { type Attention, type AttentionKind, type askedSeen, attentionKinds } from "../api/attention.js";
-import { signalBars } from "../api/client/words.js";
+import { hasFailed, signalBars } from "../api/client/words.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
@@ -17,10 +17,12 @@ import { isAhead, time } from "../storage/time.js";
 const seenRecord = object({
 	crashed: optional(time),
 	rolled_back: optional(time),
-	away: optional(time),
-	weak_signal: optional(time),
+	update_failed: optional(time),
+	safe_mode: optional(time),
 	often_restarted: optional(time),
 	faulty: optional(time),
+	away: optional(time),
+	weak_signal: optional(time),
 } satisfies Record<AttentionKind, object>);
 export type Seen = Infer<typeof seenRecord>;
 
@@ -39,6 +41,16 @@ interface Found extends Pick<Attention, "kind" | "count" | "reason"> {
 	readonly since: number | null;
 }
 
+/** Conditions that last for as long as a device reports them: the reason, which may be empty; undefined: it does not. */
+const reported = {
+	weak_signal: ({ rssi }) => (rssi !== null && signalBars(rssi) <= 1 ? "" : undefined),
+	faulty: ({ fault }) => fault,
+	safe_mode: ({ safeMode }) => (safeMode ? "" : undefined),
+} as const satisfies Readonly<
+	Partial<Record<AttentionKind, (vitals: Device["vitals"]) => string | undefined>>
+>;
+const reportedKinds = keysOf(reported);
+
 /** In one turn of the event loop. */
 const itemsAtOnce = 200;
 const oftenRestarts = 3;
@@ -56,10 +68,8 @@ export interface AttentionsOptions {
 export class Attentions {
 	readonly #options: AttentionsOptions;
 	readonly #seen = new Map<string, Seen>();
-	/** By id of a device with a weak signal: since when; null: before this gateway started. */
-	readonly #weakSince = new Map<string, number | null>();
-	/** By id of a device with a fault. */
-	readonly #faults = new Map<string, { readonly fault: string; readonly since: number | null }>();
+	/** What a device reports, by its id; `since` is null from before this gateway started. */
+	readonly #reported = new Map<string, readonly Found[]>();
 
 	readonly sessions: SessionListener = {
 		onUplink: ({ device }, { type }) => {
@@ -67,8 +77,7 @@ export class Attentions {
 		},
 		onTouched: (device) => this.#watch(device, this.#options.core.now()),
 		onForgotten: ({ deviceId }, why) => {
-			this.#weakSince.delete(deviceId);
-			this.#faults.delete(deviceId);
+			this.#reported.delete(deviceId);
 			if (this.#seen.delete(deviceId) && why !== "removed") void this.#options.records.remove(deviceId);
 		},
 	};
@@ -101,13 +110,14 @@ export class Attentions {
 		if (found.length === 0) return {};
 		const now = this.#options.core.now();
 		const marks = this.#seen.get(device.deviceId);
-		const attention = found.map(({ kind, since, ...rest }) => {
+		const attention = found.map(({ kind, since, reason, ...rest }) => {
 			const mark = marks?.[kind];
 			return {
 				kind,
 				since: since === null ? null : isoTime(since),
 				seen: mark !== undefined && mark >= (since ?? mark) && !isAhead(mark, now),
 				...rest,
+				...(reason && { reason }),
 			};
 		});
 		return { attention };
@@ -136,13 +146,17 @@ export class Attentions {
 		return (await Promise.all(kept)).every(Boolean);
 	}
 
-	/** Notes since when its signal is weak and its fault lasts. */
+	/** Notes since when it reports what. */
 	#watch({ deviceId, vitals }: Device, now: number | null): void {
-		if (vitals.rssi === null || signalBars(vitals.rssi) > 1) this.#weakSince.delete(deviceId);
-		else if (!this.#weakSince.has(deviceId)) this.#weakSince.set(deviceId, now);
-		const { fault } = vitals;
-		if (fault === undefined) this.#faults.delete(deviceId);
-		else if (this.#faults.get(deviceId)?.fault !== fault) this.#faults.set(deviceId, { fault, since: now });
+		const before = this.#reported.get(deviceId);
+		const found = reportedKinds.flatMap((kind): readonly Found[] => {
+			const reason = reported[kind](vitals);
+			if (reason === undefined) return [];
+			const known = before?.find((each) => each.kind === kind && each.reason === reason);
+			return [known ?? { kind, since: now, reason }];
+		});
+		if (found.length > 0) this.#reported.set(deviceId, found);
+		else this.#reported.delete(deviceId);
 	}
 
 	#find(device: Device): readonly Found[] {
@@ -153,16 +167,13 @@ export class Attentions {
 		const ofThis = crashes.filter(({ version }) => version === firmwareVersion);
 		const crash = ofThis.at(-1);
 		if (crash) found.push({ kind: "crashed", since: crash.at, count: ofThis.length, reason: crash.kind });
-		if (metadata.otaStatus === "rolled_back") {
+		if (hasFailed(metadata)) {
 			const { endedAt = null } = core.firmware.updates.historyOf(deviceId).at(-1) ?? {};
-			found.push({ kind: "rolled_back", since: endedAt });
+			const kind = metadata.otaStatus === "failed" ? "update_failed" : "rolled_back";
+			found.push({ kind, since: endedAt });
 		}
-		const weakSince = this.#weakSince.get(deviceId);
-		const faulty = this.#faults.get(deviceId);
-		if (!session.connected) found.push({ kind: "away", since: session.lastSeenAt });
-		else if (weakSince !== undefined) found.push({ kind: "weak_signal", since: weakSince });
-		if (faulty && session.connected)
-			found.push({ kind: "faulty", since: faulty.since, reason: faulty.fault });
+		if (session.connected) found.push(...(this.#reported.get(deviceId) ?? []));
+		else found.push({ kind: "away", since: session.lastSeenAt });
 		const recent = resets.filter(
 			({ reason, at }) => reason !== ownRestart && at > now - oftenMs && !isAhead(at, now),
 		);

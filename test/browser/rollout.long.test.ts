@@ -290,7 +290,7 @@ describe("an update that is there", { skip }, () => {
 			{ deviceId: "proto-1-000001", model: "PROTO-1", ending: "waits" },
 		]);
 		await page.getByRole("link", { name: "Attention", exact: true }).click();
-		await page.getByText("Nothing needs you").waitFor();
+		await page.getByText("All 3 devices are fine").waitFor();
 		await due(page).getByText("2 of 3 devices can be updated to 1.4.0").waitFor();
 		await due(page).getByText("Fewer drop-outs.").waitFor();
 		await due(page).getByText("One after another; stops at the first failure.").waitFor();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type UplinkType, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import type { AttentionKind } from "../../../gateway/api/attention.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
 import type { SessionRecord } from "../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../gateway/api/statuses.js";
@@ -31,6 +32,7 @@ interface Like {
 	readonly rssi?: number;
 	readonly heardAt?: number;
 	readonly chip?: string;
+	readonly attention?: Entry["attention"];
 	readonly label?: Pick<SessionRecord, "name" | "room" | "note">;
 }
 
@@ -64,14 +66,22 @@ function entry(key: string, like: Like = {}): Entry {
 		...like.label,
 	};
 	const vitals = { rssi, ssid: "home", volume: 50 };
-	const { chip = null } = like;
-	return { key, session, chip, state: reportWith(rssi), vitals, attention: [], isFollowed: true, heardAt };
+	const { chip = null, attention = [] } = like;
+	return { key, session, chip, state: reportWith(rssi), vitals, attention, isFollowed: true, heardAt };
+}
+
+function concern(kind: AttentionKind, seen = false): Entry["attention"] {
+	return [{ kind, since: null, seen }];
 }
 
 const fleet = [
-	entry("c", { version: "1.10.0", rssi: -80 }),
-	entry("a", { model: "PROTO-1", version: "1.9.0", connected: false }),
-	entry("d", { version: "nightly", status: "rolled_back", label: { name: "Lobby speaker", room: "Hall" } }),
+	entry("c", { version: "1.10.0", rssi: -80, attention: concern("crashed") }),
+	entry("a", { model: "PROTO-1", version: "1.9.0", connected: false, attention: concern("crashed", true) }),
+	entry("d", {
+		version: "nightly",
+		attention: concern("rolled_back"),
+		label: { name: "Lobby speaker", room: "Hall" },
+	}),
 	entry("b", { version: "1.10.0-rc.1", status: "downloading", rssi: -60 }),
 ];
 
@@ -107,11 +117,12 @@ describe("a list of devices", () => {
 		assert.equal(keys({ state: "away" }), "a");
 		assert.equal(keys({ state: "updating" }), "b");
 		assert.equal(keys({ state: "rolled_back" }), "d");
-		assert.equal(keys({ state: "failed" }), "");
+		assert.equal(keys({ state: "update_failed" }), "");
+		assert.equal(keys({ state: "crashed" }), "c", "which no one has seen");
 	});
 
 	test("is sorted by urgency, semantic version and signal, then by name, and the other way round", () => {
-		assert.equal(keys({ sort: "state" }), "dabc", "a download needs no person");
+		assert.equal(keys({ sort: "state" }), "cdab", "a download needs no person");
 		assert.equal(keys({ sort: "version" }), "dabc");
 		assert.equal(keys({ sort: "version", isDescending: true }), "cbad");
 		assert.equal(keys({ sort: "signal" }), "cbda", "one without a signal comes last");
@@ -137,10 +148,17 @@ describe("a list of devices", () => {
 			return [...versions, ...states].map(({ value, count }) => `${value} ${count}`);
 		};
 		const versions = ["1.10.0 1", "1.10.0-rc.1 1", "1.9.0 1", "nightly 1"];
-		assert.deepEqual(counted({}), [...versions, "connected 3", "away 1", "updating 1", "rolled_back 1"]);
+		assert.deepEqual(counted({}), [
+			...versions,
+			"connected 3",
+			"away 1",
+			"updating 1",
+			"crashed 1",
+			"rolled_back 1",
+		]);
 		assert.deepEqual(
 			counted({ version: "1.9.0" }),
-			[...versions, "connected 0", "away 1", "updating 0", "rolled_back 0"],
+			[...versions, "connected 0", "away 1", "updating 0", "crashed 0", "rolled_back 0"],
 			"the other versions can be chosen in its place",
 		);
 		assert.deepEqual(
@@ -153,6 +171,7 @@ describe("a list of devices", () => {
 				"connected 3",
 				"away 1",
 				"updating 1",
+				"crashed 1",
 				"rolled_back 1",
 			],
 			"a part counts what the list would show with it",

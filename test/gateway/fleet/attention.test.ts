@@ -139,21 +139,42 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), []);
 	});
 
-	test("is an update that was rolled back, until another one begins", async (t) => {
-		const { clock, jobs, sessions, connect, device, shown, seeAll } = await fleet(t);
+	for (const [status, kind] of [
+		["rolled_back", "rolled_back"],
+		["failed", "update_failed"],
+	] as const)
+		test(`is an update that ended so: ${status}, until another one begins`, async (t) => {
+			const { clock, jobs, sessions, connect, device, attentions, shown, seeAll } = await fleet(t);
+			connect();
+			jobs.push({ status, startedAt: clock.now, endedAt: clock.now });
+			const metadata = {
+				otaStatus: status,
+				otaPercent: null,
+				otaVersion: null,
+				otaReason: null,
+			} as const;
+			sessions.setOta(device(), metadata);
+			assert.deepEqual(shown(), [[kind, false]]);
+			assert.equal(attentions.of(device()).attention?.[0]?.since, isoTime(clock.now));
+			await seeAll();
+			assert.deepEqual(shown(), [[kind, true]]);
+			sessions.setOta(device(), { ...metadata, otaStatus: "pending" });
+			assert.deepEqual(shown(), []);
+		});
+
+	test("is safe mode, since it runs so, beside another condition", async (t) => {
+		const { clock, connect, report, attentions, device, shown, seeAll } = await fleet(t);
 		connect();
-		jobs.push({ status: "rolled_back", startedAt: clock.now, endedAt: clock.now });
-		const metadata = {
-			otaStatus: "rolled_back",
-			otaPercent: null,
-			otaVersion: null,
-			otaReason: null,
-		} as const;
-		sessions.setOta(device(), metadata);
-		assert.deepEqual(shown(), [["rolled_back", false]]);
+		report({ "health.safe_mode": true });
+		const since = isoTime(clock.now);
 		await seeAll();
-		assert.deepEqual(shown(), [["rolled_back", true]]);
-		sessions.setOta(device(), { ...metadata, otaStatus: "pending" });
+		clock.now += minute;
+		report({ "health.safe_mode": true, "network.wifi_rssi": -85 });
+		assert.deepEqual(attentions.of(device()).attention, [
+			{ kind: "safe_mode", since, seen: true },
+			{ kind: "weak_signal", since: isoTime(clock.now), seen: false },
+		]);
+		report({});
 		assert.deepEqual(shown(), []);
 	});
 
@@ -165,8 +186,8 @@ describe("what people should look at", () => {
 		device().resets = [1, 2, 3].map((at) => ({ reason: "PANIC_RESET", at: clock.now - at }));
 		await seeAll();
 		assert.deepEqual(shown(), [
-			["away", true],
 			["often_restarted", true],
+			["away", true],
 		]);
 		clock.now -= days;
 		assert.deepEqual(shown(), [["away", false]]);

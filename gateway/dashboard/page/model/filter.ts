@@ -3,38 +3,43 @@
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
+import type { AttentionKind } from "../../../api/attention.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { hasFailed, isUpdating } from "../../../api/client/words.js";
+import { isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
-import type { OtaStatus } from "../../../api/statuses.js";
 import { cleanText } from "../../../api/text.js";
+import { concernWords, isUnseen } from "./concerns.js";
 import type { FindUpdate } from "./outdated.js";
 
 interface StateKind {
 	readonly words: string;
-	/** Whether a person should look at a device in it. */
-	readonly isWrong?: true;
+	/** The look of the number of such devices, which is shown without being asked for. */
+	readonly look?: "problem" | "hint";
 	readonly isIn: (entry: Entry, findUpdate: FindUpdate) => boolean;
 }
 
-/** In the order in which they are offered. */
-export const stateKinds = {
+export type State = "connected" | "updating" | "outdated" | AttentionKind;
+
+/** In the order in which they are offered. Where something is wrong, until it was seen in Attention. */
+export const stateKinds: Readonly<Record<State, StateKind>> = {
 	connected: { words: "Connected", isIn: ({ session }) => session.connected },
-	away: { words: "Away", isWrong: true, isIn: ({ session }) => !session.connected },
+	away: { words: "Away", look: "hint", isIn: ({ session }) => !session.connected },
 	updating: { words: "Updating", isIn: ({ session }) => isUpdating(session.metadata) },
-	rolled_back: { words: "Rolled back", isWrong: true, isIn: hasEnded("rolled_back") },
-	failed: { words: "Update failed", isWrong: true, isIn: hasEnded("failed") },
-	crashed: { words: "Crashed", isWrong: true, isIn: ({ session }) => session.crashCount !== undefined },
-	safe_mode: { words: "Safe mode", isWrong: true, isIn: ({ vitals }) => vitals.safeMode === true },
+	crashed: wrong("crashed"),
+	rolled_back: wrong("rolled_back"),
+	update_failed: wrong("update_failed"),
+	safe_mode: wrong("safe_mode"),
+	often_restarted: wrong("often_restarted"),
+	faulty: wrong("faulty"),
+	weak_signal: { words: concernWords.weak_signal, isIn: (entry) => isUnseen(entry, "weak_signal") },
 	outdated: { words: "Can be updated", isIn: (entry, findUpdate) => findUpdate(entry) !== undefined },
-} as const satisfies Readonly<Record<string, StateKind>>;
-export type State = keyof typeof stateKinds;
+};
 export const states = keysOf(stateKinds);
 
 const noUpdate: FindUpdate = () => undefined;
 
-function hasEnded(status: OtaStatus): StateKind["isIn"] {
-	return ({ session }) => session.metadata.otaStatus === status;
+function wrong(kind: AttentionKind): StateKind {
+	return { words: concernWords[kind], look: "problem", isIn: (entry) => isUnseen(entry, kind) };
 }
 
 interface SortKind {
@@ -218,10 +223,6 @@ function isMeant(entry: Entry, { model, room, version, state }: Query, findUpdat
 	return state === "" || stateKinds[state].isIn(entry, findUpdate);
 }
 
-export function isWrongState(state: State): boolean {
-	return "isWrong" in stateKinds[state];
-}
-
 function finder(search: string): (entry: Entry) => boolean {
 	const words = cleanText(search).toLowerCase().split(/\s+/).filter(Boolean);
 	if (words.length === 0) return () => true;
@@ -259,12 +260,16 @@ function byText(a: string, b: string): number {
 	return a < b ? -1 : Number(a > b);
 }
 
+const urgent = [
+	...states.filter((state) => stateKinds[state].look === "problem"),
+	"away",
+	"updating",
+] as const;
+
 /** What needs a person comes first. */
-function urgency({ session, vitals }: Entry): number {
-	if (hasFailed(session.metadata)) return 0;
-	if (session.crashCount !== undefined || vitals.safeMode) return 1;
-	if (!session.connected) return 2;
-	return isUpdating(session.metadata) ? 3 : 4;
+function urgency(entry: Entry): number {
+	const rank = urgent.findIndex((state) => stateKinds[state].isIn(entry, noUpdate));
+	return rank < 0 ? urgent.length : rank;
 }
 
 /** In dBm; 0, which is above every signal, where there is none. */

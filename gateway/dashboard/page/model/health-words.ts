@@ -41,6 +41,6 @@ export function signalText(dBm: number): string {
 	return ["weak", "fair", "good", "strong"][signalBars(dBm) - 1] ?? "weak";
 }
 
-function lookUp(words: Readonly<Record<string, string>>, name: string): string {
+export function lookUp(words: Readonly<Record<string, string>>, name: string): string {
 	return words[name] ?? name;
 }

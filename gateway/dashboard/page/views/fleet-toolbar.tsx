@@ -7,7 +7,6 @@ import { plural } from "../../../api/client/words.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import {
 	isFiltered,
-	isWrongState,
 	type Look,
 	looks,
 	lookWords,
@@ -51,7 +50,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 		if (first) event.preventDefault();
 	};
 	const marked = tallies.states.filter(
-		({ value, count }) => value === query.state || (count > 0 && isWrongState(value)),
+		({ value, count }) => value === query.state || (count > 0 && stateKinds[value].look),
 	);
 	return (
 		<search class={`head ${isOpen ? "open" : ""}`}>
@@ -64,7 +63,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 						value,
 						<span key={value}>
 							{stateKinds[value].words}:{" "}
-							<b class={count > 0 && isWrongState(value) ? "problem" : ""}>{count.toLocaleString("en")}</b>
+							<b class={count > 0 ? stateKinds[value].look : ""}>{count.toLocaleString("en")}</b>
 						</span>,
 					])}
 					value={query.state}
