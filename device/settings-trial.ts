@@ -195,6 +195,10 @@ export class SettingsTrial {
 	}
 }
 
+/** Remembered values that people set, which are erased with the settings. */
+const setByPeople = ["volume", "audible", "brightness"] as const;
+export type SetByPeople = (typeof setByPeople)[number];
+
 /** Deletes what was installed or set by people; what the device has learnt stays. */
 export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): void {
 	if (store.erase) return store.erase();
@@ -204,7 +208,7 @@ export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): v
 		store.delete(name);
 		store.delete(candidate(name));
 	}
-	for (const name of ["volume", "audible", "brightness"]) store.delete(name);
+	for (const name of setByPeople) store.delete(name);
 }
 
 /** The key of a value on trial. */

@@ -7,12 +7,14 @@ import config from "mc/config";
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
 import { type InstalledSetting, installedSettings } from "./protocol/messages.js";
+import type { SetByPeople } from "./settings-trial.js";
 
 const writeDelayMs = 5_000;
 
-type RememberedSetting = "volume" | "audible" | "brightness" | "codec" | "clock";
+/** Remembered values that the device has learnt itself, which stay where settings are erased. */
+type LearntSetting = "codec" | "clock";
 /** At most 15 characters (NVS). */
-export type SettingName = InstalledSetting | RememberedSetting;
+type RememberedSetting = SetByPeople | LearntSetting;
 
 /** Marks which values of mcconfig's command line were stored last. */
 const builtInMark = "built_in";

@@ -77,8 +77,6 @@ export function createCore(options: GatewayOptions) {
 		onProblem: (problem) => log.error({ problem }, "tokens"),
 	});
 	const endedLogins = new EndedLogins({
-		dataDir,
-		disk,
 		records,
 		storage,
 		now,

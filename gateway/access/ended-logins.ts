@@ -4,11 +4,9 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
-import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
+import { type Infer, matches, object, string } from "../../device/protocol/schema.js";
 import { parseJson } from "../json.js";
-import { errorCode, HttpProblem } from "../problem.js";
-import { type Disk, ifThere } from "../storage/atomic-file.js";
+import { HttpProblem } from "../problem.js";
 import type { CreateRecords, Records, Storage } from "../storage/records.js";
 import { time } from "../storage/time.js";
 
@@ -24,8 +22,6 @@ const record = object({
 type Ended = Infer<typeof record>;
 
 export interface EndedLoginsOptions {
-	readonly dataDir: string;
-	readonly disk: Disk;
 	readonly records: CreateRecords;
 	readonly storage: Storage;
 	/** Milliseconds since 1970. */
@@ -64,7 +60,6 @@ export class EndedLogins {
 	/** @throws {NodeJS.ErrnoException} if the folder cannot be used */
 	async open(): Promise<void> {
 		await this.#records.each((signature, ended) => this.#ended.set(signature, ended));
-		await this.#takeOver();
 	}
 
 	/** Resolves once everything is stored. */
@@ -119,40 +114,4 @@ export class EndedLogins {
 		this.#ended.delete(signature);
 		void this.#records.remove(signature);
 	}
-
-	/** Earlier releases had all in one file. */
-	async #takeOver(): Promise<void> {
-		const { dataDir, disk, onProblem } = this.#options;
-		const path = join(dataDir, "ended-logins.json");
-		try {
-			const text = await ifThere(disk.readFile(path, "utf8"));
-			if (text === undefined) return;
-			const found = parseFile(text).filter(([signature]) => !this.#ended.has(signature));
-			const entries = found.map(
-				([signature, expires]) => [signature, { expires, id: randomUUID() }] as const,
-			);
-			for (const [signature, ended] of entries) this.#ended.set(signature, ended);
-			const kept = await Promise.all(entries.map(([signature, ended]) => this.#save(signature, ended)));
-			if (kept.every(Boolean)) await disk.rm(path, { force: true });
-		} catch (error) {
-			onProblem(
-				`${path} cannot be read (${errorCode(error) ?? "damaged"}); logins that were ended count again.`,
-			);
-		}
-	}
-}
-
-const file = object({ endedBefore: optional(time), ended: object({}) });
-
-/** @throws {SyntaxError} */
-function parseFile(text: string): readonly (readonly [signature: string, expires: number])[] {
-	const value: unknown = JSON.parse(text);
-	if (!matches(file, value)) throw new SyntaxError("not a list of logins");
-	const ended: [string, unknown][] = Object.entries(value.ended);
-	if (!ended.every(isLogin)) throw new SyntaxError("not a list of logins");
-	return value.endedBefore ? [...ended, [all, value.endedBefore]] : ended;
-}
-
-function isLogin(entry: [string, unknown]): entry is [signature: string, expires: number] {
-	return matches(time, entry[1]);
 }

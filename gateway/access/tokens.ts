@@ -4,16 +4,7 @@
  */
 
 import { dirname, join } from "node:path";
-import {
-	type Infer,
-	isRecord,
-	list,
-	matches,
-	object,
-	oneOf,
-	optional,
-	pattern,
-} from "../../device/protocol/schema.js";
+import { type Infer, list, matches, object, oneOf, optional, pattern } from "../../device/protocol/schema.js";
 import { type PersonRole, personRoles } from "../api/person.js";
 import { errorCode, HttpProblem, StartError } from "../problem.js";
 import { type Disk, ifThere, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
@@ -84,11 +75,7 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 /** @returns undefined if it is invalid @throws {SyntaxError} */
 export function parseTokens(text: string): TokenFile | undefined {
 	const value: unknown = JSON.parse(text);
-	if (!isRecord(value)) return undefined;
-	// Earlier releases named the key `former`.
-	const { former: previous = value.previous, ...rest } = value;
-	const file = previous === undefined ? rest : { ...rest, previous };
-	return matches(content, file) ? file : undefined;
+	return matches(content, value) ? value : undefined;
 }
 
 /** Readable for this user only. */

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import type { Core, Extension } from "../extension.js";
-import { openInFiles } from "./files.js";
+import { FileLog } from "../storage/file-log.js";
 import { frameOf, Rollouts } from "./rollouts.js";
 import { rolloutRoutes } from "./routes.js";
 import { SharedRollouts } from "./shared/shared-rollouts.js";
@@ -13,8 +13,8 @@ export function createRollouts(core: Core): Extension {
 		core;
 	const onProblem = (problem: string) => log.warn({ problem }, "roll-outs");
 	const store = new RolloutStore({ onProblem });
-	const openStore = () =>
-		openInFiles(store, { directory: join(settings.dataDir, "rollouts"), disk, onProblem });
+	const directory = join(settings.dataDir, "rollouts");
+	const openStore = () => store.open(new FileLog({ directory, disk, onProblem }));
 	const parts = {
 		selection: firmware.selection,
 		updates: firmware.updates,

@@ -135,11 +135,9 @@ export class DeviceStore {
 	}
 
 	/** @returns whether its label is kept, which was changed here; if not, it is tried again every second */
-	async keepLabel(device: Device): Promise<boolean> {
+	keepLabel(device: Device): Promise<boolean> {
 		// Also an empty one: a removal that fails is not tried again.
-		const kept = this.#labels.save(device.deviceId, device.label);
-		// A record of earlier releases has a label, too.
-		return (await Promise.all([kept, device.session.link.isRemote || this.keep(device)])).every(Boolean);
+		return this.#labels.save(device.deviceId, device.label);
 	}
 
 	/** @returns whether its records are gone */
@@ -206,8 +204,6 @@ const record = object({
 	connectedAt: time,
 	lastSeenAt: time,
 	lastReportAt: time,
-	/** Before labels had a record of their own. */
-	...label.fields,
 	/** The latest state report as received: a JSON object. */
 	report: optional(string(65_536)),
 });
@@ -257,7 +253,6 @@ export const deviceRecord = Object.freeze({
 			device.vitals = vitalsOf(report);
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
-		device.label = labelOf(value);
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
 		device.versions = validItems(version, lists.versions);

@@ -163,21 +163,6 @@ export async function writeFileAtomic(
 	}
 }
 
-/** @returns runs one write at a time; all calls meanwhile share the next */
-export function inTurns(write: () => Promise<void>): () => Promise<void> {
-	let writing: Promise<unknown> = Promise.resolve();
-	let waiting: Promise<void> | undefined;
-	return () => {
-		if (waiting) return waiting;
-		waiting = writing.then(() => {
-			waiting = undefined;
-			return write();
-		});
-		writing = waiting.catch(() => {});
-		return waiting;
-	};
-}
-
 /** Durable; no effect if the file is missing. */
 export async function removeFile(disk: Disk, path: string): Promise<void> {
 	await disk.rm(path, { force: true });

@@ -219,10 +219,9 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 	test("starts without what is kept in named pipes in place of its files", { timeout: 60_000 }, async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
 		const files = [
-			"ended-logins.json",
 			"firmware/upload.json",
 			"releases/catalog.json",
-			"rollouts/one/plan.json",
+			"rollouts/one.jsonl",
 			"devices/dev-1-a1b2c3.json",
 			"crashes/dev-1-a1b2c3.json",
 		];
@@ -237,7 +236,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		child.kill("SIGTERM");
 		const { code, said } = await ended(child);
 		assert.equal(code, 0);
-		for (const file of ["ended-logins.json", "upload.json", "catalog.json", "plan.json"])
+		for (const file of ["upload.json", "catalog.json", "one.jsonl"])
 			assert.ok(said.includes(`${file} is not a regular file`), said);
 	});
 

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Model } from "../../../device/protocol/schema.js";
@@ -57,8 +57,6 @@ export class Identity {
 		const folder = join(dataDir, "virtual", deviceId);
 		mkdirSync(folder, { recursive: true, mode: 0o700 });
 		if (!takeLock(lockIn(folder))) return undefined;
-		// Of an earlier version; it may contain a token.
-		rmSync(join(folder, "settings.json"), { force: true });
 		return new Identity(folder, deviceId, serial);
 	}
 

@@ -9,7 +9,7 @@ import { temporaryDirectory } from "../../support/running.js";
 
 const year = 365 * 24 * 60 * 60 * 1000;
 
-/** At the time 1000, which a test may change. @returns what opens the list of one data folder, and its path */
+/** At the time 1000, which a test may change. @returns what opens the list of one data folder */
 async function list(t: TestContext) {
 	const clock = { now: 1000 };
 	const dataDir = await temporaryDirectory(t);
@@ -18,11 +18,11 @@ async function list(t: TestContext) {
 		const onProblem = (problem: string) => assert.fail(problem);
 		const records: CreateRecords = (kind) => fileRecords({ ...kind, directory, disk });
 		const storage = { place: "disk", status: 507 } as const;
-		const ended = new EndedLogins({ dataDir, disk, records, storage, now: () => clock.now, onProblem });
+		const ended = new EndedLogins({ records, storage, now: () => clock.now, onProblem });
 		await ended.open();
 		return ended;
 	};
-	return { open, clock, dataDir, names: () => disk.readdir(directory) };
+	return { open, clock, names: () => disk.readdir(directory) };
 }
 
 test("an ended login is on disk before it is answered; where there is no room for more, expired ones are removed", async (t) => {
@@ -64,17 +64,4 @@ test("past 1000 ended logins all of the same age or older have ended, also after
 		assert.equal(each.has("newer", year + 1000), false);
 	}
 	assert.deepEqual(await names(), ["all.json"]);
-});
-
-test("the one file of earlier releases is taken over", async (t) => {
-	const { open, dataDir, names } = await list(t);
-	const content = { endedBefore: 5000, ended: { another: year } };
-	await disk.writeFile(join(dataDir, "ended-logins.json"), JSON.stringify(content));
-	for (const each of [await open(), await open()])
-		assert.deepEqual(
-			[each.has("another", year), each.has("older", 4999), each.has("third", 5000)],
-			[true, true, false],
-		);
-	assert.deepEqual((await names()).sort(), ["all.json", "another.json"]);
-	assert.deepEqual(await disk.readdir(dataDir), ["ended-logins"]);
 });

@@ -271,22 +271,6 @@ describe("a token is replaced", () => {
 		);
 	});
 
-	test("begun by an earlier release, whose file has another key for the previous ones", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const file = {
-			device: deviceToken,
-			monitor: monitorToken,
-			former: { device: `${deviceToken}-previous` },
-		};
-		await writeFile(tokenPath(dataDir), JSON.stringify(file, undefined, "\t"));
-		const gateway = await runGateway(t, { ...made, dataDir });
-		assert.equal(await statusOf(gateway, `${deviceToken}-previous`), 200);
-		assert.equal((await token({ DATA_DIR: dataDir }, "--retire")).code, 0);
-		assert.equal(await statusOf(gateway, `${deviceToken}-previous`), 401);
-		assert.equal(await statusOf(gateway, deviceToken), 200);
-		assert.deepEqual(Object.keys(await kept(dataDir)), ["device", "monitor", "changedAt"]);
-	});
-
 	test("not twice at the same time: the first previous one would end unasked", async (t) => {
 		const { dataDir } = await runMade(t);
 		await token({ DATA_DIR: dataDir }, "--rotate", "device");

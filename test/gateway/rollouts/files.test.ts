@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import fs, { appendFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import fs, { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
-import { openInFiles } from "../../../gateway/rollouts/files.js";
 import { apply, firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan } from "../../../gateway/rollouts/plan.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { FileLog } from "../../../gateway/storage/file-log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { countingDisk } from "../firmware/counting-disk.js";
 
@@ -37,18 +37,8 @@ async function open(t: TestContext, disk: Disk = fs, given?: string) {
 	const problems: string[] = [];
 	const onProblem = (problem: string) => void problems.push(problem);
 	const store = new RolloutStore({ onProblem });
-	await openInFiles(store, { directory, disk, onProblem });
+	await store.open(new FileLog({ directory, disk, onProblem }));
 	return { store, problems, directory, file: join(directory, "autumn.jsonl") };
-}
-
-/** Of an earlier release: a folder for each roll-out. */
-async function writeEarlier(directory: string, { id, createdAt, plan, head, devices }: Rollout) {
-	await mkdir(join(directory, id), { recursive: true });
-	const content = { schema: 1, createdAt, plan, asked };
-	await writeFile(join(directory, id, "plan.json"), `${JSON.stringify(content, undefined, "\t")}\n`);
-	const lines = [{ head }, ...[...devices.values()].map((device) => ({ device }))];
-	const steps = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-	await writeFile(join(directory, id, "steps.jsonl"), steps);
 }
 
 describe("the roll-outs on disk", () => {
@@ -170,61 +160,5 @@ describe("the roll-outs on disk", () => {
 		assert.equal(await store.append("autumn", change), true);
 		assert.equal(store.readinessProblem, undefined);
 		assert.deepEqual(await (await open(t, fs, directory)).store.list(), [running]);
-	});
-
-	test("of an earlier release are taken over once", async (t) => {
-		const { directory } = await open(t);
-		const running = apply(created, change);
-		await writeEarlier(directory, running);
-		await appendFile(
-			join(directory, "autumn", "steps.jsonl"),
-			`{"device":{"deviceId":"dev-1-000002","status":"exploded"}}\n${JSON.stringify({ device: failed })}\n{"dev`,
-		);
-		const over = apply(running, { devices: [failed] });
-		const { store, problems } = await open(t, fs, directory);
-		assert.deepEqual(store.list(), [over]);
-		assert.equal(problems.length, 2, problems.join("\n"));
-		assert.ok(problems.every((problem) => problem.startsWith("The roll-out autumn has a damaged entry")));
-		assert.deepEqual(await readdir(directory), ["autumn.jsonl"]);
-		const { store: next, problems: none } = await open(t, fs, directory);
-		assert.deepEqual([next.list(), none], [[over], []]);
-	});
-
-	test("of an earlier release that are damaged are left where they are", async (t) => {
-		const { directory } = await open(t);
-		for (const id of ["one", "two", "three"]) await writeEarlier(directory, { ...created, id });
-		const files = ["one/plan.json", "two/plan.json", "three/steps.jsonl"].map((file) =>
-			join(directory, file),
-		);
-		const [one = "", two = "", three = ""] = files;
-		const content = await readFile(one, "utf8");
-		await writeFile(one, content.replace('"rest"', '"most"'));
-		await writeFile(two, content.slice(1));
-		await writeFile(three, "");
-		await mkdir(join(directory, "half-made"));
-		const { store, problems } = await open(t, fs, directory);
-		assert.deepEqual(store.list(), []);
-		assert.match(problems.sort().join("\n"), /one cannot.*groups\.1\.size.*\n.*three cannot.*\n.*two cannot/);
-		assert.deepEqual(await readdir(directory), ["half-made", "one", "three", "two"]);
-	});
-
-	test("of an earlier release are not lost or there twice, wherever taking them over is cut off", async (t) => {
-		for (let last = 1, isWhole = false; !isWhole; last++) {
-			let steps = 0;
-			const die = countingDisk(() => {
-				steps += 1;
-				if (steps >= last) throw Object.assign(new Error("cut"), { code: "ENOSPC" });
-			});
-			const directory = join(await temporaryDirectory(t), "rollouts");
-			await writeEarlier(directory, apply(created, change));
-			const { problems } = await open(t, die, directory);
-			isWhole = problems.length === 0;
-			const { store } = await open(t, fs, directory);
-			assert.deepEqual(store.list(), [apply(created, change)], `cut at ${last}`);
-			assert.ok(await store.append("autumn", { devices: [failed] }));
-			const { store: next } = await open(t, fs, directory);
-			assert.deepEqual(next.list(), [apply(created, { ...change, devices: [failed] })]);
-			assert.ok(!(await readdir(directory, { recursive: true })).includes("autumn/plan.json"));
-		}
 	});
 });

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { days } from "../../../gateway/api/rollout.js";
 import { HttpProblem } from "../../../gateway/problem.js";
-import { openInFiles } from "../../../gateway/rollouts/files.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
+import { FileLog } from "../../../gateway/storage/file-log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { runs } from "../../support/property-runs.js";
 import { Random } from "../../support/random.js";
@@ -107,7 +107,7 @@ test("a plan that is accepted is a plan that loads, whatever it asks for and wha
 			accepted += 1;
 			const store = new RolloutStore({ onProblem });
 			await fs.cp(join(dataDir, "rollouts"), join(dataDir, "copy"), { recursive: true });
-			await openInFiles(store, { directory: join(dataDir, "copy"), disk: fs, onProblem });
+			await store.open(new FileLog({ directory: join(dataDir, "copy"), disk: fs, onProblem }));
 			await fs.rm(join(dataDir, "copy"), { recursive: true });
 			const loaded = store.list();
 			const created = gateway.rollouts.find("x");

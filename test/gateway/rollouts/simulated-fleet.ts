@@ -10,13 +10,13 @@ import type { Counts } from "../../../gateway/api/rollout.js";
 import type { Selection } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
-import { openInFiles } from "../../../gateway/rollouts/files.js";
 import { Rollouts } from "../../../gateway/rollouts/rollouts.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Session } from "../../../gateway/sessions/device.js";
 import { DeviceStore } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { FileLog } from "../../../gateway/storage/file-log.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import type { CreateRecords } from "../../../gateway/storage/records.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
@@ -270,7 +270,8 @@ export class SimulatedGateway {
 		});
 		this.sessions.listen(this.updates.sessions);
 		const store = new RolloutStore({ onProblem });
-		this.#openStore = () => openInFiles(store, { directory: join(dataDir, "rollouts"), disk, onProblem });
+		this.#openStore = () =>
+			store.open(new FileLog({ directory: join(dataDir, "rollouts"), disk, onProblem }));
 		this.rollouts = new Rollouts({
 			store,
 			selection,

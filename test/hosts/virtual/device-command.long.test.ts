@@ -41,7 +41,6 @@ test("a device stores its settings in its own folder, and finds them at its next
 	const DATA_DIR = await temporaryDirectory(t);
 	const folder = join(DATA_DIR, "virtual", "dev-1-a1b2c3");
 	await mkdir(folder, { recursive: true });
-	await writeFile(join(folder, "settings.json"), JSON.stringify({ token: "of an earlier version" }));
 	const flash = new Flash({ byteLength: flashBytes, file: join(folder, "flash.bin") });
 	flashFactoryImage(flash, makeVirtualImage(Buffer.from("of an earlier start"), "DEV-1", "0.9.0"));
 	flashSettings(flash, { volume: "7", gateway: "ws://127.0.0.1:1/device" });
