@@ -26,6 +26,8 @@ export interface PastCrash {
 export interface DeviceDetails {
 	/** ISO 8601, by the gateway's clock; so are all times here. */
 	readonly firstSeenAt: string;
+	/** When it last kept new settings; null: this gateway does not know of it. */
+	readonly settingsKeptAt: string | null;
 	/** The latest last, at most 10; so are resets. */
 	readonly versions: readonly { readonly version: string; readonly at: string }[];
 	readonly resets: readonly { readonly reason: string; readonly at: string }[];

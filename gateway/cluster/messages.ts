@@ -80,6 +80,7 @@ const device = object({
 	}),
 	firstSeenAt: time,
 	lastReportAt: time,
+	settingsKeptAt: optional(time),
 	versions: list(version, 10),
 	resets: list(reset, 10),
 	crashes: list(object({ id: string(32), kind: oneOf(...crashKinds), version: string(32), at: time }), 20),
@@ -135,10 +136,11 @@ export function describeSession(gateway: string, each: Session, of: Device, end?
 
 function factsOf(each: Device) {
 	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = each;
-	const { uptimeSeconds, versions, resets, crashes, vitals, hasReported } = each;
+	const { settingsKeptAt, uptimeSeconds, versions, resets, crashes, vitals, hasReported } = each;
 	const metadata = each.metadata === noUpdate ? undefined : each.metadata;
 	const what = { deviceId, model, chip, firmwareVersion, securityVersion, metadata, uptimeSeconds, vitals };
-	return { ...what, firstSeenAt, lastReportAt, versions, resets, crashes, hasReported };
+	const when = { firstSeenAt, lastReportAt, settingsKeptAt: settingsKeptAt || undefined };
+	return { ...what, ...when, versions, resets, crashes, hasReported };
 }
 
 function required<S extends Schema>(schema: S, value: unknown): Infer<S> {

@@ -292,6 +292,7 @@ function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
 	device.metadata = facts.metadata ? { ...noUpdate, ...facts.metadata } : noUpdate;
 	device.firstSeenAt = Math.min(device.firstSeenAt, facts.firstSeenAt);
 	device.lastReportAt = facts.lastReportAt;
+	device.settingsKeptAt = facts.settingsKeptAt ?? 0;
 	device.uptimeSeconds = facts.uptimeSeconds;
 	device.versions = facts.versions;
 	device.resets = facts.resets;

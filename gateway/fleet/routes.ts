@@ -90,6 +90,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			const stored = await crashes.of(device);
 			const details = {
 				...headOf(device),
+				settingsKeptAt: device.settingsKeptAt > 0 ? isoTime(device.settingsKeptAt) : null,
 				versions: device.versions.map(withTime),
 				resets: device.resets.map(withTime),
 				updates: updates.historyOf(deviceId).map(describeUpdate),

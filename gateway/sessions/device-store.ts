@@ -90,7 +90,7 @@ export class DeviceStore {
 			if (device && reason !== "ota" && !link.isRemote) this.onSeen(device);
 		},
 		onUplink: ({ device }, { type }) => {
-			if (device && type === "state_report") this.onSeen(device);
+			if (device && (type === "state_report" || type === "settings_result")) this.onSeen(device);
 		},
 		onForgotten: (device, why) => {
 			if (why === "removed") this.#known.delete(device);
@@ -180,18 +180,19 @@ function knownOf(device: Device): Known {
 	return { facts: factsOf(device), dueAt: notDue };
 }
 
-function factsOf({ model, chip, versions, resets, session }: Device) {
-	return { model, chip, features: session.handshake.features, versions, resets };
+function factsOf({ model, chip, versions, resets, settingsKeptAt, session }: Device) {
+	return { model, chip, features: session.handshake.features, versions, resets, settingsKeptAt };
 }
 
 /** Called with each report: it makes no object. */
 function hasFacts(
-	{ model, chip, versions, resets, session }: Device,
+	{ model, chip, versions, resets, settingsKeptAt, session }: Device,
 	facts: ReturnType<typeof factsOf>,
 ): boolean {
 	const { features } = session.handshake;
 	const hasSameLists = features === facts.features && versions === facts.versions && resets === facts.resets;
-	return hasSameLists && model === facts.model && chip === facts.chip;
+	const isSameBoard = model === facts.model && chip === facts.chip;
+	return hasSameLists && isSameBoard && settingsKeptAt === facts.settingsKeptAt;
 }
 
 const record = object({
@@ -204,6 +205,8 @@ const record = object({
 	connectedAt: time,
 	lastSeenAt: time,
 	lastReportAt: time,
+	/** Absent: it is not known. */
+	settingsKeptAt: optional(time),
 	/** The latest state report as received: a JSON object. */
 	report: optional(string(65_536)),
 });
@@ -228,13 +231,14 @@ export const labelRecord = Object.freeze({
 export const deviceRecord = Object.freeze({
 	what: "facts",
 	format: (device: Device): string => {
-		const { model, chip, firstSeenAt, lastReportAt, versions, resets } = device;
+		const { model, chip, firstSeenAt, lastReportAt, settingsKeptAt, versions, resets } = device;
 		const { sessionId, connectedAt, lastSeenAt, handshake } = device.session;
 		const report = device.state.text;
 		const firmwareVersion = device.firmwareVersion ?? undefined;
 		const { remoteAddress, features } = handshake;
 		const what = { sessionId, model, chip, firmwareVersion, features, remoteAddress };
-		const when = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
+		const seen = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
+		const when = { ...seen, settingsKeptAt: settingsKeptAt || undefined };
 		return `${JSON.stringify({ ...what, ...when, report, versions, resets }, undefined, "\t")}\n`;
 	},
 	parse: (content: string, deviceId: string): Device | undefined => {
@@ -255,6 +259,7 @@ export const deviceRecord = Object.freeze({
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
 		device.firstSeenAt = value.firstSeenAt;
 		device.lastReportAt = value.lastReportAt;
+		device.settingsKeptAt = value.settingsKeptAt ?? 0;
 		device.versions = validItems(version, lists.versions);
 		device.resets = validItems(reset, lists.resets);
 		return device;

@@ -86,6 +86,8 @@ export class Device {
 	firstSeenAt: number;
 	/** 0 before the first state report. */
 	lastReportAt = 0;
+	/** When it last kept new settings; 0: this gateway does not know of it. */
+	settingsKeptAt = 0;
 	uptimeSeconds: number | undefined;
 	/** At most 10, latest last. */
 	versions: readonly { readonly version: string; readonly at: number }[] = none;

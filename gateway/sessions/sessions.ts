@@ -134,6 +134,8 @@ export class Sessions {
 			return `${uplink.type}: deviceId must be ${session.device.deviceId}, as this connection was named`;
 		session.lastSeenAt = this.#options.now();
 		if (uplink.type === "state_report") this.#report(session, uplink, text);
+		if (uplink.type === "settings_result" && uplink.outcome === "kept" && session.device)
+			session.device.settingsKeptAt = session.lastSeenAt;
 		for (const listener of this.#listeners) listener.onUplink?.(session, uplink, text);
 		return undefined;
 	}

@@ -47,11 +47,11 @@ for (const model of models)
 				["Updating", "updating", "pulsing blue, 80 %"],
 				["Rainbow", "rainbow", "rainbow, 80 %"],
 			] as const) {
-				await ring.getByLabel(name).check();
+				await ring.getByRole("button", { name }).click();
 				await report(({ peripherals }) => peripherals.led_ring.state_name === state);
 				await page.getByRole("img", { name: `LED ring: ${look}` }).waitFor();
-				await ring.locator(".sending").waitFor({ state: "detached" });
-				assert.equal(await ring.getByLabel(name).isChecked(), true);
+				await page.locator(".sending").waitFor({ state: "detached" });
+				await ring.getByRole("button", { name, pressed: true }).waitFor();
 			}
 			assert.ok(device.board.frameCount > 0);
 		});
@@ -60,8 +60,9 @@ for (const model of models)
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, device } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
-			const chimes = page.getByRole("group", { name: /^Chimes/ });
-			for (const name of ["Start-up", "Wi-Fi connecting", "Wi-Fi connected"]) {
+			const overview = page.getByRole("region", { name: "Overview" });
+			const play = overview.getByRole("button", { name: "Play", exact: true });
+			for (const name of ["Play", "Play “Wi-Fi connecting”", "Play “Wi-Fi connected”"]) {
 				const played = new Promise<void>((resolve) => {
 					const ignore = device.board.listen({
 						onSound: (sound) => {
@@ -71,10 +72,11 @@ for (const model of models)
 						},
 					});
 				});
-				await chimes.getByRole("button", { name }).click();
+				if (name !== "Play") await overview.getByText("More", { exact: true }).click();
+				await overview.getByRole("button", { name, exact: true }).click();
 				await played;
-				await chimes.getByText("idle").waitFor();
-				await chimes.locator(".sending").waitFor({ state: "detached" });
+				await play.waitFor();
+				await overview.locator(".sending").waitFor({ state: "detached" });
 			}
 		});
 
@@ -108,7 +110,7 @@ for (const model of models)
 			const { deviceId } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
-			await overview.getByText("Connected").waitFor();
+			await page.getByText(/^Connected/).waitFor();
 			await overview.getByText("More", { exact: true }).click();
 			await overview.getByRole("button", { name: "Reconnect" }).click();
 			await overview.getByText("sending").waitFor();
@@ -132,7 +134,7 @@ for (const model of models)
 			const { deviceId, device } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
 			const overview = page.getByRole("region", { name: "Overview" });
-			await overview.getByText("Connected").waitFor();
+			await page.getByText(/^Connected/).waitFor();
 			await overview.getByText("More", { exact: true }).click();
 			await overview.getByRole("button", { name: "Restart" }).click();
 			await overview.getByText("restarting").waitFor();
@@ -177,12 +179,12 @@ describe("a control", { skip }, () => {
 
 	test("a chime's shows that it plays, and that it has ended", async (t) => {
 		const { device, page } = await setUp(t);
-		const chimes = page.getByRole("group", { name: /^Chimes/ });
-		await chimes.getByText("idle").waitFor();
+		const play = page.getByRole("button", { name: "Play", exact: true });
+		await play.waitFor();
 		device.report({ "peripherals.audio.player_state": "playing" });
-		await chimes.getByText("playing").waitFor();
+		await page.getByRole("button", { name: "Playing", disabled: true }).waitFor();
 		device.report({ "peripherals.audio.player_state": "idle" });
-		await chimes.getByText("idle").waitFor();
+		await play.waitFor();
 	});
 
 	test("is reverted with the device's reason", async (t) => {
@@ -274,8 +276,9 @@ describe("a control", { skip }, () => {
 		await page.keyboard.press("ArrowRight");
 		await device.receives({ command: "set_volume", value: 51 });
 		await settles(volume.control, "51");
-		await page.getByLabel("Off").focus();
-		await page.keyboard.press("ArrowLeft");
+		await page.getByRole("button", { name: "Off" }).focus();
+		await page.keyboard.press("Shift+Tab");
+		await page.keyboard.press("Space");
 		// The page says so as soon as it has sent it.
 		await page.locator(".sending").waitFor({ state: "attached" });
 		await device.receives({ command: "set_led", value: "updating" });
@@ -293,7 +296,7 @@ describe("the log of a device", { skip }, () => {
 		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
 		// Its report is there, so the page has subscribed to its messages.
-		await page.getByText(/^Running for/).waitFor();
+		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
 		device.refuse("set_led", "busy with 42");
 		device.report({ "network.wifi_ssid": "attic" });
 		await log.getByText("2 lines").waitFor();
@@ -325,7 +328,7 @@ describe("the log of a device", { skip }, () => {
 		});
 		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
-		await page.getByText(/^Running for/).waitFor();
+		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
 		device.send({ type: "ota_error", reason: 'a "message": in it', extra: [1, { deep: null }] });
 		await log.getByText('a "message": in it').first().waitFor();
 		await log.getByRole("button", { name: "Copy all" }).click();

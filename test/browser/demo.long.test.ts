@@ -94,7 +94,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await button(board, "Volume +").hover();
 		await page.mouse.down();
 		await reported(page, "Volume + pressed");
-		await page.locator(".ring-centre").getByText("55").waitFor();
+		await page.locator(".hero .value").getByText("55").waitFor();
 		await page.mouse.up();
 		await reported(page, "Volume + not pressed");
 
@@ -102,10 +102,10 @@ describe("the board of a demo's device", { skip }, () => {
 		await page.keyboard.down("Space");
 		await reported(page, "Volume − pressed");
 		await page.keyboard.up("Space");
-		await page.locator(".ring-centre").getByText("50").waitFor();
+		await page.locator(".hero .value").getByText("50").waitFor();
 		// As assistive technology does, with neither a pointer nor a key.
 		await button(board, "Volume −").dispatchEvent("click");
-		await page.locator(".ring-centre").getByText("45").waitFor();
+		await page.locator(".hero .value").getByText("45").waitFor();
 		await reported(page, "Volume − not pressed");
 
 		await button(board, "Touch").hover();
@@ -117,23 +117,27 @@ describe("the board of a demo's device", { skip }, () => {
 		await board.getByLabel("Light on it").fill("4000");
 		await reported(page, "4000");
 		await board.getByLabel("Wi-Fi signal").fill("-83");
-		await page.getByRole("region", { name: "Overview" }).getByText("−83 dBm").waitFor();
+		await page.getByRole("region", { name: "About it" }).getByText("−83 dBm").waitFor();
 		await board.getByLabel("Wi-Fi in range").click();
 		await page.getByText(/^Away/).waitFor();
 		assert.equal(await board.getByLabel("Wi-Fi signal").isDisabled(), true);
 		await board.getByLabel("Wi-Fi in range").click();
 		await page.getByText(/^Connected/).waitFor();
-		await page.getByRole("region", { name: "Overview" }).getByText("−83 dBm").waitFor();
+		await page.getByRole("region", { name: "About it" }).getByText("−83 dBm").waitFor();
 	});
 
 	test("loses its power for a moment", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		const restarts = page.getByRole("region", { name: "What happened" }).getByText("Restart: switched on");
 		// Uptime is in whole seconds: the gateway takes a restart within the first second for the same start.
-		await page.getByText(/^Running for ([2-9]|\d\d) s/).waitFor();
+		await page
+			.getByRole("region", { name: "About it" })
+			.getByText(/^([2-9]|\d\d) s$/)
+			.waitFor();
 		await board.getByRole("button", { name: /^Cut its power/ }).click();
 		await page.getByRole("link", { name: "History" }).click();
 		await restarts.nth(1).waitFor();
+		await page.getByRole("link", { name: "Overview" }).click();
 		await page.getByText(/^Connected/).waitFor();
 	});
 
@@ -207,10 +211,10 @@ describe("the board of a demo's device", { skip }, () => {
 describe("the speaker of a demo's device", { skip }, () => {
 	test("is heard in the browser: the firmware's own samples, as loud as its codec is set", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t), { prepare: listenIn });
-		const controls = page.getByRole("region", { name: "Controls" });
+		const head = page.getByRole("region", { name: "Overview" });
 		const isSeenPlaying = async (expected: string) => {
 			const playing = board.getByText(expected).waitFor({ timeout: 10_000 });
-			await controls.getByRole("button", { name: "Start-up" }).click();
+			await head.getByRole("button", { name: "Play", exact: true }).click();
 			return playing.then(
 				() => true,
 				() => false,
@@ -241,16 +245,16 @@ describe("the speaker of a demo's device", { skip }, () => {
 		const peak = Math.max(...chime.map(Math.abs));
 		assertNear(at50, peak * 10 ** (-25 / 20));
 
-		await controls.getByLabel("Volume").fill("80");
-		await page.locator(".ring-centre").getByText("80").waitFor();
+		await head.getByLabel("Volume", { exact: true }).fill("80");
+		await page.locator(".hero .value").getByText("80").waitFor();
 		assertNear(await playOnce("Plays at volume 80"), peak * 10 ** (-10 / 20));
 
 		await button(board, "Mute").click();
-		await page.locator(".ring-centre").getByText("0", { exact: true }).waitFor();
+		await page.locator(".hero .value").getByText("0", { exact: true }).waitFor();
 		assert.ok((await playOnce("Plays, but its volume is 0")) < 0.001);
 
 		await button(board, "Mute").click();
-		await page.locator(".ring-centre").getByText("80").waitFor();
+		await page.locator(".hero .value").getByText("80").waitFor();
 		await board.getByRole("button", { name: "Hear it here", pressed: true }).click();
 		const count = await page.evaluate("played.length");
 		await playOnce("Plays at volume 80");
@@ -290,11 +294,11 @@ describe("making and installing a release in the demo", { skip }, () => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		await board.getByRole("button", { name: "Make and install 1.1.0" }).click();
 		await board.getByText("Updated to 1.1.0").waitFor();
-		const overview = page.getByRole("region", { name: "Overview" });
-		await overview.getByText("Firmware 1.1.0").waitFor();
+		const facts = page.getByRole("region", { name: "About it" });
+		await facts.getByText("1.1.0", { exact: true }).waitFor();
 		await board.getByRole("button", { name: "Make and install 1.2.0" }).click();
 		await board.getByText("Updated to 1.2.0").waitFor();
-		await overview.getByText("Firmware 1.2.0").waitFor();
+		await facts.getByText("1.2.0", { exact: true }).waitFor();
 	});
 
 	test("is done by two browsers at once, each for its device", async (t) => {

@@ -124,7 +124,7 @@ describe("an update", { skip }, () => {
 		await fleet[0]?.finish("updates");
 		await panel.getByText("Updated to 1.4.0").waitFor();
 		await panel.getByText("1.2.3 → 1.4.0 updated").waitFor();
-		await page.getByText("Firmware 1.4.0").waitFor();
+		await panel.getByText("Runs 1.4.0").waitFor();
 	});
 
 	test("that was rolled back says why, here and in the history, and after a reload", async (t) => {
@@ -151,6 +151,32 @@ describe("an update", { skip }, () => {
 			.waitFor();
 	});
 
+	test("is told by what runs, what is newer and its notes, with one button, also for another version", async (t) => {
+		const { page, fleet, releasesDir } = await setUp(
+			t,
+			[{ ending: "waits" }],
+			"#/devices/dev-1-000000/firmware",
+		);
+		const releases = (["1.4.0", "1.3.0"] as const).map((version) => ({
+			version,
+			model: "DEV-1" as const,
+			chip: "esp32s3" as const,
+		}));
+		await writeReleases(releasesDir, releases, "1.4.0", "Fewer drop-outs.");
+		await page.reload();
+		const panel = page.getByRole("region", { name: "Firmware" });
+		await panel.getByText("Runs 1.2.3").waitFor();
+		await panel.getByText("1.4.0 is newer").waitFor();
+		await panel.getByText("Fewer drop-outs.").waitFor();
+		assert.deepEqual(await panel.getByRole("button").allTextContents(), ["Update to 1.4.0"]);
+		await panel.getByText("Another version").click();
+		await panel.getByLabel("Version").selectOption("1.3.0");
+		assert.deepEqual(await panel.getByRole("button").allTextContents(), ["Update to 1.3.0"]);
+		await panel.getByRole("button").click();
+		await fleet[0]?.offered;
+		assert.match(JSON.stringify(fleet[0]?.commands.at(-1)), /firmware-v1\.3\.0\.bin/);
+	});
+
 	test("is not offered to a device that runs it, and a downgrade is called one", async (t) => {
 		const { page, url, fleet } = await setUp(
 			t,
@@ -158,7 +184,8 @@ describe("an update", { skip }, () => {
 			"#/devices/dev-1-000000/firmware",
 		);
 		const panel = page.getByRole("region", { name: "Firmware" });
-		await panel.getByRole("button", { name: "Runs it already", disabled: true }).waitFor();
+		await panel.getByText("1.4.0 is what it runs").waitFor();
+		assert.equal(await panel.getByRole("button").count(), 0);
 		await page.goto(`${url}/#/devices/dev-1-000001/firmware`);
 		await panel.getByRole("button", { name: "Downgrade" }).click();
 		await panel.getByText("Updated to 1.4.0").waitFor();

@@ -417,16 +417,16 @@ describe("the page asks", { skip }, () => {
 		assert.deepEqual([...ids], []);
 		await page.getByRole("button", { name: "Away: 1" }).click();
 		await row.getByRole("link").click();
-		await page.locator(".hero").getByText("7", { exact: true }).waitFor();
+		await page.locator(".hero .value").getByText("7", { exact: true }).waitFor();
 		devices[3]?.report({ "peripherals.audio.volume": 9 });
-		await page.locator(".hero").getByText("9", { exact: true }).waitFor();
+		await page.locator(".hero .value").getByText("9", { exact: true }).waitFor();
 		assert.deepEqual([...ids], [idOf(3)]);
 	});
 
 	test("again after the gateway was away", async (t) => {
 		const { url, gateway } = await runMany(t, 1);
 		const page = await open(t, url, { view: `#/device/${idOf(0)}` });
-		await page.locator(".hero").getByText("50", { exact: true }).waitFor();
+		await page.locator(".hero .value").getByText("50", { exact: true }).waitFor();
 		const { port } = new URL(url);
 		await gateway.close();
 		await gatewayAway(page).waitFor();
@@ -435,7 +435,7 @@ describe("the page asks", { skip }, () => {
 		t.after(() => device.close());
 		await page.locator(".link.live").waitFor();
 		device.report({ "peripherals.audio.volume": 31 });
-		await page.locator(".hero").getByText("31", { exact: true }).waitFor();
+		await page.locator(".hero .value").getByText("31", { exact: true }).waitFor();
 	});
 });
 

@@ -181,7 +181,7 @@ describe("the fleet", { skip }, () => {
 		assert.deepEqual(await names(list), ["dev-1-aaaaaa"]);
 		await looked.getByText("No device is called dev-1-bbbbbb").waitFor();
 		stays.report({ "peripherals.audio.volume": 7 });
-		await other.locator(".hero").getByText("7", { exact: true }).waitFor();
+		await other.locator(".hero .value").getByText("7", { exact: true }).waitFor();
 		const search = other.getByRole("searchbox", { name: "Search the log" });
 		assert.equal(await search.inputValue(), "battery", "what a person typed is still there");
 

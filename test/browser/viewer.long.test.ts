@@ -41,7 +41,7 @@ describe("a viewer", { skip }, () => {
 		assert.ok(await page.getByRole("button", { name: "Identify" }).isDisabled());
 		await page.getByRole("link", { name: "History" }).click();
 		await page.getByRole("link", { name: "Overview" }).click();
-		assert.ok(await page.getByRole("radio", { name: "Updating" }).isDisabled());
+		assert.ok(await page.getByRole("button", { name: "Updating" }).isDisabled());
 		assert.deepEqual(await violations(page), []);
 		const own = await open(t, url, { view });
 		await own.getByRole("slider", { name: "Volume" }).and(own.locator(":enabled")).waitFor();
@@ -63,7 +63,7 @@ test("a user sets volume and ring, and what manages a device is off or not shown
 	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled());
 	assert.ok(await page.getByRole("button", { name: "Ask for a report" }).isEnabled());
 	await page.keyboard.press("Escape");
-	await page.getByRole("radio", { name: "Updating" }).and(page.locator(":enabled")).waitFor();
+	await page.getByRole("button", { name: "Updating" }).and(page.locator(":enabled")).waitFor();
 	assert.equal(await page.getByRole("link", { name: "Firmware" }).count(), 1, "the device's own part alone");
 	assert.equal(await page.getByRole("link", { name: "Add device" }).count(), 0);
 	await page.getByRole("link", { name: "Settings" }).last().click();

@@ -68,11 +68,12 @@ const device = fc
 			address: fc.ipV6(),
 			chip: fc.constantFrom(undefined, ...chips),
 			connectedAt: time,
+			settingsKeptAt: time,
 			reports: fc.array(report, { maxLength: 3 }),
 		},
 		{ noNullPrototype: true },
 	)
-	.map(({ name, address: remoteAddress, chip, connectedAt, reports }) => {
+	.map(({ name, address: remoteAddress, chip, connectedAt, settingsKeptAt, reports }) => {
 		const link = { send: () => {}, isOpen: () => false, close: () => {} };
 		const handshake = {
 			deviceId: name,
@@ -85,6 +86,7 @@ const device = fc
 		};
 		const made = new Device(name, new Session(handshake, link, connectedAt));
 		made.chip = chip;
+		made.settingsKeptAt = settingsKeptAt;
 		for (const [index, each] of reports.entries())
 			made.report(each, Buffer.from(JSON.stringify(each)), connectedAt + index, index * 1000);
 		return made;
@@ -95,7 +97,7 @@ const contentOf = (each: Device) => {
 	const { connected: _, ...head } = sessionHead(each.session);
 	return {
 		text: textWithState(head, each),
-		lists: [each.versions, each.resets, each.firstSeenAt, each.lastReportAt],
+		lists: [each.versions, each.resets, each.firstSeenAt, each.lastReportAt, each.settingsKeptAt],
 	};
 };
 

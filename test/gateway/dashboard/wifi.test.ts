@@ -21,25 +21,22 @@ test("devices are grouped by network and access point, each with its weakest fir
 		device("d4", "home 10", "02:00:00:00:00:0a", -60, 4),
 	]);
 	assert.deepEqual(
-		networks.map(({ ssid, deviceCount, reconnects, accessPoints }) => [
+		networks.map(({ ssid, accessPoints }) => [
 			ssid,
-			deviceCount,
-			reconnects,
-			accessPoints.map(({ bssid, weakest, devices }) => [
+			accessPoints.map(({ bssid, weakest, reconnects, devices }) => [
 				bssid,
 				weakest,
+				reconnects,
 				...devices.map((one) => one.deviceId),
 			]),
 		]),
 		[
-			["home 2", 1, 0, [[null, -50, "d2"]]],
+			["home 2", [[null, -50, 0, "d2"]]],
 			[
 				"home 10",
-				3,
-				7,
 				[
-					["02:00:00:00:00:0b", -80, "d3"],
-					["02:00:00:00:00:0a", -60, "d4", "d1"],
+					["02:00:00:00:00:0b", -80, 2, "d3"],
+					["02:00:00:00:00:0a", -60, 5, "d4", "d1"],
 				],
 			],
 		],

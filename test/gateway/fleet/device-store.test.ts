@@ -48,6 +48,7 @@ describe("a device that was connected", () => {
 		const text = JSON.stringify(reportWithVolume(7)).replace('"volume":7', '"volume" : 7.0');
 		device.send(text);
 		await monitor.change("identified");
+		device.send({ type: "settings_result", deviceId: "dev-1-a1b2c3", outcome: "kept" });
 		device.send({ type: "ota_error", reason: "HTTP 404" });
 		await monitor.change("ota");
 		device.socket.close();
@@ -61,6 +62,7 @@ describe("a device that was connected", () => {
 		assert.deepEqual(gone.features, ["identify", "restart"]);
 		assert.equal(gone.metadata.otaStatus, "failed");
 		assert.deepEqual(await ask(second, "/dev-1-a1b2c3"), known);
+		assert.ok(Date.parse(known.json.settingsKeptAt) > 0);
 		assert.equal(known.json.updates[0].reason, "HTTP 404");
 		for (const targetId of [gone.sessionId, "dev-1-a1b2c3"])
 			assert.equal((await later.ask({ type: "boot_device", targetId })).code, "target_offline");
@@ -347,7 +349,8 @@ describe("/api/devices", () => {
 		const listed = { ...head, chip: "esp32s3", firstSeenAt: connected.connectedAt, ...unreported };
 		assert.deepEqual(json, { devices: [listed] });
 		const one = await ask(gateway, "/dev-1-a1b2c3");
-		assert.deepEqual(one.json, { ...listed, versions: [], resets: [], updates: [], crashes: [], state });
+		const nothing = { settingsKeptAt: null, versions: [], resets: [], updates: [], crashes: [] };
+		assert.deepEqual(one.json, { ...listed, ...nothing, state });
 		const unknown = await ask(gateway, "/unknown");
 		assert.deepEqual([unknown.status, unknown.json.status], [404, 404]);
 	});

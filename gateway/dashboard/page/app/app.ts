@@ -4,12 +4,17 @@
  */
 
 import type { ComponentType } from "preact";
-import type { ChangedSettings, CommandOf } from "../../../../device/protocol/messages.js";
+import type {
+	ChangedSettings,
+	CommandOf,
+	StateReport,
+	Uplink,
+} from "../../../../device/protocol/messages.js";
 import type { Announcement, Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask, problemDetail } from "../../../api/client/request.js";
-import { plural, sentence, withFieldName } from "../../../api/client/words.js";
+import { plural, sentence } from "../../../api/client/words.js";
 import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
@@ -21,7 +26,6 @@ import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
-import { settingLabels } from "../model/setting-labels.js";
 import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
 import { commandsEndedLately, Jobs, titleOf } from "./jobs.js";
@@ -209,11 +213,9 @@ export class App {
 
 	/** Has a device try settings. @param make makes them; may fail with a sentence */
 	changeSettings(deviceId: string, make: () => Promise<ChangedSettings>): Promise<Attempt> {
-		return this.asks.ask(deviceId, newSettings, async () => {
-			const answer = await this.#control(deviceId, { ...newSettings, value: await make() });
-			if (answer.isTaken) return answer;
-			return { ...answer, message: withFieldName(answer.message, settingLabels) };
-		});
+		return this.asks.ask(deviceId, newSettings, async () =>
+			this.#control(deviceId, { ...newSettings, value: await make() }),
+		);
 	}
 
 	/** Changes many devices from this page. */
@@ -311,6 +313,8 @@ export class App {
 		if (message.type === "state_report") this.asks.onReport(key, message);
 		else if (message.type === "settings_result") this.asks.onSettingsResult(key, message);
 		else if (message.type === "command_error") this.asks.onCommandError(key, message);
+		if (message.type === "settings_result" || isRestart(message, before))
+			void this.#pasts.get(key)?.refresh();
 		// The names before it can hold no quotation mark, so the first one is the field itself.
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
 		if (this.recorder.take(key, message, uplink, now, before)) this.painter.mark(`record ${key}`);
@@ -329,6 +333,12 @@ async function readReadiness(): Promise<string> {
 	// A body that is not read keeps its connection.
 	const text = await response.text();
 	return response.status === 503 ? problemDetail(response.status, text) : "";
+}
+
+/** Whether it is the first report of a later start than the one before it. */
+function isRestart(message: Uplink, before: StateReport | null): boolean {
+	const { uptime_seconds: uptime = 0 } = before?.health ?? {};
+	return message.type === "state_report" && message.health.uptime_seconds < uptime;
 }
 
 /** What the fleet's view returns to. */

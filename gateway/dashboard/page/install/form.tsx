@@ -154,7 +154,6 @@ function SettingFields({ given, problems, onChange }: FieldsProps) {
 				<Field
 					label="Certificate of the authority, in PEM"
 					type="lines"
-					rows={4}
 					{...field("authority")}
 					hint="With it the device knows the gateway: that of the authority that signed the gateway's certificate."
 				/>

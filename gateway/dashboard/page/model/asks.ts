@@ -5,7 +5,7 @@
 
 import type { CommandError, SettingsResult, StateReport } from "../../../../device/protocol/messages.js";
 import { messageOf } from "../../../api/client/request.js";
-import { sentence } from "../../../api/client/words.js";
+import { sentence, withFieldName } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import {
 	confirmationMs,
@@ -15,6 +15,7 @@ import {
 	isForConnection,
 	unconfirmed,
 } from "../../../api/confirmation.js";
+import { settingLabels } from "./setting-labels.js";
 
 /** A command; or new settings, of which nothing is kept here, since they may be secret. */
 export type Asked = Ask | typeof newSettings;
@@ -23,15 +24,7 @@ export const newSettings = { command: "set_settings" } as const;
 
 export interface Attempt {
 	readonly ask: Asked;
-	readonly status:
-		| "asked"
-		/** The gateway has sent it. */
-		| "taken"
-		/** Kept for new settings alone: the device has not returned to its previous ones. */
-		| "done"
-		| "failed"
-		/** The device has not said how it ended. */
-		| "unknown";
+	readonly status: "pending" | "done" | "failed";
 	/** Why it is not done; null otherwise. */
 	readonly reason: string | null;
 	/** When a device that tries settings returns to its previous ones, in milliseconds of the gateway's clock. */
@@ -54,52 +47,17 @@ export interface AsksOptions {
 	readonly onChanged: (deviceId: string) => void;
 }
 
-/** What ends it. */
-interface Rule {
-	readonly waitMs: number;
-	/** How it ends where nothing is heard in that time. */
-	readonly late: Pick<Attempt, "status" | "reason">;
-	readonly isConfirmedBy: (report: StateReport, passedMs: number) => boolean;
-	/** Whether the device's next connection confirms it. */
-	readonly isForConnection: boolean;
-	/** Whether the device may disconnect before it has confirmed it. */
-	readonly endsConnection: boolean;
-}
-
 /** Of a trial: device/settings-trial.ts. */
 const trialMs = 120_000;
-const settingsRule: Rule = {
-	/** Two trials, where the power fails in one, and the way back with a wait of a minute before it. */
-	waitMs: 3 * trialMs,
-	late: {
-		status: "unknown",
-		reason:
-			"It has not said how it ended. If it was sent to another gateway, look there; otherwise look at its ring.",
-	},
-	isConfirmedBy: () => false,
-	isForConnection: false,
-	endsConnection: true,
-};
-
-function ruleOf(ask: Asked): Rule {
-	if (ask.command === "set_settings") return settingsRule;
-	return {
-		waitMs: confirmationMs(ask),
-		late: { status: "failed", reason: unconfirmed(ask) },
-		isConfirmedBy: (report, passedMs) => isConfirmedBy(ask, report, passedMs),
-		isForConnection: isForConnection(ask),
-		endsConnection: endsConnection(ask),
-	};
-}
+/** Two trials, where the power fails in one, and the way back with a wait of a minute before it. */
+const settingsMs = 3 * trialMs;
+const notHeard =
+	"It has not said how it ended. If it was sent to another gateway, look there; otherwise look at its ring.";
 
 interface Slot {
 	readonly deviceId: string;
-	readonly rule: Rule;
 	attempt: Attempt;
 	readonly askedAt: number;
-	/** It waits for the gateway's answer; meanwhile `next` sends the latest that was asked for. */
-	isOnItsWay: boolean;
-	next: Send | undefined;
 	readonly stopWaiting: () => void;
 	readonly onEnd: (attempt: Attempt) => void;
 }
@@ -128,32 +86,28 @@ export class Asks {
 
 	/**
 	 * Asks a device. What was asked before by the same name does not count any more, except new settings: they are tried one
-	 * after the other. At most one at a time is sent.
+	 * after the other.
 	 *
 	 * @returns how it ended
 	 */
 	ask(deviceId: string, ask: Asked, send: Send): Promise<Attempt> {
 		const name = slotName(deviceId, ask.command);
 		const previous = this.#slots.get(name);
-		if (previous?.rule === settingsRule && isPending(previous.attempt))
+		if (isSettings(ask) && isPending(previous?.attempt))
 			return Promise.resolve({ ask, ...failed("Other settings are being tried.") });
 		previous?.stopWaiting();
 		previous?.onEnd({ ask, ...failed("Replaced by a newer command.") });
-		const isWaiting = previous?.isOnItsWay ?? false;
 		return new Promise((onEnd) => {
-			const rule = ruleOf(ask);
+			const onLate = () => this.#end(slot, failed(isSettings(ask) ? notHeard : unconfirmed(ask)));
 			const slot: Slot = {
 				deviceId,
-				rule,
-				attempt: { ask, status: "asked", reason: null },
+				attempt: { ask, status: "pending", reason: null },
 				askedAt: this.#options.now(),
-				isOnItsWay: true,
-				next: isWaiting ? send : undefined,
-				stopWaiting: this.#options.later(() => this.#end(slot, rule.late), rule.waitMs),
+				stopWaiting: this.#options.later(onLate, isSettings(ask) ? settingsMs : confirmationMs(ask)),
 				onEnd,
 			};
 			this.#slots.set(name, slot);
-			if (!isWaiting) void this.#send(name, ask, send);
+			void this.#send(slot, send);
 			this.#options.onChanged(deviceId);
 		});
 	}
@@ -167,80 +121,82 @@ export class Asks {
 
 	/** A device reported. */
 	onReport(deviceId: string, report: StateReport): void {
-		this.#each(deviceId, (slot) => {
-			const passedMs = this.#options.now() - slot.askedAt;
-			if (slot.rule.isConfirmedBy(report, passedMs)) this.#end(slot, done);
+		this.#each(deviceId, ({ attempt: { ask }, askedAt }) => {
+			const passedMs = this.#options.now() - askedAt;
+			return !isSettings(ask) && isConfirmedBy(ask, report, passedMs) ? done : undefined;
 		});
 	}
 
 	/** A device has tried settings. */
-	onSettingsResult(deviceId: string, { outcome, reason }: SettingsResult): void {
-		this.#each(deviceId, (slot) => {
-			if (slot.rule === settingsRule)
-				this.#end(slot, outcome === "kept" ? done : failed(reason ?? "it did not say why"));
-		});
+	onSettingsResult(deviceId: string, { outcome, reason = "it did not say why" }: SettingsResult): void {
+		const ended = outcome === "kept" ? done : failed(reason);
+		this.#each(deviceId, ({ attempt: { ask } }) => (isSettings(ask) ? ended : undefined));
 	}
 
 	/** A device would refuse it. */
 	onCommandError(deviceId: string, { command, message }: CommandError): void {
-		this.#each(deviceId, (slot) => {
-			if (slot.attempt.ask.command === command) this.#end(slot, failed(message));
-		});
+		this.#each(deviceId, ({ attempt: { ask } }) => (ask.command === command ? failed(message) : undefined));
 	}
 
 	/** A device has a new connection. */
 	onConnected(deviceId: string): void {
-		this.#each(deviceId, (slot) => slot.rule.isForConnection && this.#end(slot, done));
+		this.#each(deviceId, ({ attempt: { ask } }) =>
+			!isSettings(ask) && isForConnection(ask) ? done : undefined,
+		);
 	}
 
 	/** A device has gone. */
 	onGone(deviceId: string): void {
-		this.#each(deviceId, (slot) => slot.rule.endsConnection || this.#end(slot, failed(goneBefore)));
+		this.#each(deviceId, ({ attempt: { ask } }) =>
+			isSettings(ask) || endsConnection(ask) ? undefined : failed(goneBefore),
+		);
 	}
 
-	async #send(name: string, ask: Asked, send: Send): Promise<void> {
+	async #send(slot: Slot, send: Send): Promise<void> {
 		const answer = await send().catch(
 			(error: unknown) => ({ isTaken: false, message: messageOf(error) }) as const,
 		);
-		const slot = this.#slots.get(name);
-		if (!slot) return;
-		const { next, attempt } = slot;
-		slot.next = undefined;
-		slot.isOnItsWay = next !== undefined;
-		if (next) return this.#send(name, attempt.ask, next);
-		if (attempt.ask !== ask || attempt.status !== "asked") return;
-		if (!answer.isTaken) return this.#end(slot, failed(answer.message));
-		const endsAt = this.#options.now() + trialMs;
-		slot.attempt = { ...attempt, status: "taken", ...(slot.rule === settingsRule && { endsAt }) };
-		this.#options.onChanged(slot.deviceId);
-	}
-
-	#end(slot: Slot, how: Pick<Attempt, "status" | "reason">): void {
 		const { deviceId, attempt } = slot;
-		const name = slotName(deviceId, attempt.ask.command);
-		slot.stopWaiting();
-		slot.next = undefined;
-		slot.attempt = { ask: attempt.ask, ...how };
-		slot.onEnd(slot.attempt);
-		if (how === done && slot.rule !== settingsRule) this.#slots.delete(name);
+		if (this.get(deviceId, attempt.ask.command) !== attempt || attempt.status !== "pending") return;
+		if (!answer.isTaken) return this.#end(slot, failed(answer.message));
+		if (!isSettings(attempt.ask)) return;
+		slot.attempt = { ...attempt, endsAt: this.#options.now() + trialMs };
 		this.#options.onChanged(deviceId);
 	}
 
-	/** Those that are pending. */
-	#each(deviceId: string, action: (slot: Slot) => void): void {
-		for (const slot of [...this.#slots.values()])
-			if (slot.deviceId === deviceId && isPending(slot.attempt)) action(slot);
+	#end(slot: Slot, how: End): void {
+		const { deviceId, attempt } = slot;
+		slot.stopWaiting();
+		slot.attempt = { ask: attempt.ask, ...how };
+		slot.onEnd(slot.attempt);
+		if (how === done) this.#slots.delete(slotName(deviceId, attempt.ask.command));
+		this.#options.onChanged(deviceId);
+	}
+
+	/** Ends those that are pending. @param endOf undefined: it goes on */
+	#each(deviceId: string, endOf: (slot: Slot) => End | undefined): void {
+		for (const slot of [...this.#slots.values()]) {
+			if (slot.deviceId !== deviceId || !isPending(slot.attempt)) continue;
+			const end = endOf(slot);
+			if (end) this.#end(slot, end);
+		}
 	}
 }
 
+type End = Pick<Attempt, "status" | "reason">;
+
 const done = { status: "done", reason: null } as const;
 
-function failed(reason: string): Pick<Attempt, "status" | "reason"> {
-	return { status: "failed", reason: sentence(reason) };
+function failed(reason: string): End {
+	return { status: "failed", reason: sentence(withFieldName(reason, settingLabels)) };
+}
+
+function isSettings(ask: Asked): ask is typeof newSettings {
+	return ask.command === "set_settings";
 }
 
 function isPending(attempt: Attempt | undefined): boolean {
-	return attempt?.status === "asked" || attempt?.status === "taken";
+	return attempt?.status === "pending";
 }
 
 function slotName(deviceId: string, name: AskedName): string {

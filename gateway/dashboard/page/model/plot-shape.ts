@@ -12,21 +12,14 @@ export interface PlotData {
 	readonly until: number;
 }
 
-export interface PlotShape {
-	/** Path of the most. */
-	readonly line: string;
-	/** Path of what is between the least and the most; empty where they are the same. */
-	readonly band: string;
-	readonly ticks: readonly { readonly place: number; readonly value: number }[];
-}
-
 interface Point {
 	readonly x: number;
 	readonly least: number;
 	readonly most: number;
 }
 
-export function shapeOf({ rows, quantity, range, since, until }: PlotData): PlotShape {
+/** @returns the path of the most, that of what is between the least and the most (empty where they are the same), and the axis */
+export function shapeOf({ rows, quantity, range, since, until }: PlotData) {
 	const [low, high] = rows.reduce(
 		([least, most], { [quantity]: value }) =>
 			value ? [Math.min(least, value[0]), Math.max(most, value[1])] : [least, most],

@@ -21,47 +21,39 @@ const alwaysNew: readonly string[] = ["timestamp", "health.uptime_seconds"];
 const shownAtMost = 3;
 
 interface Field {
-	readonly name: string;
+	readonly name?: string;
 	readonly text?: (value: unknown) => string;
 }
 
-const percent = (value: unknown) => `${Math.round(Number(value) * 100)} %`;
 const size = (value: unknown) => bytes(Number(value));
 const press = (value: unknown) => (value === true ? "pressed" : "released");
 
-/** By path; what is not named here goes by its own name. */
+/** By path; without a name a field goes by the last part of its path. */
 const fields: Readonly<Record<string, Field>> = {
-	"system.firmware_version": { name: "firmware" },
 	"health.free_heap_bytes": { name: "free memory", text: size },
 	"health.min_free_heap_bytes": { name: "least free memory", text: size },
 	"network.wifi_ssid": { name: "Wi-Fi" },
 	"network.wifi_rssi": { name: "signal", text: (value) => `${value} dBm`.replace("-", "−") },
-	"network.ip_address": { name: "address" },
-	"network.bssid": { name: "access point" },
-	"peripherals.audio.volume": { name: "volume" },
-	"peripherals.audio.player_state": { name: "player" },
-	"peripherals.audio.current_track": { name: "track" },
 	"peripherals.led_ring.state_name": { name: "ring" },
 	"peripherals.led_ring.state_id": { name: "ring's state" },
-	"peripherals.led_ring.brightness_coef": { name: "brightness", text: percent },
+	"peripherals.led_ring.brightness_coef": {
+		name: "brightness",
+		text: (value) => `${Math.round(Number(value) * 100)} %`,
+	},
 	"peripherals.buttons.btn_play": { name: "play", text: press },
 	"peripherals.buttons.btn_mute": { name: "mute", text: press },
 	"peripherals.buttons.btn_vol_up": { name: "volume +", text: press },
 	"peripherals.buttons.btn_vol_down": { name: "volume −", text: press },
-	"peripherals.haptic_intensity": { name: "haptics" },
-	"peripherals.ambient_light": { name: "light" },
-	"peripherals.touch_active": { name: "touched" },
 	"peripherals.audio.fault": { name: "sound's fault" },
-	"peripherals.ambient_light_fault": { name: "light's fault" },
-	"peripherals.touch_fault": { name: "touch's fault" },
 };
 
-/** The paths of what is new or different, such as `network.wifi_rssi`. */
-function changedPaths(before: unknown, after: unknown, path = ""): readonly string[] {
-	if (!isRecord(after)) return before === after ? [] : [path];
-	const names = Object.keys(after);
-	return names.flatMap((name) =>
-		changedPaths(isRecord(before) ? before[name] : undefined, after[name], path ? `${path}.${name}` : name),
+type Change = readonly [path: string, from: unknown, to: unknown];
+
+/** What is new or different, by paths such as `network.wifi_rssi`. */
+function changesIn(before: unknown, after: unknown, path = ""): readonly Change[] {
+	if (!isRecord(after)) return before === after ? [] : [[path, before, after]];
+	return Object.entries(after).flatMap(([name, value]) =>
+		changesIn(isRecord(before) ? before[name] : undefined, value, path ? `${path}.${name}` : name),
 	);
 }
 
@@ -90,11 +82,11 @@ export function uplinkText(uplink: Uplink, before: StateReport | null): string {
 }
 
 function changesText(before: StateReport, after: StateReport): string {
-	const news = changedPaths(before, after)
-		.filter((path) => !alwaysNew.includes(path))
-		.map((path) => {
+	const news = changesIn(before, after)
+		.filter(([path]) => !alwaysNew.includes(path))
+		.map(([path, from, to]) => {
 			const { name = lastName(path), text = String } = fields[path] ?? {};
-			return { name, from: valueText(before, path, text), to: valueText(after, path, text) };
+			return { name, from: from === undefined ? "–" : text(from), to: text(to) };
 		})
 		// What people do not read as a change, such as 100 of 112 KB.
 		.filter(({ from, to }) => from !== to);
@@ -102,12 +94,6 @@ function changesText(before: StateReport, after: StateReport): string {
 	const texts = news.slice(0, shownAtMost).map(({ name, from, to }) => `${name} ${from} → ${to}`);
 	const rest = news.length - texts.length;
 	return rest > 0 ? `${texts.join(", ")} and ${rest} more` : texts.join(", ");
-}
-
-function valueText(report: unknown, path: string, text: (value: unknown) => string): string {
-	let value = report;
-	for (const name of path.split(".")) value = isRecord(value) ? value[name] : undefined;
-	return value === undefined ? "–" : text(value);
 }
 
 function lastName(path: string): string {

@@ -17,34 +17,14 @@ const linesKept = 500;
 
 export class UplinkLog {
 	#lines: readonly Line[] = [];
-	#heard = 0;
-	#paused: readonly Line[] | undefined;
+
+	/** Another array with each line. */
+	get lines(): readonly Line[] {
+		return this.#lines;
+	}
 
 	add(line: Omit<Line, "number">): void {
-		this.#heard += 1;
-		this.#lines = [...this.#lines.slice(1 - linesKept), { ...line, number: this.#heard }];
-	}
-
-	get isPaused(): boolean {
-		return this.#paused !== undefined;
-	}
-
-	/** What is shown stands still; what comes meanwhile is kept. */
-	set isPaused(isPaused: boolean) {
-		this.#paused = isPaused ? this.#lines : undefined;
-	}
-
-	/** How many came since it was paused. */
-	get missed(): number {
-		return this.#paused ? this.#heard - (this.#paused.at(-1)?.number ?? 0) : 0;
-	}
-
-	/** The lines of that type (empty: any) that contain `search`, whatever its case. */
-	lines(type: string, search: string): readonly Line[] {
-		const word = search.toLowerCase();
-		return (this.#paused ?? this.#lines).filter(
-			(line) =>
-				(type === "" || line.type === type) && `${line.words}\n${line.text}`.toLowerCase().includes(word),
-		);
+		const number = (this.#lines.at(-1)?.number ?? 0) + 1;
+		this.#lines = [...this.#lines.slice(1 - linesKept), { ...line, number }];
 	}
 }

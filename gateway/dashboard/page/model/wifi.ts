@@ -20,8 +20,6 @@ export interface Network {
 	readonly ssid: string;
 	/** The one with the weakest device first. */
 	readonly accessPoints: readonly AccessPoint[];
-	readonly deviceCount: number;
-	readonly reconnects: number;
 }
 
 /** In natural order of their names. */
@@ -33,8 +31,6 @@ export function networksIn(devices: readonly WiFiDevice[]): readonly Network[] {
 			accessPoints: [...grouped(ofNetwork, ({ bssid }) => bssid).values()]
 				.map(accessPointOf)
 				.sort((a, b) => a.weakest - b.weakest),
-			deviceCount: ofNetwork.length,
-			reconnects: sumOf(ofNetwork),
 		}));
 }
 
@@ -46,10 +42,6 @@ function accessPointOf(devices: readonly WiFiDevice[]): AccessPoint {
 		channel: first?.channel ?? null,
 		devices: byStrength,
 		weakest: first?.rssi ?? 0,
-		reconnects: sumOf(devices),
+		reconnects: devices.reduce((sum, { reconnects }) => sum + reconnects, 0),
 	};
-}
-
-function sumOf(devices: readonly WiFiDevice[]): number {
-	return devices.reduce((sum, { reconnects }) => sum + reconnects, 0);
 }

@@ -10,7 +10,7 @@ import { useRequest } from "./use-request.js";
 interface ButtonProps {
 	/** Classes: primary, quiet, small. */
 	readonly look?: string;
-	/** For a screen reader, where the text alone does not say what it is about. */
+	/** For a screen reader and a pointer, where the text alone does not say what it is about. */
 	readonly label?: string | undefined;
 	readonly disabled?: boolean;
 	/** It is for monitors alone, and for no one while the gateway is away. */
@@ -63,6 +63,7 @@ export function Button(props: ButtonProps) {
 				class={look}
 				disabled={disabled}
 				aria-label={label}
+				title={label}
 				aria-pressed={isPressed}
 				aria-expanded={isOpen}
 				onClick={question ? () => dialog.current?.showModal() : act}

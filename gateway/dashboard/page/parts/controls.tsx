@@ -4,7 +4,6 @@
  */
 
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
 import type { Ask } from "../../../api/command.js";
 import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
@@ -46,6 +45,11 @@ export function useControl(deviceKey: string, name: AskedName): Control {
 	};
 }
 
+const sendingWords: { readonly [N in AskedName]?: string } = {
+	restart: "restarting",
+	set_settings: "trying new settings",
+};
+
 /** What has become of what was asked for. */
 export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedName }) {
 	const { asks } = useApp();
@@ -53,7 +57,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 	return (
 		<div class={`outcome ${attempt?.reason ? "refused" : ""}`}>
 			<span role="status" class={isSending ? "sending" : ""}>
-				{isSending && (name === "restart" ? "restarting" : "sending")}
+				{isSending && (sendingWords[name] ?? "sending")}
 			</span>
 			<Problem>{attempt?.reason}</Problem>
 			{attempt?.reason && (
@@ -93,64 +97,26 @@ export function ControlSlider({ deviceKey, name, label, value, isInline = false 
 	);
 }
 
-interface ChoicesProps<T extends string> {
-	readonly deviceKey: string;
-	readonly name: AskedName;
-	readonly label: string;
-	readonly options: readonly (readonly [value: T, text: string])[];
-	readonly value: T;
-	readonly toAsk: (value: T) => Ask;
-}
-
-/** One of a few, of which one is always on. */
-export function Choices<T extends string>({
-	deviceKey,
-	name,
-	label,
-	options,
-	value,
-	toAsk,
-}: ChoicesProps<T>) {
-	const id = useId();
-	const { asked, isOff, ask } = useControl(deviceKey, name);
-	return (
-		<fieldset class="control choices" disabled={isOff}>
-			<legend>{label}</legend>
-			<div class="segments">
-				{options.map(([one, text]) => (
-					<label key={one} class={`segment ${one}`}>
-						<input
-							type="radio"
-							name={id}
-							value={one}
-							checked={(asked ?? value) === one}
-							onChange={() => ask(toAsk(one))}
-						/>
-						<span class="segment-text">{text}</span>
-					</label>
-				))}
-			</div>
-			<Outcome deviceKey={deviceKey} name={name} />
-		</fieldset>
-	);
-}
-
 interface ActionProps {
 	readonly deviceKey: string;
 	readonly ask: Ask;
-	readonly isPrimary?: boolean;
+	/** Classes. */
+	readonly look?: string;
+	/** For a screen reader, where it shows no text. */
+	readonly label?: string;
 	/** It would change nothing. */
 	readonly isNeedless?: boolean;
 	readonly onAsk?: () => void;
-	readonly children: ComponentChildren;
+	readonly children?: ComponentChildren;
 }
 
 /** Something to be done once. */
-export function Action({ deviceKey, ask, isPrimary, isNeedless, onAsk, children }: ActionProps) {
+export function Action({ deviceKey, ask, look = "", label, isNeedless, onAsk, children }: ActionProps) {
 	const { isSending, isOff, ask: send } = useControl(deviceKey, ask.command);
 	return (
 		<Button
-			look={isPrimary ? "primary" : ""}
+			look={look}
+			label={label}
 			disabled={isOff || isNeedless || (isSending && endsConnection(ask))}
 			onClick={() => {
 				send(ask);

@@ -1,6 +1,8 @@
 /** Facts: each has a name, a value, and perhaps a number to it. */
 
-export type Fact = readonly [name: string, value: string, number?: string];
+import type { ComponentChildren } from "preact";
+
+export type Fact = readonly [name: string, value: ComponentChildren, number?: string];
 
 export function FactList({ facts }: { facts: readonly Fact[] }) {
 	return (

@@ -1,6 +1,6 @@
 /** What forms and toolbars are made of: fields with a label, a hint and what is wrong with the value, choices, and search. */
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, h } from "preact";
 import { useId, useState } from "preact/hooks";
 import { cleanText } from "../../../api/text.js";
 import { Problem } from "./problem.js";
@@ -15,7 +15,6 @@ export interface FieldProps {
 	readonly initial?: string | undefined;
 	readonly placeholder?: string | undefined;
 	readonly maxLength?: number;
-	readonly rows?: number;
 	/** The least and the most of a number. */
 	readonly range?: readonly [min: number, max: number];
 	/** Values that are offered. */
@@ -28,41 +27,42 @@ export interface FieldProps {
 }
 
 export function Field(props: FieldProps) {
-	const { label, type = "text", value, initial, rows = 3, known, hint, problem, onInput, children } = props;
+	const { label, type = "text", value, initial, known, hint, problem, onInput, children } = props;
 	const { name, placeholder, maxLength, range: [min, max] = [] } = props;
 	const id = useId();
 	const [isShown, setIsShown] = useState(false);
 	const described = [problem && `${id}-problem`, hint && `${id}-hint`].filter(Boolean).join(" ");
+	const isSecret = type === "password";
 	const attributes = {
 		id,
-		...(name !== undefined && { name }),
+		name,
 		...(value === undefined ? { defaultValue: initial } : { value }),
-		...(placeholder !== undefined && { placeholder }),
-		...(maxLength !== undefined && { maxLength }),
-		...(described && { "aria-describedby": described }),
-		...(problem && { "aria-invalid": true }),
+		placeholder,
+		maxLength,
+		"aria-describedby": described || undefined,
+		"aria-invalid": problem ? true : undefined,
 		spellcheck: false,
 		autocapitalize: "off",
 		onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput?.(currentTarget.value),
 	} as const;
-	// Written out: the types of elements know each type of input alone.
-	const input = () => {
-		if (type === "number") return <input {...attributes} type="number" min={min} max={max} />;
-		if (type === "time") return <input {...attributes} type="time" />;
-		if (type === "datetime-local") return <input {...attributes} type="datetime-local" />;
-		if (type === "password" && !isShown)
-			return <input {...attributes} type="password" autocomplete="new-password" data-secret={true} />;
-		if (known) return <input {...attributes} type="text" list={`${id}-known`} autocomplete="off" />;
-		return <input {...attributes} type="text" autocomplete="off" data-secret={type === "password"} />;
-	};
+	// Not JSX, whose types know each type of input alone.
+	const input = h("input", {
+		...attributes,
+		type: isSecret && isShown ? "text" : type,
+		autocomplete: isSecret && !isShown ? "new-password" : "off",
+		list: known && `${id}-known`,
+		min,
+		max,
+		"data-secret": isSecret,
+	});
 	return (
 		<div class={`field ${type === "lines" ? "long" : ""}`}>
 			<label for={id}>{label}</label>
 			{type === "lines" ? (
-				<textarea {...attributes} rows={rows} />
-			) : type === "password" ? (
+				<textarea {...attributes} rows={4} />
+			) : isSecret ? (
 				<div class="secret">
-					{input()}
+					{input}
 					<button
 						type="button"
 						class="quiet small"
@@ -74,7 +74,7 @@ export function Field(props: FieldProps) {
 					</button>
 				</div>
 			) : (
-				input()
+				input
 			)}
 			{known && (
 				<datalist id={`${id}-known`}>
@@ -111,8 +111,8 @@ export function Check({ label, name, checked, disabled = false, isRadio = false,
 			<input
 				type={isRadio ? "radio" : "checkbox"}
 				disabled={disabled}
-				{...(name !== undefined && { name })}
-				{...(checked !== undefined && { checked })}
+				name={name}
+				checked={checked}
 				onChange={({ currentTarget }) => onToggle?.(currentTarget.checked)}
 			/>
 			<span>{label}</span>
@@ -156,13 +156,15 @@ interface TogglesProps<T extends string> {
 	readonly look?: string;
 	readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
 	readonly value: T | "" | undefined;
+	readonly disabled?: boolean;
 	readonly onChange: (value: T) => void;
 }
 
 /** Buttons side by side, of which at most one is on. */
-export function Toggles<T extends string>({ label, look, options, value, onChange }: TogglesProps<T>) {
+export function Toggles<T extends string>(props: TogglesProps<T>) {
+	const { label, look = "segments", options, value, disabled = false, onChange } = props;
 	return (
-		<fieldset class={look ?? "segments"} aria-label={label}>
+		<fieldset class={look} aria-label={label} disabled={disabled}>
 			{options.map(([one, text]) => (
 				<button
 					key={one}

@@ -2,9 +2,16 @@
 
 import { useMemo } from "preact/hooks";
 import { clock } from "../../../api/client/words.js";
-import { type PlotShape, shapeOf, timeTicks } from "../model/plot-shape.js";
+import type { PastMark } from "../../../api/device.js";
+import { shapeOf, timeTicks } from "../model/plot-shape.js";
 import type { Quantities, Row } from "../model/series.js";
-import type { Mark } from "./timeline.js";
+
+export interface Mark {
+	readonly kind: PastMark["kind"];
+	/** Seconds since 1970. */
+	readonly time: number;
+	readonly text: string;
+}
 
 export interface PlotKind {
 	readonly title: string;
@@ -28,7 +35,7 @@ interface PlotProps {
 
 export function Plot({ kind, rows, since, until, marks, at, onAt }: PlotProps) {
 	const { quantity, range } = kind;
-	const shape: PlotShape = useMemo(
+	const shape = useMemo(
 		() => shapeOf({ rows, quantity, range, since, until }),
 		[rows, quantity, range, since, until],
 	);
@@ -40,24 +47,24 @@ export function Plot({ kind, rows, since, until, marks, at, onAt }: PlotProps) {
 	};
 	return (
 		<div class="plot" aria-hidden="true">
-			<div
-				class="plot-area"
+			<svg
+				viewBox="0 0 100 100"
+				preserveAspectRatio="none"
+				aria-hidden="true"
 				onPointerMove={point}
 				onPointerDown={point}
 				onPointerLeave={() => onAt(undefined)}
 			>
-				<svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-					{shape.ticks.map(({ place, value }) => (
-						<path key={value} class="plot-grid" d={`M0 ${place}H100`} />
-					))}
-					<path class="plot-band" d={shape.band} />
-					<path class="plot-line" d={shape.line} />
-					{marks.map(({ time, kind, text }) => (
-						<path key={`${time} ${text}`} class={`plot-mark ${kind}`} d={`M${x(time)} 0V100`} />
-					))}
-					{at !== undefined && <path class="plot-at" d={`M${x(at)} 0V100`} />}
-				</svg>
-			</div>
+				{shape.ticks.map(({ place, value }) => (
+					<path key={value} class="plot-grid" d={`M0 ${place}H100`} />
+				))}
+				<path class="plot-band" d={shape.band} />
+				<path class="plot-line" d={shape.line} />
+				{marks.map(({ time, kind, text }) => (
+					<path key={`${time} ${text}`} class={`plot-mark ${kind}`} d={`M${x(time)} 0V100`} />
+				))}
+				{at !== undefined && <path class="plot-at" d={`M${x(at)} 0V100`} />}
+			</svg>
 			{shape.ticks.map(({ place, value }) => (
 				<span key={value} class="plot-value" style={{ insetBlockStart: `${place}%` }}>
 					{String(value).replace("-", "−")}

@@ -1,6 +1,5 @@
 /** A device's LED ring, and in words what it shows. */
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { LedState } from "../../../../device/peripherals/led-patterns.js";
 import { boardModels } from "../../../../device/protocol/models.js";
@@ -26,15 +25,7 @@ function ringText({ session, state }: Entry): string {
 	return ring.state_id === 0 ? look : `${look}, ${Math.round(ring.brightness_coef * 100)} %`;
 }
 
-export function Ring({
-	entry,
-	size,
-	children,
-}: {
-	entry: Entry;
-	size: "tiny" | "small" | "large";
-	children?: ComponentChildren;
-}) {
+export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) {
 	const { rings } = useApp();
 	const isLive = useIsLive();
 	const canvas = useRef<HTMLCanvasElement>(null);
@@ -51,7 +42,6 @@ export function Ring({
 	return (
 		<div class={`ring ${size}`}>
 			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "not known"}`} />
-			{children && <div class="ring-centre">{children}</div>}
 		</div>
 	);
 }

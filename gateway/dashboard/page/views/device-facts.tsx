@@ -8,18 +8,24 @@ import { usePast } from "../app/hooks.js";
 import { memoryText, signalText } from "../model/health-words.js";
 import { type Fact, FactList } from "../parts/fact-list.js";
 import { Panel } from "../parts/panel.js";
+import { Presence } from "../parts/presence.js";
 
-export function Facts({ entry: { key, session }, state }: { entry: Entry; state: StateReport }) {
+export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
+	const { key, session } = entry;
 	const past = usePast(key);
 	const { system, health, network } = state;
 	const { min_free_heap_bytes: least, free_heap_bytes: free } = health;
 	const { wifi_rssi: rssi } = network;
 	const facts: readonly Fact[] = [
+		["Connection", <Presence key="" entry={entry} />],
 		["Running for", duration(health.uptime_seconds), `last start: ${resetText(health.reset_reason)}`],
-		["Memory", memoryText(least), `${bytes(free)} free, never less than ${bytes(least)}`],
 		network.wifi_connected
 			? ["Wi-Fi", network.wifi_ssid, `${signalText(rssi)} signal, ${rssi} dBm`.replace("-", "−")]
 			: ["Wi-Fi", "not connected"],
+		["Memory", memoryText(least), `${bytes(free)} free, never less than ${bytes(least)}`],
+		["Firmware", system.firmware_version],
+		["Model", system.model],
+		["Id", key],
 		["Address", network.ip_address],
 		...(past ? [["First seen", when(past.details.firstSeenAt)] as const] : []),
 	];

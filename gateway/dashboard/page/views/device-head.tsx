@@ -1,84 +1,80 @@
-/** The head of a device's page: which one it is, how it is, and what a person does most. */
+/** The head of a device's page: which one it is, and what a person does most. */
 
+import type { Feature } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { announceAddress, useIsLive } from "../app/hooks.js";
-import type { AskedName } from "../model/asks.js";
-import { Action, Outcome } from "../parts/controls.js";
+import type { Ask } from "../../../api/command.js";
+import { announceAddress, deviceAddress, useMayChange, useTopic } from "../app/hooks.js";
+import { Action, ControlSlider, Outcome } from "../parts/controls.js";
 import { Menu } from "../parts/menu.js";
-import { Presence, Signal } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
 import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
 
-/** @param hasPrimary false where the part below has what is wanted most */
-export function DeviceHead({ entry, hasPrimary }: { entry: Entry; hasPrimary: boolean }) {
-	const { key, session, state } = entry;
-	const isLive = useIsLive();
-	const audio = state?.peripherals.audio;
+/** What is wanted rarely. */
+const more: readonly (readonly [text: string, ask: Ask, feature?: Feature])[] = [
+	["Ask for a report", { command: "query_state" }],
+	["Reconnect", { command: "boot_device" }],
+	["Restart", { command: "restart" }, "restart"],
+	["Play “Wi-Fi connecting”", { command: "play_audio", value: "wifi_connecting" }],
+	["Play “Wi-Fi connected”", { command: "play_audio", value: "wifi_connected" }],
+];
+const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
+
+export function DeviceHead({ entry }: { entry: Entry }) {
+	const { key, session, vitals } = entry;
+	const { firmware } = useTopic("firmware");
+	const update = useMayChange() && firmware.findUpdate(entry);
 	return (
 		<section class="panel hero" aria-label="Overview">
-			<Ring entry={entry} size="small">
-				{audio && session.connected && isLive && <span>{audio.volume}</span>}
-			</Ring>
-			<div class="hero-text">
+			<Ring entry={entry} size="small" />
+			<div class="label">
 				<DeviceLabel entry={entry} />
-				<p class="facts">
-					<Presence entry={entry} />
-					{session.name !== undefined && session.deviceId !== null && <span>{session.deviceId}</span>}
-					<span>{session.model ?? "Model not known"}</span>
-					{session.firmwareVersion !== null && <span>Firmware {session.firmwareVersion}</span>}
-					<Signal entry={entry} />
-				</p>
+				{update && <a href={deviceAddress(key, "firmware")}>Update to {update.selector}</a>}
 			</div>
-			<div class="hero-actions">
-				<div class="actions">
-					{session.features.includes("identify") && (
-						<Action deviceKey={key} ask={{ command: "identify" }} isPrimary={hasPrimary}>
-							Identify
-						</Action>
-					)}
-					<a class="button" href={announceAddress({ keys: new Set([key]) })}>
-						Announce…
-					</a>
-					<More entry={entry} />
-				</div>
-				<div class="outcomes">
-					{outcomes.map((name) => (
-						<Outcome key={name} deviceKey={key} name={name} />
-					))}
-				</div>
+			<div class="actions">
+				<PlayOrStop entry={entry} />
+				<a class="button" href={announceAddress({ keys: new Set([key]) })}>
+					Announce…
+				</a>
+				{session.features.includes("identify") && (
+					<Action deviceKey={key} ask={{ command: "identify" }} look="identify" label="Identify" />
+				)}
+				<Menu label="More">
+					{(close) =>
+						more.map(
+							([text, ask, feature]) =>
+								(!feature || session.features.includes(feature)) && (
+									<Action key={text} deviceKey={key} ask={ask} onAsk={close}>
+										{text}
+									</Action>
+								),
+						)
+					}
+				</Menu>
+			</div>
+			<ControlSlider deviceKey={key} name="set_volume" label="Volume" value={vitals.volume} />
+			<div class="outcomes">
+				{outcomes.map((name) => (
+					<Outcome key={name} deviceKey={key} name={name} />
+				))}
 			</div>
 			<DeviceNotice entry={entry} />
 		</section>
 	);
 }
 
-const outcomes = [
-	"identify",
-	"query_state",
-	"boot_device",
-	"restart",
-] as const satisfies readonly AskedName[];
-
-/** What is wanted rarely. */
-function More({ entry: { key, session } }: { entry: Entry }) {
+/** Plays the start-up chime, as the device's own button does. A sound can be stopped, a chime cannot. */
+function PlayOrStop({ entry: { key, session, state } }: { entry: Entry }) {
+	const { player_state: player, current_track: track = "" } = state?.peripherals.audio ?? {};
+	const isPlaying = player === "playing";
+	const isSound = isPlaying && track.startsWith("file:///sounds/") && session.features.includes("sound");
 	return (
-		<Menu label="More">
-			{(close) => (
-				<>
-					<Action deviceKey={key} ask={{ command: "query_state" }} onAsk={close}>
-						Ask for a report
-					</Action>
-					<Action deviceKey={key} ask={{ command: "boot_device" }} onAsk={close}>
-						Reconnect
-					</Action>
-					{session.features.includes("restart") && (
-						<Action deviceKey={key} ask={{ command: "restart" }} onAsk={close}>
-							Restart
-						</Action>
-					)}
-				</>
-			)}
-		</Menu>
+		<Action
+			deviceKey={key}
+			ask={isSound ? { command: "stop_sound" } : { command: "play_audio", value: "startup" }}
+			isNeedless={isPlaying && !isSound}
+		>
+			{isSound ? "Stop" : isPlaying ? "Playing" : "Play"}
+		</Action>
 	);
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
-import { useApp, useMayChange } from "../app/hooks.js";
+import { roomAddress, useApp, useMayChange } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { Field, textOf } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
@@ -26,10 +26,14 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 		if (isOpen) dialog.current?.showModal();
 	}, [isOpen]);
 	return (
-		<div class="label">
+		<>
+			{room !== undefined && (
+				<a class="room" href={roomAddress(room)}>
+					{room}
+				</a>
+			)}
 			<div class="title">
 				<h1>{name ?? deviceId ?? "Not named yet"}</h1>
-				{room !== undefined && <span class="room">{room}</span>}
 				{deviceId !== null && (
 					<button
 						type="button"
@@ -52,7 +56,7 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 					{isOpen && <LabelForm deviceId={deviceId} given={session} onEnd={() => dialog.current?.close()} />}
 				</dialog>
 			)}
-		</div>
+		</>
 	);
 }
 

@@ -19,30 +19,30 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 	useTopic(`record ${key}`);
 	const [type, setType] = useState("");
 	const [search, setSearch] = useState("");
-	const [, setIsPaused] = useState(false);
-	useEffect(
-		() => () => {
-			log.isPaused = false;
-		},
-		[log],
+	/** What is shown while it stands still. */
+	const [paused, setPaused] = useState<readonly Line[]>();
+	const word = search.toLowerCase();
+	const lines = (paused ?? log.lines).filter(
+		(line) =>
+			(type === "" || line.type === type) && `${line.words}\n${line.text}`.toLowerCase().includes(word),
 	);
-	const lines = log.lines(type, search);
-	const pause = () => {
-		log.isPaused = !log.isPaused;
-		setIsPaused(log.isPaused);
-	};
+	const missed = (log.lines.at(-1)?.number ?? 0) - (paused?.at(-1)?.number ?? 0);
 	return (
 		<section class="panel log" aria-label="Log">
 			<div class="toolbar">
 				<Search label="Search the log" placeholder="Search…" value={search} onInput={setSearch} />
 				<Choice label="Show" value={type} onChange={setType} options={typeOptions} />
 				{entry.session.features.includes("log") && <LiveLog entry={entry} />}
-				<Button look="small" isPressed={log.isPaused} onClick={pause}>
+				<Button
+					look="small"
+					isPressed={paused !== undefined}
+					onClick={() => setPaused(paused ? undefined : log.lines)}
+				>
 					Pause
 				</Button>
 				<CopyButton text={() => lines.map(({ text }) => text).join("\n")} label="Copy all" />
 				<p class="count">
-					{log.isPaused ? `Paused, ${plural(log.missed, "line")} since` : plural(lines.length, "line")}
+					{paused ? `Paused, ${plural(missed, "line")} since` : plural(lines.length, "line")}
 				</p>
 			</div>
 			{lines.length === 0 ? (
@@ -55,7 +55,15 @@ export function DeviceLog({ entry }: { entry: Entry }) {
 						.slice(-linesShown)
 						.reverse()
 						.map((line) => (
-							<li key={line.number}>{line.type === "log" ? <Traced line={line} /> : <Said line={line} />}</li>
+							<li key={line.number}>
+								{line.type === "log" ? (
+									<p class="trace-line">
+										<time>{timeOf(line)}</time> <span class="trace-text">{line.text}</span>
+									</p>
+								) : (
+									<Said line={line} />
+								)}
+							</li>
 						))}
 				</ol>
 			)}
@@ -86,14 +94,6 @@ function LiveLog({ entry: { key, session } }: { entry: Entry }) {
 				{isOn ? "Stop" : "Start"} the live log
 			</span>
 		</Button>
-	);
-}
-
-function Traced({ line }: { line: Line }) {
-	return (
-		<p class="trace-line">
-			<time>{timeOf(line)}</time> <span class="trace-text">{line.text}</span>
-		</p>
 	);
 }
 

@@ -1,4 +1,4 @@
-/** The last 24 hours of a device: connection, signal, memory and light, with its events. */
+/** The last 24 hours of a device: signal, memory and light, with its events; a time can be chosen by pointer, touch and keyboard. */
 
 import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -8,8 +8,7 @@ import { useIsLive, usePast, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-words.js";
 import { quantitiesOf, type Range } from "../model/series.js";
 import { Panel } from "../parts/panel.js";
-import { Plot, type PlotKind } from "../parts/plot.js";
-import { type Mark, Timeline } from "../parts/timeline.js";
+import { type Mark, Plot, type PlotKind } from "../parts/plot.js";
 
 const kinds: readonly PlotKind[] = [
 	{ title: "Signal", unit: "dBm", quantity: "rssi", range: [-90, -40] },
@@ -27,7 +26,7 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 	const { rows } = series;
 	// The time of the data, so that pointing moves nothing.
 	const now = useMemo(() => Math.max(gatewayClock.now() / 1000, rows.at(-1)?.time ?? 0), [rows, known]);
-	const first = Math.min(rows[0]?.time ?? now, now - leastSeconds);
+	const first = Math.min(rows[0]?.time ?? now, now - stepSeconds);
 	const marks = marksOf(known, now).filter(({ time }) => time >= first - sameSeconds);
 	// A row lies in the middle of its step, so that a mark of its first half lies before it.
 	const since = Math.min(first, ...marks.map(({ time }) => time));
@@ -36,20 +35,36 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 	const latest = entry.state && quantitiesOf(entry.state);
 	// A model without a sensor for it has no plot.
 	const plots = latest ? kinds.filter(({ quantity }) => latest[quantity]) : [];
+	const shares = known?.past.presence.filter((share) => share !== null) ?? [];
+	const reported = Math.round((100 * shares.reduce((sum, share) => sum + share, 0)) / (shares.length || 1));
 	const isWholeDay = now - since > 23.9 * 3600;
+	const steps = Math.floor((now - since) / stepSeconds);
 	return (
 		<Panel
 			title="The last 24 hours"
 			look="plots"
-			hint={!isWholeDay && known && `known since ${clock(since)}`}
+			hint={known && `reported ${reported} % of the time${isWholeDay ? "" : ` since ${clock(since)}`}`}
 		>
-			{known && (
-				<Timeline known={known} since={since} until={now} marks={marks} at={at} onAt={setAt}>
-					{shownAt === undefined
-						? latestText(isNow, entry.heardAt)
-						: [clock(shownAt), ...marks.filter(isNear(shownAt)).map(({ text }) => text)].join(" · ")}
-				</Timeline>
-			)}
+			<p>
+				{shownAt !== undefined
+					? [clock(shownAt), ...marks.filter(isNear(shownAt)).map(({ text }) => text)].join(" · ")
+					: isNow
+						? "Now"
+						: `Nothing since ${when(entry.heardAt)}`}
+			</p>
+			<input
+				type="range"
+				min={0}
+				max={steps}
+				value={at === undefined ? steps : Math.round((at - since) / stepSeconds)}
+				aria-label="Time"
+				aria-valuetext={at === undefined ? "now" : clock(at)}
+				onInput={({ currentTarget }) => {
+					const step = Number(currentTarget.value);
+					setAt(step >= steps ? undefined : since + step * stepSeconds);
+				}}
+				onBlur={() => setAt(undefined)}
+			/>
 			<div class="plot-row">
 				{plots.map((kind) => (
 					<figure key={kind.title}>
@@ -64,8 +79,8 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 	);
 }
 
-/** Shortest time shown. */
-const leastSeconds = 60;
+/** Of the slider; and the shortest time shown. */
+const stepSeconds = 60;
 
 /** Half a step: marks within it belong to the chosen time. */
 const sameSeconds = 150;
@@ -81,10 +96,6 @@ function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {
 		time: Math.min(now, Date.parse(mark.at) / 1000),
 		text: markText(mark),
 	}));
-}
-
-function latestText(isNow: boolean, heardAt: number): string {
-	return isNow ? "Now" : `Nothing since ${when(heardAt)}`;
 }
 
 /** "−61 dBm", "−71 to −64 dBm", "–" */

@@ -1,4 +1,4 @@
-/** The firmware of one device: what it could run, its update, and how the previous ones ended. */
+/** The firmware of one device: what it runs, what is newer, and how its updates ended. */
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -21,36 +21,49 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const choices = firmware.choices.filter((one) => fits(one, entry));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
 	const choice = choices.find(({ selector }) => selector === chosen) ?? best;
-	const update = async () => {
-		if (choice) await app.update(key, choice.selector);
-	};
-	const effect = choice && effectOn(entry, choice);
-	// An upload may be another one of the same version.
-	const isOffered = effect !== "none" || choice?.selector === "custom";
+	const { verb, says } = words[choice ? effectOn(entry, choice) : "unfit"];
+	const release = firmware.catalog?.releases.find(({ version }) => version === choice?.selector);
 	return (
-		<Panel title="Firmware" look="update">
+		<Panel title="Firmware" look="update stack">
+			<p>
+				Runs <b>{session.firmwareVersion ?? "a version that it has not reported yet"}</b>
+			</p>
 			<UpdateState metadata={session.metadata} withReason />
 			{choice ? (
-				<div class="actions of-fields">
-					<Choice
-						label="Update to"
-						value={choice.selector}
-						onChange={setChosen}
-						options={choices.map((one) => [one.selector, firmwareText(one)])}
-					/>
-					<Button
-						look={effect === "downgrade" ? "" : "primary"}
-						isChange
-						disabled={!session.connected || isUpdating(session.metadata) || !isOffered}
-						onClick={update}
-					>
-						{isOffered ? words[effect ?? "unknown"] : "Runs it already"}
-					</Button>
-				</div>
+				<>
+					<h3>
+						{firmwareText(choice)} {says}
+					</h3>
+					{release?.notes && <p class="notes">{release.notes}</p>}
+					{/* An upload may be another one of the same version. */}
+					{(verb !== words.none.verb || choice.selector === "custom") && (
+						<div class="actions" key={choice.selector}>
+							<Button
+								look={verb === words.downgrade.verb ? "" : "primary"}
+								isChange
+								disabled={!session.connected || isUpdating(session.metadata)}
+								onClick={() => app.update(key, choice.selector)}
+							>
+								{verb} {choice.version ?? "the upload"}
+							</Button>
+						</div>
+					)}
+				</>
 			) : (
 				<p class="hint">
 					There is no firmware for it at this gateway. <a href="#/firmware">Upload one</a>
 				</p>
+			)}
+			{choices.length > 1 && (
+				<details class="rest">
+					<summary>Another version</summary>
+					<Choice
+						label="Version"
+						value={choice?.selector ?? ""}
+						onChange={setChosen}
+						options={choices.map((one) => [one.selector, firmwareText(one)])}
+					/>
+				</details>
 			)}
 			<UpdateHistory updates={[...(past?.details.updates ?? [])].reverse()} />
 		</Panel>
@@ -58,9 +71,9 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 }
 
 const words = {
-	update: "Update",
-	unknown: "Update",
-	unfit: "Update",
-	downgrade: "Downgrade",
-	none: "Install again",
+	update: { verb: "Update to", says: "is newer" },
+	downgrade: { verb: "Downgrade to", says: "is older" },
+	none: { verb: "Install again", says: "is what it runs" },
+	unknown: { verb: "Install", says: "can be installed" },
+	unfit: { verb: "Install", says: "is for other devices" },
 } as const;

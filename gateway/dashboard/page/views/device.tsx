@@ -1,6 +1,6 @@
-/** One device: its head with what needs attention and its sound, and below it one of five parts, which the address names. */
+/** One device: its head, and below it one of five parts, which the address names. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import {
 	type DeviceTab,
@@ -12,7 +12,7 @@ import {
 	useTitle,
 } from "../app/hooks.js";
 import { capital } from "../parts/presence.js";
-import { Inputs, RingControls, SoundControls } from "./device-controls.js";
+import { Inputs, RingControls } from "./device-controls.js";
 import { Facts } from "./device-facts.js";
 import { DeviceHead } from "./device-head.js";
 import { DeviceLog } from "./device-log.js";
@@ -29,8 +29,7 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>
-			<DeviceHead entry={entry} hasPrimary={tab !== "firmware" && tab !== "settings"} />
-			{entry.state && <SoundControls entry={entry} state={entry.state} />}
+			<DeviceHead entry={entry} />
 			<nav class="tabs" aria-label="Parts of this page">
 				{deviceTabs.map((one) => (
 					<a key={one} href={deviceAddress(deviceKey, one)} aria-current={one === tab ? "page" : undefined}>
@@ -82,7 +81,6 @@ const pastEveryMs = 5 * 60_000;
 function useReading(key: string, entry: Entry | undefined) {
 	const known = useApp().past(key);
 	const isLive = useIsLive();
-	const starts = useStarts(entry);
 	const isReported = Boolean(entry?.state);
 	const { sessionId, connected, metadata } = entry?.session ?? {};
 	// Runs again for each dependency that may mean more to read.
@@ -91,16 +89,7 @@ function useReading(key: string, entry: Entry | undefined) {
 		void known.refresh();
 		const timer = setInterval(() => void known.refresh(), pastEveryMs);
 		return () => clearInterval(timer);
-	}, [known, isLive, isReported, starts, sessionId, connected, metadata?.otaStatus]);
-}
-
-/** Changes with each restart, which a lower uptime shows. */
-function useStarts(entry: Entry | undefined): number {
-	const seen = useRef({ uptimeSeconds: 0, count: 0 });
-	const uptimeSeconds = entry?.state?.health.uptime_seconds ?? 0;
-	if (uptimeSeconds < seen.current.uptimeSeconds) seen.current.count += 1;
-	seen.current.uptimeSeconds = uptimeSeconds;
-	return seen.current.count;
+	}, [known, isLive, isReported, sessionId, connected, metadata?.otaStatus]);
 }
 
 function Unknown({ deviceKey }: { deviceKey: string }) {

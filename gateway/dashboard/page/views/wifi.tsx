@@ -6,6 +6,7 @@ import { plural } from "../../../api/client/words.js";
 import type { WiFiOverview } from "../../../api/wifi.js";
 import { useNow, useResource } from "../app/hooks.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
+import { Panel } from "../parts/panel.js";
 import { Strength } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
@@ -29,18 +30,12 @@ export function WiFi() {
 				</h1>
 			</div>
 			<Problem>{wifi.problem}</Problem>
-			{networks.map(({ ssid, accessPoints, deviceCount, reconnects }) => (
-				<section class="panel" key={ssid} aria-label={ssid || "No name"}>
-					<div class="head-line">
-						<h2>{ssid || "No name"}</h2>
-						<span class="hint">
-							{plural(deviceCount, "device")}, {reconnectText(reconnects)}
-						</span>
-					</div>
+			{networks.map(({ ssid, accessPoints }) => (
+				<Panel key={ssid} title={ssid || "No name"}>
 					{accessPoints.map((accessPoint) => (
 						<AccessPointDevices key={accessPoint.bssid ?? ""} accessPoint={accessPoint} />
 					))}
-				</section>
+				</Panel>
 			))}
 		</div>
 	);
