@@ -55,15 +55,11 @@ async function run(words: readonly string[]): Promise<void> {
 		throw new UsageError("--volume must be a whole number from 0 to 100.");
 	const content = await contentOf(what);
 	const gateway = new AnnouncementClient(new GatewayClient(values.gateway));
-	const { source, end } = await gateway.prepare(content);
-	try {
-		const id = await gateway.begin({ ...source, targets, ...(volume !== undefined && { volume }) });
-		process.once("SIGINT", () => void gateway.stop(id));
-		const { counts, devices } = await watch(gateway, id);
-		if (counts.played < devices.length) process.exitCode = someHaveNot;
-	} finally {
-		await end();
-	}
+	const source = await gateway.prepare(content);
+	const id = await gateway.begin({ ...source, targets, ...(volume !== undefined && { volume }) });
+	process.once("SIGINT", () => void gateway.stop(id));
+	const { counts, devices } = await watch(gateway, id);
+	if (counts.played < devices.length) process.exitCode = someHaveNot;
 }
 
 /** @throws {UsageError} */

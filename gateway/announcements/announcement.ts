@@ -1,7 +1,7 @@
 /** One announcement: what each device has said of it, and which devices begin when. Without sockets, timers and clocks. */
 
 import type { UplinkOf } from "../../device/protocol/messages.js";
-import type { Play, PlayState, Announcement as Shown } from "../api/announcement.js";
+import type { AskedAnnouncement, Play, PlayState, Announcement as Shown } from "../api/announcement.js";
 import { frameText } from "../api/frames.js";
 import type { Job } from "../jobs/jobs.js";
 import { headOf, type Part, Parts } from "../jobs/parts.js";
@@ -23,6 +23,8 @@ export interface AnnouncementOptions {
 	readonly by: string | null;
 	/** Milliseconds since 1970. */
 	readonly createdAt: number;
+	/** What plays it once more; null: its sound is gone. */
+	readonly again: () => AskedAnnouncement | null;
 }
 
 /** A time on both clocks, in milliseconds. */
@@ -146,7 +148,7 @@ export class Announcement implements Job<Shown> {
 	}
 
 	describe(): Shown {
-		const { id, name, by, createdAt } = this.#options;
+		const { id, name, by, createdAt, again } = this.#options;
 		const { endedAt } = this;
 		return {
 			id,
@@ -155,6 +157,7 @@ export class Announcement implements Job<Shown> {
 			createdAt: isoTime(createdAt),
 			endedAt: endedAt === null ? null : isoTime(endedAt),
 			counts: this.counts(),
+			again: again(),
 			devices: Array.from(this.#parts.all(), ([deviceId]) => this.#describe(deviceId)).flat(),
 		};
 	}

@@ -87,7 +87,8 @@ export class Announcements {
 
 		const id = randomBytes(8).toString("hex");
 		const name = kept?.name ?? text ?? null;
-		const announcement = new Announcement({ id, name, by, createdAt: core.now() });
+		const again = () => (sound === undefined || sounds.find(sound) ? asked : null);
+		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again });
 		for (const deviceId of devices) announcement.set(deviceId, "preparing", this.#moment());
 		this.jobs.add(announcement);
 		this.#follow(devices);

@@ -69,7 +69,9 @@ export function announcementRoutes({
 				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
 			if (!/^audio\/(x-|vnd\.)?wave?\b/i.test(request.headers["content-type"] ?? ""))
 				throw new HttpProblem(415, "Send the WAV file as the body, with Content-Type: audio/wav.");
-			const sound = await sounds.add(name, bodyOf(request));
+			const isTemporary = readQuery(request, "temporary") === "true";
+			const content = bodyOf(request);
+			const sound = await (isTemporary ? sounds.addPassing(name, content) : sounds.add(name, content));
 			response.set("Location", `${soundsPath}/${sound.id}`);
 			send(response, sound, 201);
 		})
@@ -135,7 +137,16 @@ export function announcementRoutes({
 	};
 	const states = playStates;
 	return router.use(
-		jobRoutes({ channel: "announcements", states, shown, begin, requirePerson, yieldToLoop }),
+		jobRoutes({
+			channel: "announcements",
+			states,
+			shown,
+			begin,
+			// A list of 100 would be long with all their devices.
+			listed: ({ devices: _, ...head }) => head,
+			requirePerson,
+			yieldToLoop,
+		}),
 	);
 }
 

@@ -22,12 +22,14 @@ const record = object({
 	lengthMs: integer(0, longestSeconds * 1000),
 	size: integer(1, Number.MAX_SAFE_INTEGER),
 	createdAt: time,
-	/** Not listed, and removed with the last announcement that plays it: spoken for that, or deleted meanwhile. */
+	/** Not listed, and removed with the last announcement that plays it, or after that: see `addPassing`. */
 	isTemporary: optional(boolean()),
 });
 type SoundRecord = Infer<typeof record>;
 
 export const soundsAtMost = 100;
+/** Of those that are not kept. */
+const passingAtMost = 5;
 /** Of 4 MB each at most. */
 const inMemory = 4;
 const abandonedMs = 60 * 60_000;
@@ -54,6 +56,8 @@ export class Sounds {
 	readonly #sounds = new Map<string, SoundRecord>();
 	/** How many announcements play a sound, by id: equal texts give the same one. */
 	readonly #uses = new Map<string, number>();
+	/** Ids of the latest that came for an announcement alone. */
+	readonly #passing = new Set<string>();
 
 	constructor(core: Core) {
 		this.#core = core;
@@ -176,6 +180,22 @@ export class Sounds {
 		}
 	}
 
+	/**
+	 * Reads a WAV file for announcements alone: it is not listed, and can be played until five newer ones have come, or this gateway
+	 * stops. One that is kept already stays so.
+	 * @throws as `add` does
+	 */
+	async addPassing(name: string, content: AsyncIterable<Uint8Array>): Promise<Sound> {
+		const sound = await this.add(name, content, true);
+		this.#passing.delete(sound.id);
+		this.#passing.add(sound.id);
+		await this.release(sound.id);
+		const [oldest = ""] = this.#passing;
+		if (this.#passing.size > passingAtMost && this.#passing.delete(oldest) && !this.#uses.has(oldest))
+			await this.release(oldest);
+		return sound;
+	}
+
 	/** An announcement plays it, and calls release() at its end. */
 	hold(id: string): void {
 		this.#uses.set(id, (this.#uses.get(id) ?? 0) + 1);
@@ -186,7 +206,7 @@ export class Sounds {
 		const uses = (this.#uses.get(id) ?? 1) - 1;
 		if (uses > 0) return void this.#uses.set(id, uses);
 		this.#uses.delete(id);
-		if (this.#sounds.get(id)?.isTemporary) await this.#delete(id);
+		if (this.#sounds.get(id)?.isTemporary && !this.#passing.has(id)) await this.#delete(id);
 	}
 
 	#notReached(how: string): HttpProblem {
@@ -197,6 +217,7 @@ export class Sounds {
 	/** Deletes it, with the end of the announcements that play it. @returns whether that could be stored */
 	async remove(id: string): Promise<boolean> {
 		const kept = this.#sounds.get(id);
+		this.#passing.delete(id);
 		if (!kept || !this.#uses.has(id)) return this.#delete(id);
 		const deleted = { ...kept, isTemporary: true };
 		this.#sounds.set(id, deleted);

@@ -77,7 +77,14 @@ export interface Announcement {
 	/** Null until all devices are done. */
 	readonly endedAt: string | null;
 	readonly counts: Readonly<Record<PlayState, number>>;
+	/** The body of the `POST` that plays it once more; null: its sound is gone. */
+	readonly again: AskedAnnouncement | null;
 	readonly devices: readonly Play[];
+}
+
+/** `GET /api/announcements`, the newest first. */
+export interface AnnouncementList {
+	readonly announcements: readonly Omit<Announcement, "devices">[];
 }
 
 /** A kept sound. */

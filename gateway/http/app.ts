@@ -22,6 +22,8 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 					scriptSrc: ["'self'"],
 					styleSrc: ["'self'"],
 					imgSrc: ["'self'", "data:"],
+					// A sound that is heard before it is announced.
+					mediaSrc: ["blob:"],
 					connectSrc: ["'self'"],
 					formAction: ["'self'"],
 					baseUri: ["'none'"],

@@ -1,6 +1,5 @@
 /** Requests about announcements to a gateway. Each throws Refusal, with the gateway's sentence. */
 
-import { createHash } from "node:crypto";
 import type { Announcement, Sound } from "../../gateway/api/announcement.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
@@ -16,21 +15,12 @@ export class AnnouncementClient {
 		this.#gateway = gateway;
 	}
 
-	/** Keeps the WAV file for as long as it plays, unless it was kept before. @throws {Refusal} */
-	async prepare(content: Content): Promise<{ readonly source: object; readonly end: () => Promise<void> }> {
-		if ("text" in content) return { source: { text: content.text }, end: async () => {} };
-		const id = createHash("sha256").update(content.wav).digest("hex");
-		const { sounds } = await this.#gateway.ask<{ readonly sounds: readonly Sound[] }>("/api/sounds");
-		const isKnown = sounds.some((sound) => sound.id === id);
-		if (!isKnown)
-			await this.#gateway.ask(`/api/sounds?name=${encodeURIComponent(content.name)}`, {
-				method: "POST",
-				file: content.wav,
-			});
-		const end = async () => {
-			if (!isKnown) await this.#gateway.ask(`/api/sounds/${id}`, { method: "DELETE" });
-		};
-		return { source: { sound: id }, end };
+	/** Sends the WAV file. @returns what plays the content @throws {Refusal} */
+	async prepare(content: Content): Promise<object> {
+		if ("text" in content) return { text: content.text };
+		const path = `/api/sounds?name=${encodeURIComponent(content.name)}&temporary=true`;
+		const { id } = await this.#gateway.ask<Sound>(path, { method: "POST", file: content.wav });
+		return { sound: id };
 	}
 
 	/** @throws {Refusal} */

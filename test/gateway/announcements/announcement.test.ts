@@ -7,7 +7,7 @@ import { playStates } from "../../../gateway/api/announcement.js";
 const at = (ms: number) => ({ now: ms, monotonic: ms });
 
 function begin(...ids: readonly string[]) {
-	const announcement = new Announcement({ id: "a1", name: null, by: null, createdAt: 0 });
+	const announcement = new Announcement({ id: "a1", name: null, by: null, createdAt: 0, again: () => null });
 	announcement.ask(2_000, at(0));
 	for (const id of ids) announcement.set(id, "waiting", at(0));
 	const says = (id: string, state: "ready" | "playing" | "played" | "stopped" | "failed", ms = 0) =>

@@ -377,6 +377,53 @@ describe("an announcement", () => {
 		assert.equal(await served(), 404);
 	});
 
+	test("can be played again until five newer ones have come whose sound is not kept either, or its sound is deleted", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const { device, announce, call, ended } = await run(t, { dataDir });
+		const one = await device("1");
+		const targets = { devices: [one.deviceId] };
+		const send = async (samples: number, rest = "&temporary=true") => {
+			const file = wavOf(tone(samples));
+			const { status, body } = await call("POST", `/api/sounds?name=Ben${rest}`, file);
+			assert.equal(status, 201, JSON.stringify(body));
+			return String(body.id);
+		};
+		const play = async (asked: object) => {
+			const id = await announce(asked);
+			while (!one.urls.length || one.commands.at(-1)?.command !== "play_sound") await setTimeout(5);
+			one.update(id, "played");
+			await ended(id);
+			return id;
+		};
+		const files = async () => (await fs.readdir(join(dataDir, "sound-files"))).length;
+		const again = async (id: string) => (await call("GET", `/api/announcements/${id}`)).body.again;
+
+		const sound = await send(16_000);
+		assert.deepEqual((await call("GET", "/api/sounds")).body.sounds, []);
+		const asked = { sound, targets, volume: 30 };
+		const first = await play(asked);
+		assert.deepEqual(await again(first), asked);
+		const second = await play(await again(first));
+		const { announcements } = (await call("GET", "/api/announcements")).body;
+		assert.deepEqual(
+			announcements.map(({ id, name, devices }: Record<string, unknown>) => [id, name, devices]),
+			[second, first].map((id) => [id, "Ben", undefined]),
+		);
+		for (const more of [1, 2, 3, 4]) await send(16_000 + more);
+		assert.deepEqual([await files(), await again(second)], [5, asked]);
+		await send(16_000, "");
+		await send(16_005);
+		assert.deepEqual([await files(), await again(second)], [6, asked], "it is kept now");
+		assert.equal((await call("DELETE", `/api/sounds/${sound}`)).status, 204);
+		while ((await files()) > 5) await setTimeout(20);
+		assert.equal(await again(second), null);
+		const latest = await send(16_005);
+		await send(16_006);
+		assert.equal(await files(), 5);
+		assert.equal((await call("DELETE", `/api/sounds/${latest}`)).status, 204);
+		assert.equal(await files(), 4, "a person's word counts more");
+	});
+
 	test("of an address goes to the device as it is", async (t) => {
 		const { device, announce } = await run(t);
 		const one = await device("1");

@@ -1,63 +1,40 @@
 /** The view that announces: what is played, where, how loud, and what each device says of it. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { SoundList } from "../../../api/announcement.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
-import { listedDevices, useApp, useIsLive, useTopic } from "../app/hooks.js";
+import { listedDevices, useApp, useResource, useTopic } from "../app/hooks.js";
+import type { Resource } from "../app/resource.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Check, Choice, type Option } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { Slider } from "../parts/slider.js";
-import { Announcer, type Source } from "./announcer.js";
-import { PlaysPanel } from "./plays-panel.js";
+import { Latest } from "./latest.js";
+import { readSounds, type Source } from "./source.js";
 import { SourcePanel } from "./source-panel.js";
 
 export function AnnouncingView({ search }: { readonly search: string }) {
-	const app = useApp();
-	const announcer = useAnnouncer();
+	const { announcementSection: Section } = useApp();
+	const sounds = useResource(readSounds);
 	const [source, setSource] = useState<Source>();
-	const { announcementSection: Section } = app;
 	return (
 		<div class="announce">
 			<h1>Announce</h1>
-			<Problem>{announcer.problem}</Problem>
-			<SourcePanel announcer={announcer} onSource={setSource} />
-			<Where announcer={announcer} search={search} source={source} />
-			{[...app.announcements.all].reverse().map(([id, job]) => (
-				<PlaysPanel key={id} job={job} />
-			))}
+			<Problem>{!sounds.value && sounds.problem}</Problem>
+			<SourcePanel sounds={sounds} onSource={setSource} />
+			<Where sounds={sounds} search={search} source={source} />
+			<Latest />
 			{Section && <Section />}
 		</div>
 	);
 }
 
-function useAnnouncer(): Announcer {
-	const app = useApp();
-	const isLive = useIsLive();
-	useTopic("announcements");
-	app.announcer ??= makeAnnouncer();
-	const { announcer } = app;
-	useEffect(() => {
-		if (isLive) void announcer.refresh();
-	}, [announcer, isLive]);
-	return announcer;
-
-	function makeAnnouncer(): Announcer {
-		const made = new Announcer({
-			announcements: app.announcements,
-			onChanged: () => app.painter.mark("announcements"),
-		});
-		// For as long as the page is open: what it has begun may end after the view is left.
-		app.painter.listen("announcements", () => void made.tidy());
-		return made;
-	}
-}
-
 interface WhereProps {
-	readonly announcer: Announcer;
+	readonly sounds: Resource<SoundList>;
 	readonly search: string;
 	readonly source: Source | undefined;
 }
@@ -66,7 +43,7 @@ const everywhere = "all";
 const named = "devices";
 const roomPrefix = "room ";
 
-function Where({ announcer, search, source }: WhereProps) {
+function Where({ sounds, search, source }: WhereProps) {
 	const app = useTopic("list");
 	const [given] = useState(() => {
 		const fields = new URLSearchParams(search);
@@ -105,8 +82,13 @@ function Where({ announcer, search, source }: WhereProps) {
 	];
 	const count = devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device");
 	const announce = async () => {
+		if (!source) return;
+		const { announcements } = app;
 		const asked = { targets: targetsOf(target, devices), ...(volume !== undefined && { volume }) };
-		if (source) await announcer.begin(source, asked);
+		const content = await source.prepare();
+		for (const [id, { isRunning }] of announcements.all) if (!isRunning) announcements.close(id);
+		await announcements.begin({ ...content, ...asked });
+		await sounds.refresh();
 	};
 	return (
 		<Panel title="Where" look="stack">

@@ -1,7 +1,5 @@
 /** Records with the microphone of this computer. */
 
-const insecure =
-	"Browsers let a page use the microphone only over https or on localhost: open this page so, or choose a file.";
 const problems: Readonly<Record<string, string>> = {
 	NotAllowedError:
 		"This page may not use the microphone: allow it in the browser's settings for this site, and record again.",
@@ -9,6 +7,14 @@ const problems: Readonly<Record<string, string>> = {
 	NotReadableError: "The microphone cannot be opened, perhaps because another program uses it: close that.",
 	ReferenceError: "This browser cannot record: use another one, or choose a file.",
 };
+
+/** Why this page cannot record at all; empty: it may. */
+export function recordingProblem(): string {
+	const local = `http://localhost:${location.port || "80"}${location.pathname}`;
+	if (!isSecureContext)
+		return `The microphone needs https: start the gateway with TLS_CERT and TLS_KEY, or open ${local} on its computer.`;
+	return navigator.mediaDevices ? "" : "This browser has no microphone for pages: use another one.";
+}
 
 export class Microphone {
 	readonly #stream: MediaStream;
@@ -21,7 +27,6 @@ export class Microphone {
 
 	/** @throws Error that says what to change */
 	static async open(): Promise<Microphone> {
-		if (!navigator.mediaDevices) throw new Error(insecure);
 		let stream: MediaStream | undefined;
 		try {
 			stream = await navigator.mediaDevices.getUserMedia({ audio: true });

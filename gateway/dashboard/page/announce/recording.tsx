@@ -15,7 +15,7 @@ interface RecordingProps {
 
 export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 	const [microphone, setMicrophone] = useState<Microphone>();
-	const [isOpening, setOpening] = useState(false);
+	const { run, isBusy, problem } = useRequest();
 	const isGone = useRef(false);
 	useEffect(
 		() => () => {
@@ -23,17 +23,12 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 		},
 		[],
 	);
-	const start = async () => {
-		setOpening(true);
-		try {
+	const start = () =>
+		run(async () => {
 			const opened = await Microphone.open();
 			if (isGone.current) opened.close();
 			else setMicrophone(opened);
-		} finally {
-			setOpening(false);
-		}
-	};
-	const { run, problem } = useRequest();
+		});
 	const stop = (why?: string) =>
 		run(async () => {
 			if (!microphone) return;
@@ -44,10 +39,10 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 	if (microphone) return <Running microphone={microphone} onStop={stop} />;
 	return (
 		<div class="actions">
-			<Button disabled={isOpening} onClick={start}>
+			<Button disabled={isBusy} onClick={start}>
 				{hasDraft ? "Record again" : "Record"}
 			</Button>
-			{isOpening && <p class="hint">Allow the microphone where the browser asks.</p>}
+			{isBusy && <p class="hint">Allow the microphone where the browser asks.</p>}
 			<Problem>{problem}</Problem>
 		</div>
 	);

@@ -1,4 +1,4 @@
-/** Brings what the browser can decode to what devices play, and plays it here. */
+/** Brings what the browser can decode to what devices play. */
 
 import { magicBytes, nameFormat } from "../../../../device/sound/file-format.js";
 import { longestSeconds } from "../../../api/announcement.js";
@@ -46,7 +46,7 @@ export async function draftOf(content: Blob, name: string, isRecording: boolean)
 }
 
 /** @returns it at `sampleRate` @throws Error that says what to change */
-export async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> {
+async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> {
 	const kind = nameFormat(new Uint8Array(content).subarray(0, magicBytes));
 	try {
 		return await new OfflineAudioContext(1, 1, sampleRate).decodeAudioData(content);
@@ -63,35 +63,4 @@ async function mixed(buffer: AudioBuffer): Promise<Samples> {
 	source.connect(context.destination);
 	source.start();
 	return (await context.startRendering()).getChannelData(0);
-}
-
-/** Plays one sound at a time in this browser. */
-export class Player {
-	#context: AudioContext | undefined;
-	#source: AudioBufferSourceNode | undefined;
-
-	/** @returns resolves once it has ended or was stopped */
-	async play(samples: Samples): Promise<void> {
-		this.stop();
-		this.#context ??= new AudioContext();
-		const buffer = new AudioBuffer({ length: samples.length, sampleRate });
-		buffer.copyToChannel(samples, 0);
-		const source = new AudioBufferSourceNode(this.#context, { buffer });
-		source.connect(this.#context.destination);
-		this.#source = source;
-		source.start();
-		await this.#context.resume();
-		await new Promise((resolve) => source.addEventListener("ended", resolve, { once: true }));
-	}
-
-	stop(): void {
-		this.#source?.stop();
-		this.#source = undefined;
-	}
-
-	close(): void {
-		this.stop();
-		void this.#context?.close();
-		this.#context = undefined;
-	}
 }

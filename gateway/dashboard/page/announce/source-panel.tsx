@@ -1,36 +1,42 @@
 /** What is played: a recording, a file, a kept sound or a text; each can be heard first. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { longestName } from "../../../api/announcement.js";
-import { messageOf } from "../../../api/client/request.js";
+import { useEffect, useState } from "preact/hooks";
+import { longestName, type Sound, type SoundList } from "../../../api/announcement.js";
+import { ask, askFile, messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
 import { cleanText, cutText } from "../../../api/text.js";
+import type { Resource } from "../app/resource.js";
 import { Button } from "../parts/button.js";
 import { Check, Field, Toggles } from "../parts/field.js";
 import { FileDrop } from "../parts/file-drop.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
-import type { Announcer, Source } from "./announcer.js";
+import { recordingProblem } from "./microphone.js";
 import { Recording } from "./recording.js";
-import { type Draft, draftOf, Player } from "./sound.js";
+import { type Draft, draftOf } from "./sound.js";
+import { type Source, upload } from "./source.js";
+import { writeWav } from "./wav.js";
 
 interface SourcePanelProps {
-	readonly announcer: Announcer;
+	readonly sounds: Resource<SoundList>;
 	readonly onSource: (source: Source | undefined) => void;
 }
 
-type Kind = "recording" | "file" | "sound" | "text";
-const kinds: readonly (readonly [Kind, string])[] = [
-	["recording", "Microphone"],
-	["file", "File"],
-	["sound", "Kept"],
-	["text", "Text"],
-];
+type Kind = "text" | "file" | "recording" | "sound";
 const longestText = 1000;
 
-export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
-	const [kind, setKind] = useState<Kind>("recording");
+export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
+	const { sounds: kept = [], canSpeak = false } = sounds.value ?? {};
+	const noRecording = recordingProblem();
+	const kinds: readonly (readonly [Kind, string, isOffered: boolean])[] = [
+		["text", "Text", canSpeak],
+		["file", "File", true],
+		["recording", "Microphone", noRecording === ""],
+		["sound", "Kept", true],
+	];
+	const [chosen, setChosen] = useState<Kind>();
+	const kind = chosen ?? (canSpeak ? "text" : "file");
 	const [drafts, setDrafts] = useState<Partial<Record<Kind, Draft>>>({});
 	/** Undefined: it is not kept. */
 	const [keptAs, setKeptAs] = useState<string>();
@@ -40,21 +46,27 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 	const [isReading, setReading] = useState(false);
 	const toSpeak = cleanText(text);
 	const draft = drafts[kind];
-	const sound = announcer.sounds?.find(({ id }) => id === soundId);
+	const sound = kept.find(({ id }) => id === soundId);
 	useEffect(() => onSource(sourceOf()), [kind, draft, keptAs, sound, text]);
 
 	function sourceOf(): Source | undefined {
-		if (kind === "text") return toSpeak === "" ? undefined : { kind, text: toSpeak };
-		if (kind === "sound") return sound && { kind, sound };
-		return draft && { kind: "draft", draft, keptAs };
+		if (kind === "text") return toSpeak === "" ? undefined : { prepare: async () => ({ text: toSpeak }) };
+		if (kind === "sound") return sound && { prepare: () => prepareKept(sound) };
+		return draft && { prepare: async () => ({ sound: await upload(draft, keptAs) }) };
+	}
+
+	async function prepareKept({ id, name }: Sound) {
+		await sounds.refresh();
+		if (sounds.value?.sounds.some((each) => each.id === id)) return { sound: id };
+		throw new Error(`${name} was deleted meanwhile: choose another sound.`);
 	}
 
 	const choose = (next: Kind) => {
-		setKind(next);
+		setChosen(next);
 		setProblem("");
 	};
 	const take = async (of: Kind, content: Blob, name: string) => {
-		setProblem("");
+		choose(of);
 		setReading(true);
 		setKeptAs(undefined);
 		try {
@@ -66,11 +78,17 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 		}
 		setReading(false);
 	};
+	if (!sounds.value && sounds.problem === "")
+		return (
+			<Panel title="Sound" look="stack">
+				<p class="hint">Loading…</p>
+			</Panel>
+		);
 	return (
 		<Panel title="Sound" look="stack">
 			<Toggles
 				label="What is played"
-				options={kinds.filter(([one]) => one !== "text" || announcer.canSpeak)}
+				options={kinds.flatMap(([one, words, isOffered]) => (isOffered ? [[one, words] as const] : []))}
 				value={kind}
 				onChange={choose}
 			/>
@@ -90,7 +108,9 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 					<span class="hint">At most 2 minutes; its loudness is evened out.</span>
 				</FileDrop>
 			)}
-			{kind === "sound" && <KeptSounds announcer={announcer} chosen={soundId} onChosen={setSoundId} />}
+			{kind === "sound" && sounds.value && (
+				<KeptSounds sounds={kept} chosen={soundId} onChosen={setSoundId} onRemoved={() => sounds.refresh()} />
+			)}
 			{kind === "text" && (
 				<Field
 					label="What the gateway says"
@@ -101,7 +121,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 				/>
 			)}
 			{kind === "text" && toSpeak !== "" && (
-				<SoundLine key={text} load={() => announcer.speak(toSpeak)}>
+				<SoundLine key={text} load={() => askFile("api/speech", { method: "POST", body: { text: toSpeak } })}>
 					<span class="hint">As the gateway speaks it</span>
 				</SoundLine>
 			)}
@@ -110,6 +130,7 @@ export function SourcePanel({ announcer, onSource }: SourcePanelProps) {
 			</p>
 			{draft && !isReading && <DraftLine draft={draft} keptAs={keptAs} onKeptAs={setKeptAs} />}
 			<Problem>{problem}</Problem>
+			{noRecording && <p class="hint">{noRecording}</p>}
 		</Panel>
 	);
 }
@@ -127,7 +148,7 @@ function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
 	const change = gain === 0 ? "" : `, made ${Math.abs(gain)} dB ${gain > 0 ? "louder" : "quieter"}`;
 	return (
 		<>
-			<SoundLine load={async () => draft.samples}>
+			<SoundLine load={async () => writeWav(draft.samples)}>
 				<span>
 					{draft.name}{" "}
 					<span class="hint">
@@ -149,22 +170,21 @@ function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
 }
 
 interface KeptSoundsProps {
-	readonly announcer: Announcer;
+	readonly sounds: readonly Sound[];
 	/** Id of a sound. */
 	readonly chosen: string;
 	readonly onChosen: (id: string) => void;
+	readonly onRemoved: () => Promise<void>;
 }
 
-function KeptSounds({ announcer, chosen, onChosen }: KeptSoundsProps) {
-	const { sounds } = announcer;
-	if (!sounds) return null;
+function KeptSounds({ sounds, chosen, onChosen, onRemoved }: KeptSoundsProps) {
 	if (sounds.length === 0)
 		return <p class="hint">None is kept yet: record one or choose a file, and keep it.</p>;
 	return (
 		<ul class="sounds" aria-label="Kept sounds">
 			{sounds.map((sound) => (
 				<li key={sound.id}>
-					<SoundLine load={() => announcer.load(sound)}>
+					<SoundLine load={() => askFile(`sounds/${sound.id}.wav`)}>
 						<Check
 							isRadio
 							name="sound"
@@ -182,7 +202,9 @@ function KeptSounds({ announcer, chosen, onChosen }: KeptSoundsProps) {
 								text: <p>It is deleted for everyone. Devices that play it now do so to its end.</p>,
 								loss: { do: "Delete sound", keep: "Keep it" },
 							}}
-							onClick={() => announcer.remove(sound.id)}
+							onClick={async () => {
+								await ask(`api/sounds/${sound.id}`, { method: "DELETE" }).finally(onRemoved);
+							}}
 						>
 							Delete
 						</Button>
@@ -194,25 +216,30 @@ function KeptSounds({ announcer, chosen, onChosen }: KeptSoundsProps) {
 }
 
 interface SoundLineProps {
-	readonly load: () => Promise<Float32Array<ArrayBuffer>>;
+	/** @returns a WAV file */
+	readonly load: () => Promise<ArrayBuffer | Uint8Array<ArrayBuffer>>;
 	readonly children: ComponentChildren;
 }
 
 /** A sound that can be heard in this browser. */
 function SoundLine({ load, children }: SoundLineProps) {
-	const player = useMemo(() => new Player(), []);
-	useEffect(() => () => player.close(), [player]);
+	const [audio] = useState(() => new Audio());
 	const [isPlaying, setPlaying] = useState(false);
+	useEffect(() => {
+		audio.onplay = () => setPlaying(true);
+		audio.onpause = () => setPlaying(false);
+		return () => audio.pause();
+	}, [audio]);
 	const play = async () => {
-		const samples = await load();
-		setPlaying(true);
-		// Not awaited: the same button stops it.
-		void player.play(samples).finally(() => setPlaying(false));
+		const file = new Blob([await load()], { type: "audio/wav" });
+		URL.revokeObjectURL(audio.src);
+		audio.src = URL.createObjectURL(file);
+		await audio.play();
 	};
 	return (
 		<div class="sound">
 			{children}
-			<Button look="small" isPressed={isPlaying} onClick={() => (isPlaying ? player.stop() : play())}>
+			<Button look="small" isPressed={isPlaying} onClick={() => (isPlaying ? audio.pause() : play())}>
 				{isPlaying ? "Stop" : "Hear it"}
 			</Button>
 		</div>

@@ -19,7 +19,6 @@ import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
-import type { Announcer } from "../announce/announcer.js";
 import type { Installer } from "../install/installer.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
@@ -96,8 +95,6 @@ export class App {
 	);
 	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
 	installer: Installer | undefined;
-	/** Made by the view that announces, as the installer is. */
-	announcer: Announcer | undefined;
 	/** What another entry of the page adds to the view that announces. */
 	announcementSection: ComponentType | undefined;
 	/** What another entry of the page adds to the view of a device. */

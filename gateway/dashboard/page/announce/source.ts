@@ -1,0 +1,35 @@
+/** What can be announced, and the gateway's sounds. */
+
+import {
+	type AskedAnnouncement,
+	longestName,
+	type Sound,
+	type SoundList,
+} from "../../../api/announcement.js";
+import { ask, Refusal } from "../../../api/client/request.js";
+import { cleanText, cutText } from "../../../api/text.js";
+import type { Draft } from "./sound.js";
+import { writeWav } from "./wav.js";
+
+export interface Source {
+	/** Uploads what the gateway does not have. @returns what plays it @throws Error that says what to change */
+	readonly prepare: () => Promise<Pick<AskedAnnouncement, "sound" | "text">>;
+}
+
+/** @throws Error that says what to change */
+export async function readSounds(): Promise<SoundList> {
+	try {
+		return await ask<SoundList>("api/sounds");
+	} catch (error) {
+		if (error instanceof Refusal && error.status === 404)
+			throw new Error("This gateway has no announcements.");
+		throw error;
+	}
+}
+
+/** @param keptAs its name in the list of kept sounds; undefined: the gateway has it for a while. @returns its id @throws Refusal */
+export async function upload(draft: Draft, keptAs: string | undefined): Promise<string> {
+	const name = cutText(cleanText(keptAs ?? "") || cleanText(draft.name) || "Sound", longestName);
+	const path = `api/sounds?${new URLSearchParams({ name, temporary: String(keptAs === undefined) })}`;
+	return (await ask<Sound>(path, { method: "POST", file: writeWav(draft.samples) })).id;
+}
