@@ -79,10 +79,7 @@ export class Board {
 
 	/** @param onProgress 0 to 1 @throws InstallError */
 	async write(files: readonly FlashFile[], onProgress: (part: number) => void): Promise<void> {
-		const total = files.reduce((sum, { data }) => sum + data.byteLength, 0);
-		const before = files.map((_, index) =>
-			files.slice(0, index).reduce((sum, { data }) => sum + data.byteLength, 0),
-		);
+		const sizeOf = (some: readonly FlashFile[]) => some.reduce((sum, { data }) => sum + data.byteLength, 0);
 		const writing = this.#loader.writeFlash({
 			fileArray: [...files],
 			flashMode: "keep",
@@ -91,8 +88,8 @@ export class Board {
 			eraseAll: false,
 			compress: true,
 			reportProgress: (index, written, ofFile) => {
-				const length = files[index]?.data.byteLength ?? 0;
-				onProgress(((before[index] ?? 0) + (written / ofFile) * length) / total);
+				const size = sizeOf(files.slice(index, index + 1));
+				onProgress((sizeOf(files.slice(0, index)) + (written / ofFile) * size) / sizeOf(files));
 			},
 		});
 		await this.#do(writing);
@@ -137,7 +134,7 @@ class BoardTransport extends Transport {
 		try {
 			await super.connect(...options);
 		} catch (error) {
-			throw new InstallError("port_busy", messageOf(error));
+			throw new InstallError("port_busy", undefined, { cause: error });
 		}
 	}
 }
@@ -162,9 +159,8 @@ async function close(transport: Transport): Promise<void> {
 
 function asInstallError(error: unknown, otherwise: "no_answer" | "write_failed"): InstallError {
 	if (error instanceof InstallError) return error;
-	const message = messageOf(error);
 	if (error instanceof UnexpectedChipIdError || error instanceof UnexpectedChipMagicError)
 		return new InstallError("wrong_chip");
-	if (/has been lost/.test(message)) return new InstallError("lost", message);
-	return new InstallError(otherwise, message);
+	const code = /has been lost/.test(messageOf(error)) ? "lost" : otherwise;
+	return new InstallError(code, undefined, { cause: error });
 }

@@ -1,11 +1,11 @@
 /** What is to be installed: the board, and the settings that it gets. */
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
+import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
 import { ask } from "../../../api/client/request.js";
 import { useTopic } from "../app/hooks.js";
-import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
+import { ownDeviceAddress } from "../model/own-address.js";
 import { Check, Choice, Field } from "../parts/field.js";
 import type { Installation } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
@@ -21,24 +21,31 @@ export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
 	useEffect(() => void firmware.refresh(), [firmware]);
 	const [model, setModel] = useState<Model>("DEV-1");
 	const [isKept, setIsKept] = useState(false);
-	const [given, set] = useSettings();
+	const [given, setGiven] = useState(emptySettings);
+	const set = (change: Partial<GivenSettings>) => setGiven((previous) => ({ ...previous, ...change }));
+	useEffect(() => void readSetup().then(set, () => {}), []);
 	/** How often a person wanted to install: before the first time nothing is called wrong. */
 	const [tries, setTries] = useState(0);
 	const form = useRef<HTMLFormElement>(null);
 	useLayoutEffect(() => {
-		if (tries > 0) form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+		const invalid = form.current?.querySelector<HTMLElement>("[aria-invalid]");
+		const folded = invalid?.closest("details");
+		if (folded) folded.open = true;
+		invalid?.focus();
 	}, [tries]);
 	const { catalog } = firmware;
-	const isMeant = withVirtual ? () => true : isBoardChip;
-	const release = installableRelease(catalog, model, isMeant);
-	const problems = isKept ? {} : settingsProblems(given);
-	const shown = tries > 0 ? problems : {};
+	const release = installableRelease(catalog, model, withVirtual ? () => true : isBoardChip);
+	const problems = settingsProblems(given);
 	const onSubmit = (event: Event) => {
 		event.preventDefault();
 		setTries(tries + 1);
-		if (catalog && release && Object.keys(problems).length === 0)
+		const isRight = isKept || Object.values(problems).every((problem) => problem === undefined);
+		if (catalog && release && isRight)
 			onInstall({ catalog, release, model, settings: isKept ? undefined : given });
 	};
+	const choice = (kept: boolean, label: string) => (
+		<Check isRadio name="settings" label={label} checked={isKept === kept} onToggle={() => setIsKept(kept)} />
+	);
 	return (
 		<form ref={form} class="panel stack" onSubmit={onSubmit} noValidate>
 			<p>Connect the board to this computer by USB. Install asks for its port.</p>
@@ -55,22 +62,10 @@ export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
 			</p>
 			<fieldset class="choices">
 				<legend>Settings</legend>
-				<Check
-					isRadio
-					name="settings"
-					label="New ones; what the board has is erased"
-					checked={!isKept}
-					onToggle={() => setIsKept(false)}
-				/>
-				<Check
-					isRadio
-					name="settings"
-					label="Keep those on the board"
-					checked={isKept}
-					onToggle={() => setIsKept(true)}
-				/>
+				{choice(false, "New ones; what the board has is erased")}
+				{choice(true, "Keep those on the board")}
 			</fieldset>
-			{!isKept && <SettingFields given={given} problems={shown} onChange={set} />}
+			{!isKept && <SettingFields given={given} problems={tries > 0 ? problems : {}} onChange={set} />}
 			<p>
 				<button type="submit" class="primary" disabled={!release}>
 					Install
@@ -80,29 +75,23 @@ export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
 	);
 }
 
-/** The settings, filled in with how a device reaches this gateway. */
-function useSettings(): readonly [GivenSettings, (change: Partial<GivenSettings>) => void] {
-	const [given, setGiven] = useState<GivenSettings>({
-		ssid: "",
-		password: "",
-		ssid2: "",
-		password2: "",
-		gateway: ownDeviceAddress(),
-		authority: "",
-	});
-	const set = (change: Partial<GivenSettings>) => setGiven((previous) => ({ ...previous, ...change }));
-	useEffect(() => {
-		void ask<Setup>("api/device-setup")
-			.catch(() => nothing)
-			.then(({ addresses, authority }) => {
-				const other = addresses.find((address) => !isForThisComputer(address));
-				set({
-					...(isLoopback(location.hostname) && other !== undefined && { gateway: other }),
-					...(authority !== null && { authority }),
-				});
-			});
-	}, []);
-	return [given, set];
+const emptySettings: GivenSettings = {
+	ssid: "",
+	password: "",
+	ssid2: "",
+	password2: "",
+	gateway: ownDeviceAddress(),
+	authority: "",
+};
+
+/** How a device reaches this gateway. @throws Refusal */
+async function readSetup(): Promise<Partial<GivenSettings>> {
+	const { addresses, authority } = await ask<Setup>("api/device-setup");
+	const other = addresses.find((address) => !isForThisComputer(address));
+	return {
+		...(isThisComputer(location.hostname) && other !== undefined && { gateway: other }),
+		...(authority !== null && { authority }),
+	};
 }
 
 interface Setup {
@@ -111,11 +100,9 @@ interface Setup {
 	readonly authority: string | null;
 }
 
-const nothing: Setup = { addresses: [], authority: null };
-
 interface FieldsProps {
 	readonly given: GivenSettings;
-	readonly problems: Partial<Record<keyof GivenSettings, string>>;
+	readonly problems: Readonly<Partial<Record<keyof GivenSettings, string | undefined>>>;
 	readonly onChange: (change: Partial<GivenSettings>) => void;
 }
 
@@ -134,14 +121,17 @@ function SettingFields({ given, problems, onChange }: FieldsProps) {
 				{...field("password")}
 				hint="Empty for an open network."
 			/>
-			<Folded label="Second network" isOpen={Boolean(problems.ssid2 ?? problems.password2)}>
-				<p class="hint">
-					For when the first one cannot be joined. The same name with another password is for a password that
-					will change.
-				</p>
-				<Field label="Second Wi-Fi name" {...field("ssid2")} />
-				<Field label="Second Wi-Fi password" type="password" {...field("password2")} />
-			</Folded>
+			<details class="more">
+				<summary>Second network</summary>
+				<div class="stack">
+					<p class="hint">
+						For when the first one cannot be joined. The same name with another password is for a password
+						that will change.
+					</p>
+					<Field label="Second Wi-Fi name" {...field("ssid2")} />
+					<Field label="Second Wi-Fi password" type="password" {...field("password2")} />
+				</div>
+			</details>
 			<Field label="Address of the gateway" {...field("gateway")} />
 			{isForThisComputer(given.gateway) && (
 				<p class="warning">
@@ -160,26 +150,5 @@ function SettingFields({ given, problems, onChange }: FieldsProps) {
 			)}
 			<p class="hint">The device also gets a token, which is made for it alone.</p>
 		</>
-	);
-}
-
-interface FoldedProps {
-	readonly label: string;
-	/** Opens it; a person can open it too, and closes it. */
-	readonly isOpen: boolean;
-	readonly children: ComponentChildren;
-}
-
-function Folded({ label, isOpen, children }: FoldedProps) {
-	const [isShown, setIsShown] = useState(false);
-	return (
-		<details
-			class="more"
-			open={isOpen || isShown}
-			onToggle={({ currentTarget }) => setIsShown(currentTarget.open)}
-		>
-			<summary>{label}</summary>
-			<div class="stack">{children}</div>
-		</details>
 	);
 }

@@ -5,13 +5,14 @@ import { useState } from "preact/hooks";
 import { duration } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
+import { Panel } from "../parts/panel.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { FlashCommand, ModelNames } from "../parts/token-command.js";
 import { LabelForm } from "../views/device-label.js";
 import { InstallForm } from "./form.js";
 import { Installer, type InstallState } from "./installer.js";
-import type { Failure } from "./problems.js";
-import { WithoutSerial } from "./without-serial.js";
+import type { InstallError } from "./problems.js";
 
 /** @param search as in an address: "?virtual" where boards may be virtual ones, as in tests */
 export function InstallationView({ search }: { search: string }) {
@@ -27,19 +28,7 @@ export function InstallationView({ search }: { search: string }) {
 
 function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: boolean }) {
 	const app = useTopic("install");
-	app.installer ??= new Installer({
-		now: () => app.clock.now(),
-		serial,
-		sessionOf: (deviceId) => app.fleet.get(deviceId)?.session,
-		onDevice: (deviceId, listener) => {
-			// The summary of all devices does not name their sessions.
-			const ends = [app.follow(deviceId), app.painter.listen(`device ${deviceId}`, listener)];
-			return () => {
-				for (const end of ends) end();
-			};
-		},
-		onChanged: () => app.painter.mark("install"),
-	});
+	app.installer ??= new Installer(app, serial);
 	const { installer } = app;
 	const { state } = installer;
 	useLeaveWarning(installer.isBusy);
@@ -67,41 +56,38 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 
 function Progressing({ state }: { state: InstallState }) {
 	switch (state.name) {
-		case "idle":
-		case "failed":
-			return null;
 		case "connecting":
-			return (
-				<Step status="Connecting to the board…">
-					<Progress percent={null} label="Connecting" />
-				</Step>
-			);
+			return <Step status="Connecting to the board…" percent={null} />;
 		case "writing":
 			return (
-				<Step status={`Writing the firmware to ${state.deviceId}. Leave the board connected.`}>
-					<Progress percent={state.percent} label={`Writing ${state.deviceId}`} />
-				</Step>
+				<Step
+					status={`Writing the firmware to ${state.deviceId}. Leave the board connected.`}
+					percent={state.percent}
+				/>
 			);
 		case "waiting":
 			return <Waiting {...state} />;
 		case "done":
 			return <Done deviceId={state.deviceId} />;
+		default:
+			return null;
 	}
 }
 
 interface StepProps {
 	readonly status: string;
-	/** Classes. */
-	readonly look?: string;
-	readonly children: ComponentChildren;
+	/** Null: not known; undefined: nothing goes on. */
+	readonly percent?: number | null;
+	readonly children?: ComponentChildren;
 }
 
-function Step({ status, look = "", children }: StepProps) {
+function Step({ status, percent, children }: StepProps) {
 	return (
 		<section class="panel stack" aria-label="Installation">
-			<p class={look} role="status">
+			<p class={percent === undefined ? "good" : ""} role="status">
 				{status}
 			</p>
+			{percent !== undefined && <Progress percent={percent} label="Installation" />}
 			{children}
 		</section>
 	);
@@ -112,7 +98,7 @@ function Done({ deviceId }: { deviceId: string }) {
 	const entry = useDevice(deviceId);
 	const [isNamed, setIsNamed] = useState(false);
 	return (
-		<Step status={`${deviceId} is installed and has joined the fleet.`} look="good">
+		<Step status={`${deviceId} is installed and has joined the fleet.`}>
 			{entry && !isNamed && (
 				<LabelForm deviceId={deviceId} given={entry.session} onEnd={() => setIsNamed(true)} />
 			)}
@@ -122,6 +108,12 @@ function Done({ deviceId }: { deviceId: string }) {
 		</Step>
 	);
 }
+
+const ringMeanings = [
+	["Its ring stays dark", "press its reset button (EN or RST); some boards do not restart by themselves."],
+	["Red", "it does not find the Wi-Fi, or the password is wrong."],
+	["Orange", "it does not reach the gateway at the address that was given."],
+] as const;
 
 /** A device that connects at all does so within this time. */
 const patienceMs = 60_000;
@@ -136,42 +128,70 @@ function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 	const waitedMs = useNow(1000) - since;
 	return (
 		<Step
+			percent={null}
 			status={
 				isStuck
 					? `${deviceId} is installed. Press its reset button (EN or RST) now: it cannot start by itself after its BOOT button was used.`
 					: `${deviceId} is installed. Waiting for it to connect…`
 			}
 		>
-			<Progress percent={null} label="Waiting" />
 			<Problem>
 				{waitedMs > patienceMs &&
 					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept here, and install again.`}
 			</Problem>
 			<ul class="ways">
-				<li>
-					<b>Its ring stays dark:</b> press its reset button (EN or RST); some boards do not restart by
-					themselves.
-				</li>
-				<li>
-					<b>Red:</b> it does not find the Wi-Fi, or the password is wrong.
-				</li>
-				<li>
-					<b>Orange:</b> it does not reach the gateway at the address that was given.
-				</li>
+				{ringMeanings.map(([ring, meaning]) => (
+					<li key={ring}>
+						<b>{ring}:</b> {meaning}
+					</li>
+				))}
 			</ul>
 		</Step>
 	);
 }
 
-function Failed({ problem }: { problem: Failure }) {
+function Failed({ problem: { message, ways } }: { problem: InstallError }) {
 	return (
 		<section class="panel stack failed" aria-label="What went wrong">
-			<Problem>{problem.sentence}</Problem>
+			<Problem>{message}</Problem>
 			<ul class="ways">
-				{problem.ways.map((way) => (
+				{ways.map((way) => (
 					<li key={way}>{way}</li>
 				))}
 			</ul>
 		</section>
+	);
+}
+
+/** Says why this browser cannot install, and how to do it by command line. */
+function WithoutSerial() {
+	return (
+		<>
+			<Panel title="This page cannot reach USB ports here" look="stack">
+				{isSecureContext ? (
+					<p>
+						This browser has no Web Serial, by which a page reaches a board. Open this page in a browser on a
+						computer that has it, or use the command line.
+					</p>
+				) : (
+					<p>
+						Browsers give USB ports only to pages that came by https, or from the computer itself. Open this
+						page by https, or, on the computer that the gateway runs on, by{" "}
+						<code>http://localhost:{location.port || 80}</code>.
+					</p>
+				)}
+			</Panel>
+			<Panel title="By command line" look="stack">
+				<p>
+					In the project's folder, with the board connected; <ModelNames /> comes first:
+				</p>
+				<FlashCommand />
+				<p class="hint">
+					Copy fills in the device token, which is a secret. On the gateway's computer leave out{" "}
+					<code>token=</code>: it is found there. <code>npm run token -- &lt;device id&gt;</code> makes one
+					for a single device.
+				</p>
+			</Panel>
+		</>
 	);
 }

@@ -5,9 +5,9 @@ import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-ima
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
 import { ask, messageOf } from "../../../api/client/request.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
-import type { SessionRecord } from "../../../api/session.js";
+import type { App } from "../app/app.js";
 import { Board, type FlashFile } from "./board.js";
-import { describeProblem, type Failure, InstallError } from "./problems.js";
+import { InstallError } from "./problems.js";
 import { chipOf, installableRelease, loadFiles } from "./release.js";
 import { type GivenSettings, storedSettings } from "./settings.js";
 
@@ -30,26 +30,17 @@ export type InstallState =
 	 */
 	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean; readonly since: number }
 	| { readonly name: "done"; readonly deviceId: string }
-	| { readonly name: "failed"; readonly problem: Failure };
-
-export interface InstallerOptions {
-	/** Milliseconds of the gateway's clock. */
-	readonly now: () => number;
-	readonly serial: Serial;
-	/** Undefined if no device has that name. */
-	readonly sessionOf: (deviceId: string) => SessionRecord | undefined;
-	/** @returns a function that ends the listening */
-	readonly onDevice: (deviceId: string, listener: () => void) => () => void;
-	readonly onChanged: () => void;
-}
+	| { readonly name: "failed"; readonly problem: InstallError };
 
 export class Installer {
-	readonly #options: InstallerOptions;
+	readonly #app: App;
+	readonly #serial: Serial;
 	#state: InstallState = { name: "idle" };
 	#stopWaiting = () => {};
 
-	constructor(options: InstallerOptions) {
-		this.#options = options;
+	constructor(app: App, serial: Serial) {
+		this.#app = app;
+		this.#serial = serial;
 	}
 
 	get state(): InstallState {
@@ -71,7 +62,9 @@ export class Installer {
 	async install(installation: Installation): Promise<void> {
 		this.reset();
 		try {
-			const port = await this.#choosePort();
+			const port = await this.#serial.requestPort().catch((cause: unknown) => {
+				throw new InstallError("no_port", undefined, { cause });
+			});
 			this.#set({ name: "connecting" });
 			const board = await Board.connect(port);
 			try {
@@ -81,15 +74,7 @@ export class Installer {
 			}
 		} catch (error) {
 			if (!(error instanceof InstallError)) throw error;
-			this.#set({ name: "failed", problem: describeProblem(error) });
-		}
-	}
-
-	async #choosePort(): Promise<SerialPort> {
-		try {
-			return await this.#options.serial.requestPort();
-		} catch (error) {
-			throw new InstallError("no_port", String(error));
+			this.#set({ name: "failed", problem: error });
 		}
 	}
 
@@ -100,35 +85,36 @@ export class Installer {
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);
-		const before = this.#options.sessionOf(deviceId) && (await readSessionId(deviceId));
-		this.#set({ name: "writing", deviceId, percent: 0 });
-		await board.write(files, (part) =>
-			this.#set({ name: "writing", deviceId, percent: Math.floor(100 * part) }),
-		);
+		const begunAt = this.#app.clock.now();
+		const onProgress = (part: number) =>
+			this.#set({ name: "writing", deviceId, percent: Math.floor(100 * part) });
+		onProgress(0);
+		await board.write(files, onProgress);
 		const isStarted = await board.restart();
-		this.#waitFor(deviceId, before, !isStarted);
+		this.#waitFor(deviceId, begunAt, !isStarted);
 	}
 
-	/** @param before its session before it was written, if it had one */
-	#waitFor(deviceId: string, before: string | undefined, isStuck: boolean): void {
-		this.#set({ name: "waiting", deviceId, isStuck, since: this.#options.now() });
+	/** @param begunAt when it was begun to be written: its connection then does not count */
+	#waitFor(deviceId: string, begunAt: number, isStuck: boolean): void {
+		const { clock, fleet, painter } = this.#app;
+		this.#set({ name: "waiting", deviceId, isStuck, since: clock.now() });
 		const check = () => {
-			const session = this.#options.sessionOf(deviceId);
-			if (!session?.connected || !session.sessionId || session.sessionId === before) return;
+			const { connected = false, connectedAt = "" } = fleet.get(deviceId)?.session ?? {};
+			if (!connected || !(Date.parse(connectedAt) > begunAt)) return;
 			this.#stopWaiting();
 			this.#set({ name: "done", deviceId });
 		};
-		const stop = this.#options.onDevice(deviceId, check);
+		// The summary of all devices does not say when they have connected.
+		const ends = [this.#app.follow(deviceId), painter.listen(`device ${deviceId}`, check)];
 		this.#stopWaiting = () => {
-			stop();
-			this.#stopWaiting = () => {};
+			for (const end of ends.splice(0)) end();
 		};
 		check();
 	}
 
 	#set(state: InstallState): void {
 		this.#state = state;
-		this.#options.onChanged();
+		this.#app.painter.mark("install");
 	}
 }
 
@@ -150,13 +136,6 @@ async function requireSamePartitions(board: Board, table: Uint8Array): Promise<v
 	const found = (await board.readPartitions(table.byteLength)).get("nvs");
 	if (!found || found.offset !== expected?.offset || found.byteLength !== expected.byteLength)
 		throw new InstallError("other_partitions");
-}
-
-/** Of a device that the gateway knows; undefined if it cannot be read. */
-async function readSessionId(deviceId: string): Promise<string | undefined> {
-	const path = `api/devices/${encodeURIComponent(deviceId)}`;
-	const known = await ask<{ readonly sessionId: string }>(path).catch(() => undefined);
-	return known?.sessionId;
 }
 
 /** The token of this device alone, made now. @throws InstallError */

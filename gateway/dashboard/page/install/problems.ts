@@ -1,39 +1,10 @@
 /** Why an installation failed, in a sentence, and what a person can do about it. */
 
-export type ProblemCode =
-	| "no_port"
-	| "port_busy"
-	| "no_answer"
-	| "wrong_chip"
-	| "other_partitions"
-	| "no_download"
-	| "setting"
-	| "write_failed"
-	| "lost";
-
-/** @param message what the library, or the gateway, said; the sentence where the code has none */
-export class InstallError extends Error {
-	override name = "InstallError";
-	readonly code: ProblemCode;
-
-	constructor(code: ProblemCode, message = "") {
-		super(message);
-		this.code = code;
-	}
-}
-
-export interface Failure {
-	readonly code: ProblemCode;
-	readonly sentence: string;
-	/** Each on its own may help; the likeliest first. */
-	readonly ways: readonly string[];
-}
-
 const downloadMode =
 	"Bring it into download mode by hand: hold its BOOT button, press and release its reset button (EN or RST), then release BOOT.";
 const dataCable = "Use a USB cable that carries data: many only charge.";
 
-const texts: Readonly<Record<ProblemCode, Omit<Failure, "code">>> = {
+const texts = {
 	no_port: {
 		sentence: "No port was chosen.",
 		ways: [
@@ -80,10 +51,16 @@ const texts: Readonly<Record<ProblemCode, Omit<Failure, "code">>> = {
 			"If you did not unplug it: the cable or its plug has a loose contact; use another one.",
 		],
 	},
-};
+} as const;
 
-export function describeProblem({ code, message }: InstallError): Failure {
-	const { sentence, ways } = texts[code];
-	const isOurs = sentence === "" || code === "wrong_chip";
-	return { code, sentence: isOurs && message !== "" ? message : sentence, ways };
+export class InstallError extends Error {
+	override name = "InstallError";
+	/** Each on its own may help; the likeliest first. */
+	readonly ways: readonly string[];
+
+	/** @param sentence where the code has none, or a better one; `options.cause` is what a library said */
+	constructor(code: keyof typeof texts, sentence: string = texts[code].sentence, options?: ErrorOptions) {
+		super(sentence, options);
+		this.ways = texts[code].ways;
+	}
 }

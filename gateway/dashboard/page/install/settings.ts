@@ -21,9 +21,11 @@ export interface GivenSettings {
 	readonly authority: string;
 }
 
-/** A sentence for each field that must be changed. */
-export function settingsProblems(given: GivenSettings): Partial<Record<keyof GivenSettings, string>> {
-	const problems = {
+/** A sentence for each field that must be changed; undefined: it is right. */
+export function settingsProblems(
+	given: GivenSettings,
+): Readonly<Record<keyof GivenSettings, string | undefined>> {
+	return {
 		ssid: ssidProblem(given.ssid),
 		password: passwordProblem(given.password),
 		ssid2: secondNetworkProblem(given),
@@ -31,7 +33,6 @@ export function settingsProblems(given: GivenSettings): Partial<Record<keyof Giv
 		gateway: gatewayProblem(given.gateway),
 		authority: isSecure(given.gateway) ? authorityProblem(given.authority) : undefined,
 	};
-	return Object.fromEntries(Object.entries(problems).filter(([, problem]) => problem !== undefined));
 }
 
 /** @param token for this device */
