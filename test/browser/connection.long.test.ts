@@ -119,7 +119,7 @@ test("a connection that is lost without a close frame is noticed", { skip }, asy
 	await page.clock.install();
 	await page.reload();
 	await page.getByText("Live").waitFor();
-	await page.route("**/healthz", (route) => route.abort("timedout"));
+	await page.route("**/readyz", (route) => route.abort("timedout"));
 	await page.route("**/login/state", (route) => route.abort("timedout"));
 	await page.clock.fastForward(21_000);
 	await gatewayAway(page).waitFor();

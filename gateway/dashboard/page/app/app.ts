@@ -27,7 +27,7 @@ import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
-import { commandsEndedLately, Jobs, titleOf } from "./jobs.js";
+import { Jobs, titleOf } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
 import { carryOut, type Plan } from "./plan.js";
@@ -64,7 +64,7 @@ export class App {
 		kind: commandKind,
 		titleOf: ({ payload }) => titleOf(payload),
 		isOwn: (by) => this.#isOwn(by),
-		endedLately: () => commandsEndedLately((by) => this.#isOwn(by), this.clock.now()),
+		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("jobs"),
 		onDone: (title, devices) => this.toasts.show(title, `${title}: ${plural(devices, "device")}`),
 	});
@@ -73,6 +73,7 @@ export class App {
 		kind: playKind,
 		titleOf: ({ name }) => name ?? "Announcement",
 		isOwn: (by) => this.#isOwn(by),
+		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("announcements"),
 	});
 	readonly refusals = new Resource(
@@ -146,7 +147,7 @@ export class App {
 	startClock(): void {
 		setInterval(() => this.painter.mark("second"), 1000);
 		setInterval(() => {
-			if (this.linkState.name === "live" && !document.hidden) void this.readiness.refresh();
+			if (this.linkState.name !== "lost" && !document.hidden) void this.#checkReadiness();
 		}, readinessMs);
 	}
 
@@ -279,6 +280,12 @@ export class App {
 		return this.person === undefined || this.person.name === by;
 	}
 
+	/** A connection can end without a close, and the page would look live. */
+	async #checkReadiness(): Promise<void> {
+		await this.readiness.refresh();
+		if (this.readiness.problem !== "") this.#link.drop();
+	}
+
 	async #readPerson(): Promise<void> {
 		// Without it the gateway refuses what a viewer may not do.
 		this.person = await ask<Person>("login/state").catch(() => this.person);
@@ -323,10 +330,13 @@ export function listAddress(): string {
 	return location.hash.split("?")[0] || "#/";
 }
 
-const readinessMs = 30_000;
+/** How often it is asked, and how long it may take to answer. */
+const readinessMs = 20_000;
+const answerMs = 5_000;
 
 async function readReadiness(): Promise<string> {
-	const response = await fetch("readyz", { cache: "no-store" });
+	const signal = AbortSignal.timeout(answerMs);
+	const response = await fetch("readyz", { cache: "no-store", signal });
 	// A body that is not read keeps its connection.
 	const text = await response.text();
 	return response.status === 503 ? problemDetail(response.status, text) : "";

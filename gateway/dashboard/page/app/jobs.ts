@@ -13,8 +13,7 @@ export interface JobsOptions<P extends Part, H> {
 	readonly titleOf: (head: H) => string;
 	/** @param by the name of a token. @returns whether it is this person's */
 	readonly isOwn: (by: string | null) => boolean;
-	/** @returns ids of own ones that are shown though they have ended before the page was connected */
-	readonly endedLately?: () => Promise<readonly string[]>;
+	readonly now: () => number;
 	readonly onChanged: () => void;
 	/** Called once all devices of an own one have done it: it is not shown any more. */
 	readonly onDone?: (title: string, devices: number) => void;
@@ -28,6 +27,12 @@ interface JobChange<P extends Part> {
 	readonly counts: Readonly<Record<P["state"], number>>;
 	readonly isOver: boolean;
 }
+
+type ListedCommand = Omit<SentCommand, "devices">;
+
+/** How long after their end they are shown: those that some device has not done, and the others. */
+const failedShownMs = 60 * 60_000;
+const doneShownMs = 60_000;
 
 export class Jobs<P extends Part, H> {
 	readonly #options: JobsOptions<P, H>;
@@ -103,12 +108,23 @@ export class Jobs<P extends Part, H> {
 	/** There is a connection: what has ended meanwhile is not sent again. */
 	async onLive(): Promise<void> {
 		const shown = [...this.#jobs].flatMap(([id, { isOfPage }]) => (isOfPage ? [] : id));
-		const ended = (await this.#options.endedLately?.().catch(() => [])) ?? [];
 		// What fails otherwise is read again with the next connection.
-		for (const id of new Set([...shown, ...ended]))
+		for (const id of new Set([...shown, ...(await this.#endedLately().catch(() => []))]))
 			this.#read(id).catch((error) => {
 				if (error instanceof Refusal && error.status === 404) this.#onGone(id);
 			});
+	}
+
+	/** Ids of own commands of which a page that is opened after their end says how it was. */
+	async #endedLately(): Promise<readonly string[]> {
+		const { channel, isOwn, now } = this.#options;
+		if (channel !== "commands") return [];
+		const { commands } = await ask<{ commands: readonly ListedCommand[] }>(this.#path());
+		const isShown = ({ by, endedAt, counts: { done, ...others } }: ListedCommand) => {
+			const shownMs = Object.values(others).some((count) => count > 0) ? failedShownMs : doneShownMs;
+			return endedAt !== null && isOwn(by) && now() - Date.parse(endedAt) < shownMs;
+		};
+		return commands.filter(isShown).map(({ id }) => id);
 	}
 
 	/** The gateway does not know it: it was restarted, or has forgotten what ended long ago. */
@@ -128,23 +144,6 @@ export class Jobs<P extends Part, H> {
 		const path = `api/${this.#options.channel}`;
 		return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
 	}
-}
-
-/** How long those that have failed on some device are shown on a page that is opened later, and those that are done. */
-const failedShownMs = 60 * 60_000;
-const doneShownMs = 60_000;
-
-/** Of the commands that the gateway lists. */
-export async function commandsEndedLately(
-	isOwn: (by: string) => boolean,
-	now: number,
-): Promise<readonly string[]> {
-	const { commands } = await ask<{ commands: readonly Omit<SentCommand, "devices">[] }>("api/commands");
-	const isShown = ({ by, endedAt, counts: { done, ...others } }: Omit<SentCommand, "devices">) => {
-		const shownMs = Object.values(others).some((count) => count > 0) ? failedShownMs : doneShownMs;
-		return endedAt !== null && isOwn(by) && now - Date.parse(endedAt) < shownMs;
-	};
-	return commands.filter(isShown).map(({ id }) => id);
 }
 
 /** "Volume 40" */

@@ -1,7 +1,4 @@
-/**
- * The page's WebSocket: it reconnects by itself, reports its state, and gives every request exactly one answer. A connection
- * can end without a close, and the page would look live; so the gateway is asked when nothing was received for a while.
- */
+/** The page's WebSocket: it reconnects by itself, reports its state, and gives every request exactly one answer. */
 
 import type { MonitorFrame } from "../../../api/frames.js";
 import type { Answer } from "../model/asks.js";
@@ -40,9 +37,7 @@ type Request =
 const firstRetryMs = 1_000;
 const lastRetryMs = 15_000;
 const answerMs = 10_000;
-/** Devices report every 5 s; a gateway without any is asked whether it is there. */
-const silenceMs = 20_000;
-const healthMs = 5_000;
+const loginMs = 5_000;
 /** Close codes: RFC 6455, section 7.4.1. */
 const goingAway = 1001;
 const policyViolation = 1008;
@@ -60,7 +55,6 @@ export class Link {
 	#socket: WebSocket | undefined;
 	#retryMs = firstRetryMs;
 	#retryTimer: number | undefined;
-	#silenceTimer: number | undefined;
 	#requestCount = 0;
 	#lostSince: number | undefined;
 	#isExpected = false;
@@ -81,6 +75,11 @@ export class Link {
 		if (this.#socket) return;
 		window.clearTimeout(this.#retryTimer);
 		this.#connect();
+	}
+
+	/** The gateway does not answer, though the connection has not been closed. */
+	drop(): void {
+		if (this.#socket) this.#drop(this.#socket);
 	}
 
 	/** Sends a request. @returns its answer; the promise never fails */
@@ -112,7 +111,7 @@ export class Link {
 		};
 		const onClose = async () => {
 			// A browser does not say why it was refused.
-			if (!isOpened && (await reach("login/state"))?.status === 401) this.#options.onLoginNeeded();
+			if (!isOpened && (await isLoginNeeded())) this.#options.onLoginNeeded();
 			else this.#drop(socket);
 		};
 		socket.addEventListener("message", ({ data }) => onMessage(String(data)));
@@ -130,7 +129,6 @@ export class Link {
 
 	#receive(text: string): void {
 		const frame: MonitorFrame = JSON.parse(text);
-		this.#watchSilence();
 		if (frame.type === "ack") return this.#answer(frame.requestId, { isTaken: true });
 		if (frame.type === "error")
 			return this.#answer(frame.requestId, { isTaken: false, code: frame.code, message: frame.message });
@@ -163,7 +161,6 @@ export class Link {
 		if (this.#socket !== socket) return;
 		this.#socket = undefined;
 		socket.close();
-		window.clearTimeout(this.#silenceTimer);
 		for (const requestId of [...this.#requests.keys()]) this.#answer(requestId, lost);
 		const delayMs = this.#retryMs * (0.5 + Math.random() / 2);
 		this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
@@ -173,22 +170,13 @@ export class Link {
 		const [since, isExpected] = [this.#lostSince, this.#isExpected];
 		this.#options.onState({ name: "lost", since, retryAt: now + delayMs, isExpected });
 	}
-
-	#watchSilence(): void {
-		window.clearTimeout(this.#silenceTimer);
-		this.#silenceTimer = window.setTimeout(async () => {
-			const socket = this.#socket;
-			if (!socket) return;
-			if ((await reach("healthz"))?.ok) this.#watchSilence();
-			else this.#drop(socket);
-		}, silenceMs);
-	}
 }
 
-/** @returns undefined: the gateway is away */
-async function reach(path: string): Promise<Response | undefined> {
-	const signal = AbortSignal.timeout(healthMs);
-	return fetch(path, { cache: "no-store", signal }).catch(() => undefined);
+/** Whether the gateway refuses this page's login. */
+async function isLoginNeeded(): Promise<boolean> {
+	const signal = AbortSignal.timeout(loginMs);
+	const answer = await fetch("login/state", { cache: "no-store", signal }).catch(() => undefined);
+	return answer?.status === 401;
 }
 
 /** Whether all devices are received with this frame. */
