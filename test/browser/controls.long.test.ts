@@ -332,7 +332,7 @@ describe("the log of a device", { skip }, () => {
 		device.send({ type: "ota_error", reason: 'a "message": in it', extra: [1, { deep: null }] });
 		await log.getByText('a "message": in it').first().waitFor();
 		await log.getByRole("button", { name: "Copy all" }).click();
-		await log.getByRole("button", { name: "Copied" }).waitFor();
+		await page.locator(".toasts").getByText("Copied").waitFor();
 		const copied: string = await page.evaluate("navigator.clipboard.readText()");
 		assert.equal(
 			copied.split("\n").at(-1),

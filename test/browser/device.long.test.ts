@@ -346,7 +346,7 @@ describe("the device token", { skip }, () => {
 		const { url } = await runGateway(t);
 		const page = await open(t, url, { permissions });
 		await page.getByRole("button", { name: "Copy" }).first().click();
-		await page.getByRole("button", { name: "Copied" }).waitFor();
+		await page.locator(".toasts").getByText("Copied").waitFor();
 		assert.match(await copied(page), new RegExp(`^DEVICE_TOKEN=${deviceToken} npm run device`));
 		assert.equal((await page.content()).includes(deviceToken), false);
 	});
@@ -355,7 +355,7 @@ describe("the device token", { skip }, () => {
 		const { url } = await runGateway(t);
 		const page = await open(t, url, { view: "#/add", permissions, prepare: withoutSerialPort(true) });
 		await page.getByRole("button", { name: "Copy" }).click();
-		await page.getByRole("button", { name: "Copied" }).waitFor();
+		await page.locator(".toasts").getByText("Copied").waitFor();
 		assert.match(await copied(page), new RegExp(`token=${deviceToken}$`));
 	});
 
@@ -364,7 +364,7 @@ describe("the device token", { skip }, () => {
 		const page = await open(t, url, { permissions, expected: /ERR_FAILED/ });
 		await page.route("**/api/device-token", (route) => route.abort());
 		await page.getByRole("button", { name: "Copy" }).first().click();
-		await page.getByRole("button", { name: "Not copied: The gateway cannot be reached." }).waitFor();
+		await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
 	});
 });
 

@@ -1,9 +1,7 @@
-/** Copies a text, and says whether it did: the clipboard is not there on plain http from another computer. */
+/** Copies a text. */
 
-import { useEffect, useState } from "preact/hooks";
-import { messageOf } from "../../../api/client/request.js";
-
-const saidForMs = 2500;
+import { useApp } from "../app/hooks.js";
+import { Button } from "./button.js";
 
 interface CopyButtonProps {
 	/** May fail, with a sentence. */
@@ -12,40 +10,28 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ text, label = "Copy" }: CopyButtonProps) {
-	const [said, setSaid] = useState("");
-	useEffect(() => {
-		if (said === "") return;
-		const timer = setTimeout(() => setSaid(""), saidForMs);
-		return () => clearTimeout(timer);
-	}, [said]);
+	const { toasts } = useApp();
 	const onClick = async () => {
-		try {
-			setSaid((await copy(await text())) ? "Copied" : "Not copied: select the text");
-		} catch (error) {
-			setSaid(`Not copied: ${messageOf(error)}`);
-		}
+		const whole = await text();
+		if (!(await copy(whole)) && !copyByElement(whole)) throw new Error("Not copied: select the text.");
+		toasts.show("copied", "Copied");
 	};
 	return (
-		<>
-			<button type="button" class="quiet small" onClick={onClick}>
-				{said || label}
-			</button>
-			<span class="visually-hidden" role="status">
-				{said}
-			</span>
-		</>
+		<Button look="quiet small" onClick={onClick}>
+			{label}
+		</Button>
 	);
 }
 
+/** The clipboard is not there on plain http from another computer, and may not be permitted. */
 async function copy(text: string): Promise<boolean> {
-	if (navigator.clipboard) {
-		try {
-			await navigator.clipboard.writeText(text);
-			return true;
-		} catch {
-			// Not allowed, perhaps; the older way may be.
-		}
-	}
+	return navigator.clipboard?.writeText(text).then(
+		() => true,
+		() => false,
+	);
+}
+
+function copyByElement(text: string): boolean {
 	const area = document.createElement("textarea");
 	area.value = text;
 	area.className = "visually-hidden";
