@@ -469,7 +469,9 @@ test("a device is identified from its row, and says why it is not", { skip }, as
 	assert.deepEqual(devices[0]?.commands, [{ command: "identify" }]);
 });
 
-test("devices that have been away for days are forgotten, no others", { skip }, async (t) => {
+test("devices that have been away longest come first, and those that are chosen are forgotten, no others", {
+	skip,
+}, async (t) => {
 	let now = Date.now();
 	const { url, devices, monitor } = await runMany(t, 3, () => ({}), { now: () => now });
 	const watcher = await monitor();
@@ -480,12 +482,15 @@ test("devices that have been away for days are forgotten, no others", { skip }, 
 	await watcher.until(({ type, deviceId }) => type === "device_message" && deviceId === idOf(1));
 	devices[1]?.close();
 	await watcher.change("disconnected");
-	const page = await open(t, url, { view: "#/attention" });
-	await page.getByText("2 devices away").click();
-	await page.getByRole("button", { name: "Forget 1 device" }).click();
+	const page = await open(t, url, { view: "#/?state=away&sort=heard&view=table" });
+	await page.getByText(/^40 d.* ago$/).waitFor();
+	assert.deepEqual(await page.locator(".table-body a").allTextContents(), [idOf(0), idOf(1)]);
+	await page.getByLabel(`Select ${idOf(0)}`).click();
+	await panel(page, "More");
+	await page.getByRole("button", { name: "Forget 1 away" }).click();
 	await page.getByRole("dialog").getByRole("button", { name: "Forget 1 device" }).click();
-	await page.getByText("1 device forgotten.").waitFor();
-	await page.getByRole("link", { name: "Home" }).click();
+	await page.getByText("Forget: 1 device").waitFor();
+	await page.getByRole("button", { name: "Show all" }).click();
 	await page.getByText("1 of 2 here").waitFor();
-	assert.deepEqual(await page.locator(".device-row h2").allTextContents(), [idOf(1), idOf(2)]);
+	assert.deepEqual(await page.locator(".table-body a").allTextContents(), [idOf(1), idOf(2)]);
 });

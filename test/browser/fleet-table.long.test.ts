@@ -133,7 +133,7 @@ describe("the table", { skip }, () => {
 				viewport: { width: 1920, height: 1080 },
 			});
 			await page.getByText("3 of 3 here").waitFor();
-			await page.getByText(idOf(0)).waitFor();
+			await page.getByRole("link", { name: idOf(0) }).waitFor();
 			const edges = (selector: string): Promise<readonly number[]> =>
 				page.evaluate(
 					`(({ left, right }) => [left, right])(document.querySelector("${selector}").getBoundingClientRect())`,

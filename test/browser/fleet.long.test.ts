@@ -139,10 +139,10 @@ describe("the fleet", { skip }, () => {
 
 		await page.getByRole("button", { name: "Filter" }).click();
 		await page.getByRole("combobox", { name: "Sort by" }).selectOption("version");
-		await page.locator(".device-row").nth(2).getByText("dev-1-bbbbbb").waitFor();
+		await page.locator(".device-row").nth(2).getByRole("link", { name: "dev-1-bbbbbb" }).waitFor();
 		assert.deepEqual(await names(page), ["dev-1-aaaaaa", "proto-1-cccccc", "dev-1-bbbbbb"]);
 		await page.getByRole("combobox", { name: "Sort by" }).selectOption("signal");
-		await page.locator(".device-row").nth(1).getByText("proto-1-cccccc").waitFor();
+		await page.locator(".device-row").nth(1).getByRole("link", { name: "proto-1-cccccc" }).waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).fill("DEV-1 bbb");
 		await page.getByText("1 of 3 devices").waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).fill("");
@@ -259,7 +259,7 @@ describe("the fleet", { skip }, () => {
 		await rendered();
 
 		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
-		await page.getByText("dev-1-000999").waitFor();
+		await page.getByRole("link", { name: "dev-1-000999" }).waitFor();
 		await rendered();
 		const last = page.locator("li", { hasText: "dev-1-000999" });
 		assert.deepEqual(
@@ -286,8 +286,8 @@ describe("the fleet", { skip }, () => {
 		await page.getByText("200 of 200 here").waitFor();
 		await page.getByRole("link", { name: "dev-1-000003" }).focus();
 		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
-		await page.getByText("dev-1-000199").waitFor();
-		assert.equal(await page.getByText("dev-1-000010").count(), 0);
+		await page.getByRole("link", { name: "dev-1-000199" }).waitFor();
+		assert.equal(await page.getByRole("link", { name: "dev-1-000010" }).count(), 0);
 		await page.keyboard.press("Enter");
 		await page.getByRole("heading", { name: "dev-1-000003" }).waitFor();
 	});

@@ -44,7 +44,9 @@ describe("a change that the page makes of each device", () => {
 				atATime: 2,
 				change: (key) => {
 					asked.push(key);
-					return new Promise((resolve) => ends.push(resolve));
+					return new Promise<void>((resolve, reject) =>
+						ends.push((reason) => (reason === null ? resolve() : reject(new Error(reason)))),
+					);
 				},
 				...plan,
 			},

@@ -9,13 +9,13 @@ test("devices are selected one by one, and with Shift in ranges, in the order th
 	});
 	const order = ["e", "d", "c", "b", "a"];
 	const selected = () => [...selection.keys].sort().join("");
-	selection.extend("c", order);
+	selection.toggle("c", order);
 	assert.equal(selected(), "c", "a range without a beginning is one device");
 	selection.toggle("d");
-	selection.extend("a", order);
+	selection.toggle("a", order);
 	assert.equal(selected(), "abcd");
 	selection.toggle("b");
-	selection.extend("e", order);
+	selection.toggle("e", order);
 	assert.equal(
 		selected(),
 		"abcde",
@@ -23,7 +23,7 @@ test("devices are selected one by one, and with Shift in ranges, in the order th
 	);
 	selection.set([]);
 	selection.toggle("gone");
-	selection.extend("a", order);
+	selection.toggle("a", order);
 	assert.equal(selected(), "agone", "where the first one is not shown any more, only this one is added");
 	changes = 0;
 	selection.drop("gone");

@@ -11,8 +11,8 @@ export interface Plan {
 	readonly atATime: number;
 	/** After the first failure no other device begins. */
 	readonly stopsAtFailure?: boolean;
-	/** Changes one device. @returns why it was not done; null: it was. An error counts as its message. */
-	readonly change: (key: string) => Promise<string | null>;
+	/** Changes one device. Fails with an error that says why it was not done. */
+	readonly change: (key: string) => Promise<unknown>;
 }
 
 /** Begins a plan. @param onChanged called with each step */
@@ -34,7 +34,7 @@ export function carryOut(plan: Plan, onChanged: () => void): Job {
 	const work = async () => {
 		for (const key of waiting) {
 			put([key], "asked");
-			const reason = await plan.change(key).catch(messageOf);
+			const reason = await plan.change(key).then(() => null, messageOf);
 			put([key], reason === null ? "done" : "failed", reason);
 			if (reason !== null && plan.stopsAtFailure)
 				put(waiting, "cancelled", "Another device did not take it.");

@@ -145,21 +145,23 @@ export function select(
 ): readonly Entry[] {
 	const { order } = sortKinds[query.sort];
 	const sign = query.isDescending ? -1 : 1;
-	const isFound = finder(query.search);
-	const nameSign = query.sort === "name" ? sign : 1;
+	const isByName = query.sort === "name";
+	const fitOf = matcher(query.search);
 	const rank = ranks(entries);
-	// Another order than by name is one that a person chose: it stands above how well a device matches.
-	const fitOf = query.sort === "name" ? fitter(query.search) : () => 0;
-	return entries
-		.filter((entry) => isMeant(entry, query, findUpdate) && isFound(entry))
-		.map((entry) => ({ entry, fit: fitOf(entry), rank: rank.get(nameOf(entry)) ?? 0 }))
-		.sort(
-			(a, b) =>
-				a.fit - b.fit ||
-				sign * order(a.entry, b.entry) ||
-				nameSign * (a.rank - b.rank || byText(a.entry.key, b.entry.key)),
-		)
-		.map(({ entry }) => entry);
+	return (
+		entries
+			.flatMap((entry) => {
+				const fit = isMeant(entry, query, findUpdate) ? fitOf(entry) : undefined;
+				return fit === undefined ? [] : { entry, fit, rank: rank.get(nameOf(entry)) ?? 0 };
+			})
+			// Another order than by name is one that a person chose: it stands above how well a device matches.
+			.sort(
+				(a, b) =>
+					(isByName ? a.fit - b.fit : sign * order(a.entry, b.entry)) ||
+					(isByName ? sign : 1) * (a.rank - b.rank || byText(a.entry.key, b.entry.key)),
+			)
+			.map(({ entry }) => entry)
+	);
 }
 
 /** "Lobby 2" before "Lobby 10", and "Äpfel" before "Zoo". */
@@ -182,10 +184,10 @@ function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
  * chosen now. That is named even where no device has it: it could not be taken back otherwise.
  */
 export function tally(entries: readonly Entry[], query: Query, findUpdate: FindUpdate = noUpdate) {
-	const isFound = finder(query.search);
+	const fitOf = matcher(query.search);
+	const found = entries.filter((entry) => fitOf(entry) !== undefined);
 	const countOf = (without: Query, isCounted: (entry: Entry) => boolean) =>
-		entries.filter((entry) => isCounted(entry) && isFound(entry) && isMeant(entry, without, findUpdate))
-			.length;
+		found.filter((entry) => isCounted(entry) && isMeant(entry, without, findUpdate)).length;
 	const versions = new Set(entries.flatMap(({ session }) => session.firmwareVersion ?? []));
 	if (query.version !== "") versions.add(query.version);
 	return {
@@ -223,24 +225,20 @@ function isMeant(entry: Entry, { model, room, version, state }: Query, findUpdat
 	return state === "" || stateKinds[state].isIn(entry, findUpdate);
 }
 
-function finder(search: string): (entry: Entry) => boolean {
-	const words = cleanText(search).toLowerCase().split(/\s+/).filter(Boolean);
-	if (words.length === 0) return () => true;
-	return (entry) => {
-		const text = textOf(entry);
-		return words.every((word) => text.includes(word));
-	};
-}
-
-/** How well a name matches: 0 it begins with the search, 1 contains it, 2 contains each word, 3 other texts do. */
-function fitter(search: string): (entry: Entry) => number {
+/**
+ * @returns how well a device matches: 0 its name begins with the search, 1 contains it, 2 contains each word, 3 all its texts do; undefined:
+ * it does not
+ */
+function matcher(search: string): (entry: Entry) => number | undefined {
 	const phrase = cleanText(search).toLowerCase().replace(/\s+/g, " ");
 	const words = phrase.split(" ");
+	const hasAll = (text: string) => words.every((word) => text.includes(word));
 	return (entry) => {
 		const name = nameOf(entry).toLowerCase();
 		const place = name.indexOf(phrase);
 		if (place >= 0) return Math.min(place, 1);
-		return words.every((word) => name.includes(word)) ? 2 : 3;
+		if (hasAll(name)) return 2;
+		return hasAll(textOf(entry)) ? 3 : undefined;
 	};
 }
 

@@ -14,19 +14,18 @@ export class Selection {
 		return this.#keys;
 	}
 
-	/** Chooses a device, or takes that back. */
-	toggle(key: string): void {
+	/**
+	 * Chooses a device, or takes that back.
+	 * @param order of all as they are shown: chooses also those between it and the one chosen last
+	 */
+	toggle(key: string, order: readonly string[] = []): void {
+		const ends = [order.indexOf(this.#anchor ?? key), order.indexOf(key)];
+		if (!ends.includes(-1))
+			return this.set([...this.#keys, ...order.slice(Math.min(...ends), Math.max(...ends) + 1)]);
 		const next = new Set(this.#keys);
 		if (!next.delete(key)) next.add(key);
 		this.#anchor = key;
 		this.set(next);
-	}
-
-	/** Chooses all from the device that was last chosen to this one. @param order as they are shown */
-	extend(key: string, order: readonly string[]): void {
-		const ends = [order.indexOf(this.#anchor ?? key), order.indexOf(key)];
-		if (ends.includes(-1)) return this.toggle(key);
-		this.set(new Set([...this.#keys, ...order.slice(Math.min(...ends), Math.max(...ends) + 1)]));
 	}
 
 	set(keys: Iterable<string>): void {
@@ -36,7 +35,6 @@ export class Selection {
 
 	/** A device is gone. */
 	drop(key: string): void {
-		if (!this.#keys.has(key)) return;
-		this.set([...this.#keys].filter((one) => one !== key));
+		if (this.#keys.has(key)) this.set([...this.#keys].filter((one) => one !== key));
 	}
 }

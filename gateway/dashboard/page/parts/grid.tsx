@@ -6,7 +6,7 @@
 import type { ComponentChildren } from "preact";
 import { Cell, type ListOptions, useList } from "./use-list.js";
 
-interface GridProps extends Pick<ListOptions, "keys" | "minWidth" | "initialKey"> {
+interface GridProps extends Pick<ListOptions, "keys" | "minWidth"> {
 	readonly label: string;
 	/** Class. */
 	readonly look?: string;

@@ -63,7 +63,7 @@ export function DeviceState({ entry, tabIndex, children = null }: DeviceStatePro
 	if (!connected) return <span class="presence away">Away since {since(heardAt, clock.now())}</span>;
 	if (crashCount !== undefined)
 		return <span class="problem">{capital(crashText(crashCount, firmwareVersion))}</span>;
-	if (vitals.safeMode) return <SafeMode entry={entry} />;
+	if (vitals.safeMode) return <span class="tag warn">safe mode</span>;
 	if (state?.peripherals.audio.fault) return <span class="problem">No sound</span>;
 	if (firmwareVersion === null) return <span>Has not reported yet</span>;
 	if (state?.peripherals.audio.player_state === "playing") return <>Playing</>;
@@ -80,11 +80,6 @@ export function DeviceState({ entry, tabIndex, children = null }: DeviceStatePro
 function since(time: number, now: number): string {
 	const isToday = new Date(time).toDateString() === new Date(now).toDateString();
 	return isToday ? clockTime(time / 1000) : when(time);
-}
-
-/** That a device runs in safe mode; nothing where it does not. */
-export function SafeMode({ entry }: { entry: Entry }) {
-	return entry.vitals.safeMode ? <span class="tag warn">safe mode</span> : null;
 }
 
 /** How a device's update stands; nothing where there was none. */

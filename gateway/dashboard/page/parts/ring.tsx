@@ -34,11 +34,14 @@ export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) 
 	const { pixels } = boardModels[session.model ?? "DEV-1"];
 	const id = stateOf(shown?.state_id);
 	const brightness = shown?.brightness_coef;
-	useEffect(() => (canvas.current ? rings.add(canvas.current) : undefined), [rings]);
 	useEffect(() => {
 		const look = id === undefined || brightness === undefined ? undefined : { state: id, brightness };
 		if (canvas.current) rings.show(canvas.current, pixels, look);
 	}, [rings, pixels, id, brightness]);
+	useEffect(() => {
+		const { current } = canvas;
+		return () => current && rings.remove(current);
+	}, [rings]);
 	return (
 		<div class={`ring ${size}`}>
 			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "not known"}`} />

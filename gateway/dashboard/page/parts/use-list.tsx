@@ -5,6 +5,8 @@
 
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { listAddress } from "../app/app.js";
+import { useApp } from "../app/hooks.js";
 
 interface Frame {
 	readonly columns: number;
@@ -24,8 +26,6 @@ export interface ListOptions {
 	readonly keys: readonly string[];
 	/** Of a column with the gap after it, in rem; absent: one column. */
 	readonly minWidth?: number | undefined;
-	/** The item that the keyboard begins at. */
-	readonly initialKey?: string | undefined;
 	/** Whether the first item is active while none else is, so that there is a tab stop. */
 	readonly isFirstActive?: boolean;
 	/** Selects what can have the focus in an item, such as " a"; default: the item itself. */
@@ -39,13 +39,14 @@ const rowsBeyond = 3;
 export function useList<E extends HTMLElement>({
 	keys,
 	minWidth,
-	initialKey,
 	isFirstActive = false,
 	focusable = "",
 }: ListOptions) {
 	const ref = useRef<E>(null);
 	const frame = useFrame(ref, minWidth);
-	const [latest, setActive] = useState(initialKey);
+	const { places } = useApp();
+	/** At first the item that was opened from this view. */
+	const [latest, setActive] = useState(() => places.get(listAddress())?.key);
 	const isThere = latest !== undefined && keys.includes(latest);
 	const active = isThere ? latest : isFirstActive ? keys[0] : undefined;
 	const wanted = useRef<string | undefined>(undefined);

@@ -10,7 +10,6 @@ import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
 import { refreshMs, useCauses } from "./attention-link.js";
 import { DueUpdates } from "./due-updates.js";
-import { ForgetAway } from "./forget-away.js";
 
 const namedAtMost = 8;
 
@@ -38,7 +37,6 @@ export function AttentionView() {
 					<Causes causes={seen} />
 				</details>
 			)}
-			<ForgetAway />
 		</div>
 	);
 }

@@ -30,7 +30,7 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 			class={`device-row ${session.connected ? "" : "away"} ${selection.keys.has(deviceKey) ? "selected" : ""}`}
 			{...onLongPress}
 		>
-			<SelectBox deviceKey={deviceKey} />
+			<SelectBox deviceKey={deviceKey} name={name} />
 			<Ring entry={entry} size="tiny" />
 			<div class="device-row-text">
 				<h2>

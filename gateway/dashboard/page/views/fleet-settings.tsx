@@ -31,10 +31,23 @@ export function FleetSettings() {
 			stopsAtFailure: true,
 			change: async (key) => {
 				const { status, reason } = await change(key);
-				return status === "done" ? null : (reason ?? "It has not said how it ended.");
+				if (status !== "done") throw new Error(reason ?? "It has not said how it ended.");
 			},
 		});
 	const devices = plural(keys.length, "device");
+	const button = (text: string, question: string, trial: string, isReady: boolean, onClick: () => void) => (
+		<Button
+			isChange
+			disabled={isOff || !isReady}
+			question={{
+				title: `${question}?`,
+				text: <p>Each restarts to try {trial}, and is away meanwhile. This page must stay open.</p>,
+			}}
+			onClick={onClick}
+		>
+			{text}
+		</Button>
+	);
 	return (
 		<div class="fleet-settings">
 			<h1 class="visually-hidden">Settings</h1>
@@ -57,20 +70,13 @@ export function FleetSettings() {
 					Made from the gateway's current device token, so that the previous one can be retired afterwards.
 				</p>
 				<div class="actions">
-					<Button
-						look="primary"
-						isChange
-						disabled={isOff}
-						question={{
-							title: `Replace the tokens of ${devices}?`,
-							text: (
-								<p>Each restarts to try its new token, and is away meanwhile. This page must stay open.</p>
-							),
-						}}
-						onClick={() => run("New tokens", (key) => app.replaceToken(key))}
-					>
-						Replace the tokens of {devices}
-					</Button>
+					{button(
+						`Replace the tokens of ${devices}`,
+						`Replace the tokens of ${devices}`,
+						"its new token",
+						true,
+						() => run("New tokens", (key) => app.replaceToken(key)),
+					)}
 				</div>
 				<h3>A gateway that has moved</h3>
 				<p class="hint">Keep this gateway running at its present address until all have followed.</p>
@@ -81,17 +87,9 @@ export function FleetSettings() {
 						value={gateway}
 						onInput={(text) => setGateway(text.trim())}
 					/>
-					<Button
-						isChange
-						disabled={isOff || gateway === ""}
-						question={{
-							title: `Move ${devices} to ${gateway}?`,
-							text: <p>Each restarts to try the new address. This page must stay open.</p>,
-						}}
-						onClick={() => run(`To ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway })))}
-					>
-						Move {devices}
-					</Button>
+					{button(`Move ${devices}`, `Move ${devices} to ${gateway}`, "the new address", gateway !== "", () =>
+						run(`To ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
+					)}
 				</div>
 			</Panel>
 			<Webhooks />

@@ -1,74 +1,145 @@
-/** The fleet as a dense table that can be sorted by every column. It shows the summary, and requests no reports. */
+/**
+ * The fleet as a dense table that can be sorted by every column; it shows the summary, and requests no reports. Only what is seen of it
+ * is rendered. It is an ARIA grid: the arrows move between rows, Enter opens one, Space selects it, and letters begin a search. Only the
+ * row of the keyboard has tab stops, or Tab would take thousands of steps.
+ */
 
-import { useCallback } from "preact/hooks";
-import type { Entry } from "../../../api/client/fleet.js";
 import { age } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import { DeviceState, Signal } from "../parts/presence.js";
-import { type Column, Table } from "../parts/table.js";
+import { Cell, useList } from "../parts/use-list.js";
 import { Identify, SelectBox } from "./fleet-actions.js";
 
-const columns: readonly Column<Sort>[] = [
-	{ id: "name", title: "Device" },
-	{ id: "room", title: "Room" },
-	{ id: "model", title: "Model" },
-	{ id: "version", title: "Firmware" },
-	{ id: "state", title: "State" },
-	{ id: "signal", title: "Signal" },
-	{ id: "volume", title: "Volume" },
-	{ id: "heard", title: "Heard" },
+const columns: readonly (readonly [Sort, title: string])[] = [
+	["name", "Device"],
+	["room", "Room"],
+	["model", "Model"],
+	["version", "Firmware"],
+	["state", "State"],
+	["signal", "Signal"],
+	["volume", "Volume"],
+	["heard", "Heard"],
 ];
 
-export function FleetTable({
-	keys,
-	initialKey,
-}: {
-	keys: readonly string[];
-	initialKey: string | undefined;
-}) {
-	const app = useTopic("selection");
-	const { query, selection } = app;
-	const sortBy = (sort: Sort) => {
-		app.query = { ...app.query, sort, isDescending: sort === query.sort && !query.isDescending };
+export function FleetTable({ keys }: { keys: readonly string[] }) {
+	const { selection } = useTopic("selection");
+	const list = useList<HTMLTableSectionElement>({ keys, isFirstActive: true });
+	const { active = "", rowHeight } = list;
+	const onKeyDown = (event: KeyboardEvent) => {
+		const { key, target, shiftKey, ctrlKey, metaKey, altKey } = event;
+		if (ctrlKey || metaKey || altKey) return;
+		const index = keys.indexOf(active);
+		const page = Math.max(1, Math.floor(innerHeight / rowHeight) - 4);
+		const moves: Readonly<Record<string, number>> = {
+			ArrowDown: index + 1,
+			ArrowUp: index - 1,
+			PageDown: index + page,
+			PageUp: index - page,
+			Home: 0,
+			End: keys.length - 1,
+		};
+		const to = moves[key];
+		if (to !== undefined) list.moveTo(keys[Math.max(0, Math.min(keys.length - 1, to))] ?? active);
+		else if (!(target instanceof HTMLTableRowElement)) return;
+		else if (key === "Enter") location.assign(deviceAddress(active));
+		else if (key === " ") selection.toggle(active, shiftKey ? keys : undefined);
+		// The letter is received by what now gets the focus.
+		else if (key.length === 1) return document.querySelector<HTMLElement>("search input")?.focus();
+		else return;
+		event.preventDefault();
 	};
-	const renderRow = useCallback(
-		(key: string, isActive: boolean) => <Row deviceKey={key} isActive={isActive} />,
-		[],
-	);
 	return (
-		<Table
-			label="Devices"
-			columns={columns}
-			keys={keys}
-			sort={query.sort}
-			isDescending={query.isDescending}
-			onSort={sortBy}
-			isSelected={(key) => selection.keys.has(key)}
-			onSelect={(key, isRange) => (isRange ? selection.extend(key, keys) : selection.toggle(key))}
-			onOpen={(key) => location.assign(deviceAddress(key))}
-			onType={() => document.querySelector<HTMLElement>("search input")?.focus()}
-			initialKey={initialKey}
+		<table
+			// biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: ARIA calls a table with arrow keys a grid.
+			role="grid"
+			class="table"
+			aria-label="Devices"
+			aria-rowcount={keys.length + 1}
+			aria-colcount={columns.length + 2}
+			aria-multiselectable
 		>
-			{renderRow}
-		</Table>
+			<Head />
+			<tbody
+				ref={list.ref}
+				class="table-body"
+				style={{ height: `calc(${keys.length} * var(--row-height))` }}
+				onKeyDown={onKeyDown}
+				onFocusIn={list.onFocusIn}
+			>
+				{list.seen.map(({ key, index }) => (
+					<tr
+						key={key}
+						class="table-row"
+						data-key={key}
+						aria-rowindex={index + 2}
+						aria-selected={selection.keys.has(key)}
+						tabIndex={key === active ? 0 : -1}
+						style={{ transform: `translateY(calc(${index} * var(--row-height)))` }}
+					>
+						<Cell cellKey={key} isActive={key === active} content={renderRow} />
+					</tr>
+				))}
+			</tbody>
+		</table>
 	);
+}
+
+function Head() {
+	const app = useTopic("query");
+	const { sort, isDescending } = app.query;
+	return (
+		<thead class="table-head">
+			<tr class="table-row" aria-rowindex={1}>
+				<th scope="col">
+					<span class="visually-hidden">Selected</span>
+				</th>
+				{columns.map(([id, title]) => (
+					<th
+						scope="col"
+						key={id}
+						class={`of-${id}`}
+						aria-sort={id === sort ? (isDescending ? "descending" : "ascending") : "none"}
+					>
+						<button
+							type="button"
+							class="quiet small"
+							onClick={() => {
+								app.query = { ...app.query, sort: id, isDescending: id === sort && !isDescending };
+							}}
+						>
+							{title}
+							<span aria-hidden="true">{id === sort && (isDescending ? " ▾" : " ▴")}</span>
+						</button>
+					</th>
+				))}
+				<th scope="col">
+					<span class="visually-hidden">Actions</span>
+				</th>
+			</tr>
+		</thead>
+	);
+}
+
+function renderRow(deviceKey: string, isActive: boolean) {
+	return <Row deviceKey={deviceKey} isActive={isActive} />;
 }
 
 function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) {
 	const entry = useDevice(deviceKey);
 	const isLive = useIsLive();
 	if (!entry) return null;
-	const { session, vitals } = entry;
+	const { session, vitals, heardAt } = entry;
 	const tabIndex = isActive ? 0 : -1;
+	const name = nameOf(entry);
 	return (
 		<>
 			<td>
-				<SelectBox deviceKey={deviceKey} tabIndex={tabIndex} />
+				<SelectBox deviceKey={deviceKey} name={name} tabIndex={tabIndex} />
 			</td>
 			<td class="of-name">
 				<a href={deviceAddress(deviceKey)} tabIndex={tabIndex}>
-					{nameOf(entry)}
+					{name}
 				</a>
 				{session.name !== undefined && <small>{deviceKey}</small>}
 			</td>
@@ -84,9 +155,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 				<Signal entry={entry} />
 			</td>
 			<td class="of-volume">{session.connected && vitals.volume}</td>
-			<td class="of-heard">
-				<Heard entry={entry} />
-			</td>
+			<td class="of-heard">{session.connected ? isLive && "now" : <Age since={heardAt} />}</td>
 			<td>
 				<Identify deviceKey={deviceKey} tabIndex={tabIndex} />
 			</td>
@@ -94,13 +163,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 	);
 }
 
-function Heard({ entry: { session, heardAt } }: { entry: Entry }) {
-	const isLive = useIsLive();
-	if (!session.connected) return <AwaySince heardAt={heardAt} />;
-	return isLive ? <>now</> : null;
-}
-
-function AwaySince({ heardAt }: { heardAt: number }) {
+function Age({ since }: { since: number }) {
 	const { clock } = useTopic("second");
-	return <>{age(clock.now() - heardAt)}</>;
+	return <>{age(clock.now() - since)}</>;
 }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import { useApp, useIsLive } from "../app/hooks.js";
+import { useApp } from "../app/hooks.js";
 import {
 	isFiltered,
 	type Look,
@@ -34,7 +34,7 @@ interface ToolbarProps {
 
 export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 	const app = useApp();
-	const { query, selection } = app;
+	const { query, selection, linkState } = app;
 	const isPart = isFiltered(query);
 	const inPanel = [query.model, query.room, query.version, query.state].filter(Boolean).length;
 	const [isOpen, setIsOpen] = useState(false);
@@ -49,13 +49,25 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 		else first?.focus();
 		if (first) event.preventDefault();
 	};
+	const all = entries.length.toLocaleString("en");
+	const here = entries.filter(({ session }) => session.connected).length.toLocaleString("en");
+	const { [linkState.name]: known } = {
+		live: `${here} of ${all} here`,
+		connecting: `${all} loaded`,
+		lost: `${here} of ${all} were here`,
+	};
 	const marked = tallies.states.filter(
 		({ value, count }) => value === query.state || (count > 0 && stateKinds[value].look),
 	);
 	return (
 		<search class={`head ${isOpen ? "open" : ""}`}>
 			<div class="head-line">
-				<Here room={room} entries={entries} count={keys.length} />
+				<h1 class="here">
+					{room !== undefined && <span>{room || "No room"}: </span>}
+					<span role="status">
+						{isPart ? `${keys.length.toLocaleString("en")} of ${plural(entries.length, "device")}` : known}
+					</span>
+				</h1>
 				<Toggles
 					label="States"
 					look="tallies"
@@ -69,7 +81,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 					value={query.state}
 					onChange={(value) => set({ state: query.state === value ? "" : value })}
 				/>
-				{isPart && keys.length > 0 && (
+				{isPart && (
 					<Button look="quiet small" onClick={() => set(unfiltered(query))}>
 						Show all
 					</Button>
@@ -106,59 +118,38 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 	);
 }
 
-function Here({ room, entries, count }: Pick<ToolbarProps, "room" | "entries"> & { readonly count: number }) {
-	const { query, linkState } = useApp();
-	const isLive = useIsLive();
-	const all = entries.length.toLocaleString("en");
-	const here = entries.filter(({ session }) => session.connected).length.toLocaleString("en");
-	const known = linkState.name === "connecting" ? `${all} loaded` : `${here} of ${all} were here`;
-	const text = isFiltered(query)
-		? `${count.toLocaleString("en")} of ${plural(entries.length, "device")}`
-		: isLive
-			? `${here} of ${all} here`
-			: known;
-	return (
-		<h1 class="here">
-			{room !== undefined && <span>{room || "No room"}: </span>}
-			<span role="status">{text}</span>
-		</h1>
-	);
-}
-
 interface FiltersProps extends Pick<ToolbarProps, "room" | "entries" | "tallies"> {
 	readonly set: (change: Partial<Query>) => void;
 }
 
 function Filters({ room, entries, tallies, set }: FiltersProps) {
 	const { query } = useApp();
-	const rooms = roomsOf(entries);
-	const choice = <Name extends "state" | "room" | "model" | "version">(
-		name: Name,
-		label: string,
-		options: readonly Option<Query[Name]>[],
-	) => (
-		<Choice<Query[Name] | "">
-			label={label}
-			value={query[name]}
-			onChange={(value) => set({ [name]: value })}
-			options={[any, ...options]}
-		/>
-	);
-	const known = query.room === "" || rooms.includes(query.room) ? rooms : [query.room, ...rooms];
-	const own = (value: string) => [value, value] as const;
+	const own = (value: string): Option => [value, value];
+	const rooms = new Set(room === undefined ? [...roomsOf(entries), query.room] : []);
+	rooms.delete("");
+	const fields: readonly (readonly ["state" | "room" | "model" | "version", string, readonly Option[]])[] = [
+		["state", "State", states.map((state) => [state, stateKinds[state].words])],
+		["room", "Room", [...rooms].map(own)],
+		["model", "Model", models.map(own)],
+		[
+			"version",
+			"Version",
+			tallies.versions.map(({ value, count }) => [value, `${value}: ${count.toLocaleString("en")}`]),
+		],
+	];
 	return (
 		<div class="toolbar filters">
-			{choice(
-				"state",
-				"State",
-				states.map((state) => [state, stateKinds[state].words]),
-			)}
-			{room === undefined && known.length > 0 && choice("room", "Room", known.map(own))}
-			{choice("model", "Model", models.map(own))}
-			{choice(
-				"version",
-				"Version",
-				tallies.versions.map(({ value, count }) => [value, `${value}: ${count.toLocaleString("en")}`]),
+			{fields.map(
+				([name, label, options]) =>
+					options.length > 0 && (
+						<Choice
+							key={name}
+							label={label}
+							value={query[name]}
+							onChange={(value) => set({ [name]: value })}
+							options={[any, ...options]}
+						/>
+					),
 			)}
 			<Choice
 				label="Sort by"

@@ -3,9 +3,8 @@
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { listAddress } from "../app/app.js";
 import { routeOf, useApp, useTopic } from "../app/hooks.js";
-import { isFiltered, select, tally, unfiltered } from "../model/filter.js";
+import { isFiltered, select, tally } from "../model/filter.js";
 import { roomsIn } from "../model/rooms.js";
-import { Button } from "../parts/button.js";
 import { FleetTable } from "./fleet-table.js";
 import { Toolbar } from "./fleet-toolbar.js";
 import { onDemand } from "./on-demand.js";
@@ -39,7 +38,7 @@ export function FleetView({ search, room }: FleetProps) {
 	}, [app, keys]);
 	const tallies = useMemo(() => tally(entries, query, findUpdate), [entries, query, findUpdate]);
 	const rooms = useMemo(() => roomsIn(listed), [listed]);
-	const initialKey = usePlace();
+	usePlace();
 	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
 	// Not where a person searches or sorts: one list then, with the best first.
@@ -54,21 +53,21 @@ export function FleetView({ search, room }: FleetProps) {
 			)}
 			<Toolbar room={room} entries={entries} keys={keys} tallies={tallies} look={look} />
 			{room !== undefined && entries.length > 0 && <RoomBar room={{ name: room || undefined, entries }} />}
-			{keys.length === 0 && <NothingFound />}
+			{keys.length === 0 && <p class="empty">No device is like that.</p>}
 			{keys.length > 0 &&
 				look === "list" &&
 				(isByRooms ? (
-					<Rooms rooms={rooms} withDevices={entries.length <= listedAtMost} initialKey={initialKey} />
+					<Rooms rooms={rooms} withDevices={entries.length <= listedAtMost} />
 				) : (
-					<DeviceList label="Devices" keys={keys} withRoom={room === undefined} initialKey={initialKey} />
+					<DeviceList label="Devices" keys={keys} withRoom={room === undefined} />
 				))}
-			{keys.length > 0 && look === "table" && <FleetTable keys={keys} initialKey={initialKey} />}
+			{keys.length > 0 && look === "table" && <FleetTable keys={keys} />}
 		</>
 	);
 }
 
-/** Restores the view's place, and stores it when the view is left. @returns the device that was opened from it */
-function usePlace(): string | undefined {
+/** Restores the view's place, and stores it when the view is left. */
+function usePlace(): void {
 	const { places } = useApp();
 	const [address] = useState(listAddress);
 	const [place] = useState(() => places.get(address));
@@ -85,20 +84,6 @@ function usePlace(): string | undefined {
 			places.set(address, { scrollTop: scrollY, key: next.view === "device" ? next.key : undefined });
 		},
 		[places, address],
-	);
-	return place?.key;
-}
-
-function NothingFound() {
-	const app = useApp();
-	const clear = () => {
-		app.query = unfiltered(app.query);
-	};
-	return (
-		<div class="empty">
-			<p>No device is like that.</p>
-			<Button onClick={clear}>Show all</Button>
-		</div>
 	);
 }
 

@@ -16,11 +16,10 @@ interface RoomsProps {
 	readonly rooms: readonly Room[];
 	/** Otherwise their headings alone. */
 	readonly withDevices: boolean;
-	readonly initialKey: string | undefined;
 }
 
 /** With its devices, a room of one device is that device's row. */
-export function Rooms({ rooms, withDevices, initialKey }: RoomsProps) {
+export function Rooms({ rooms, withDevices }: RoomsProps) {
 	return (
 		<ul class="rooms" aria-label="Rooms">
 			{rooms.map((room) => (
@@ -31,7 +30,6 @@ export function Rooms({ rooms, withDevices, initialKey }: RoomsProps) {
 							label={room.name ?? "No room"}
 							keys={room.entries.map(({ key }) => key)}
 							withRoom={room.entries.length === 1}
-							initialKey={initialKey}
 						/>
 					)}
 				</li>
@@ -44,12 +42,11 @@ interface DeviceListProps {
 	readonly label: string;
 	readonly keys: readonly string[];
 	readonly withRoom: boolean;
-	readonly initialKey: string | undefined;
 }
 
-export function DeviceList({ label, keys, withRoom, initialKey }: DeviceListProps) {
+export function DeviceList({ label, keys, withRoom }: DeviceListProps) {
 	return (
-		<Grid label={label} keys={keys} minWidth={columnRem} look="device-rows" initialKey={initialKey}>
+		<Grid label={label} keys={keys} minWidth={columnRem} look="device-rows">
 			{withRoom ? renderWithRoom : renderRow}
 		</Grid>
 	);
