@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { subscribedDevicesAtMost } from "../../../gateway/api/subscription.js";
-import { longestRestMs, restMs, Subscription } from "../../../gateway/dashboard/page/app/subscription.js";
+import { restMs, Subscription } from "../../../gateway/dashboard/page/app/subscription.js";
 
 function setUp() {
 	const sent: string[] = [];
@@ -59,7 +59,7 @@ describe("a subscription", () => {
 		assert.deepEqual(sent, ["a", "a b"]);
 	});
 
-	test("changes once the view rests, and only if it shows other devices then", () => {
+	test("changes a little later, and only if the view shows other devices then", () => {
 		const { subscription, sent, advance } = setUp();
 		subscription.onOpen();
 		const hide = subscription.show("flies past");
@@ -67,7 +67,6 @@ describe("a subscription", () => {
 		hide();
 		subscription.show("a");
 		subscription.show("b");
-		advance(restMs - 1);
 		assert.deepEqual(sent, [""]);
 		advance(1);
 		assert.deepEqual(sent, ["", "a b"]);
@@ -80,12 +79,11 @@ describe("a subscription", () => {
 		const { subscription, sent, advance } = setUp();
 		subscription.onOpen();
 		const stepMs = 16;
-		const steps = (3 * longestRestMs) / stepMs;
-		for (let step = 0; step < steps; step++) {
+		for (let step = 0; step < 100; step++) {
 			subscription.show(`d${step}`);
 			advance(stepMs);
 		}
-		assert.ok(sent.length >= 3 && sent.length <= 12, `${sent.length} messages`);
+		assert.ok(sent.length >= 5 && sent.length <= 8, `${sent.length} messages`);
 	});
 
 	test("names at most as many devices as the gateway takes, those that are needed first", () => {

@@ -4,15 +4,15 @@ import { ask, messageOf, problemDetail } from "../../../api/client/request.js";
 import type { Catalog, PastUpdate, UploadStatus } from "../../../api/firmware.js";
 import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/outdated.js";
 
-export type Upload =
-	| { readonly name: "none" }
-	/** For the gateway to be reached. */
-	| { readonly name: "waiting"; readonly filename: string }
-	/** @param percent 0 to 100, of what has been sent */
-	| { readonly name: "sending"; readonly filename: string; readonly percent: number }
-	| { readonly name: "checking"; readonly filename: string }
-	| { readonly name: "refused"; readonly filename: string; readonly reason: string }
-	| { readonly name: "taken"; readonly filename: string };
+export interface Upload {
+	/** It waits for the gateway to be reached. */
+	readonly name: "waiting" | "sending" | "checking" | "refused" | "taken";
+	readonly filename: string;
+	/** 0 to 100, of what has been sent. */
+	readonly percent?: number;
+	/** Why it was refused. */
+	readonly reason?: string;
+}
 
 export class FirmwareStore {
 	readonly #onChanged: () => void;
@@ -25,7 +25,7 @@ export class FirmwareStore {
 	history: readonly PastUpdate[] = [];
 	/** Why something could not be read; undefined where all could. */
 	problem: string | undefined;
-	upload: Upload = { name: "none" };
+	upload: Upload | undefined;
 	#sending: XMLHttpRequest | undefined;
 	/** Sends the file that waits. */
 	#resume = () => {};

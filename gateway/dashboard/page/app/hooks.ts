@@ -190,15 +190,10 @@ export function updateAddress(keys: ReadonlySet<string>): string {
 }
 
 /** Of the view that announces: in a room, on these devices, or on all. */
-export function announceAddress({
-	room,
-	keys,
-}: {
-	readonly room?: string;
-	readonly keys?: ReadonlySet<string>;
-} = {}): string {
-	if (room === undefined && keys === undefined) return "#/announce";
-	return `#/announce?${new URLSearchParams(room === undefined ? { devices: deviceList(keys ?? new Set()) } : { room })}`;
+export function announceAddress(on: { readonly room?: string; readonly keys?: ReadonlySet<string> } = {}) {
+	const { room, keys } = on;
+	const query = room !== undefined ? { room } : keys && { devices: deviceList(keys) };
+	return query ? `#/announce?${new URLSearchParams(query)}` : "#/announce";
 }
 
 /** The devices that an address means, as the two functions above write it. */

@@ -35,12 +35,11 @@ interface Ring {
 }
 
 export class Rings {
-	readonly #rings = new Map<Element, Ring>();
+	readonly #rings = new Map<HTMLCanvasElement, Ring>();
 	readonly #stillness = matchMedia("(prefers-reduced-motion: reduce)");
-	readonly #strips = new Map<number, DrawnStrip>();
 	readonly #observer = new IntersectionObserver((entries) => {
 		for (const { target, isIntersecting } of entries) {
-			const ring = this.#rings.get(target);
+			const ring = target instanceof HTMLCanvasElement && this.#rings.get(target);
 			if (ring) ring.isVisible = isIntersecting;
 		}
 		this.#wake();
@@ -55,23 +54,17 @@ export class Rings {
 		});
 	}
 
-	/** @returns a function that ends it */
-	add(canvas: HTMLCanvasElement): () => void {
-		this.#rings.set(canvas, { pixels: 0, look: undefined, isVisible: false, frame: undefined });
+	/** A canvas shows another look, or is new. */
+	show(canvas: HTMLCanvasElement, pixels: number, look: Look | undefined): void {
+		const { isVisible = false } = this.#rings.get(canvas) ?? {};
+		this.#rings.set(canvas, { pixels, look, isVisible, frame: undefined });
 		this.#observer.observe(canvas);
-		return () => {
-			this.#observer.unobserve(canvas);
-			this.#rings.delete(canvas);
-		};
+		this.#wake();
 	}
 
-	show(canvas: HTMLCanvasElement, pixels: number, look: Look | undefined): void {
-		const ring = this.#rings.get(canvas);
-		if (!ring) return;
-		ring.pixels = pixels;
-		ring.look = look;
-		ring.frame = undefined;
-		this.#wake();
+	remove(canvas: HTMLCanvasElement): void {
+		this.#observer.unobserve(canvas);
+		this.#rings.delete(canvas);
 	}
 
 	/** @param delayMs until which nothing moves */
@@ -92,27 +85,29 @@ export class Rings {
 		const drawn = new Map<string, HTMLCanvasElement>();
 		let nextMs = Number.POSITIVE_INFINITY;
 		for (const [canvas, ring] of this.#rings) {
-			if (!ring.isVisible || !(canvas instanceof HTMLCanvasElement)) continue;
-			const { pixels, look } = ring;
+			const { pixels, look, isVisible } = ring;
+			if (!isVisible) continue;
 			const intervalMs = look && !this.#stillness.matches ? frameIntervalMs(look.state) : 0;
 			const frame = intervalMs === 0 ? 0 : Math.floor(now / intervalMs);
 			if (intervalMs > 0) nextMs = Math.min(nextMs, (frame + 1) * intervalMs - now);
 			if (frame === ring.frame) continue;
 			ring.frame = frame;
-			const size = fit(canvas);
+			const size = Math.round(canvas.clientWidth * Math.min(devicePixelRatio, 2));
+			const context = canvas.getContext("2d");
+			if (!context || size === 0) continue;
+			// This also clears it.
+			canvas.width = size;
+			canvas.height = size;
 			const name = `${size} ${pixels} ${look?.state} ${look?.brightness}`;
 			const same = drawn.get(name);
-			if (same) copy(same, canvas);
-			else this.#stripOf(pixels).draw(canvas, look, intervalMs === 0 ? stillTimeMs(look) : now);
 			drawn.set(name, same ?? canvas);
+			if (same) context.drawImage(same, 0, 0);
+			else {
+				context.scale(size, size);
+				drawRing(context, pixels, look, intervalMs === 0 ? stillTimeMs(look) : now);
+			}
 		}
 		if (Number.isFinite(nextMs)) this.#wake(Math.max(1, nextMs));
-	}
-
-	#stripOf(pixels: number): DrawnStrip {
-		const strip = this.#strips.get(pixels) ?? new DrawnStrip(pixels);
-		this.#strips.set(pixels, strip);
-		return strip;
 	}
 }
 
@@ -121,94 +116,61 @@ function stillTimeMs(look: Look | undefined): number {
 	return look?.state === ledState.updating ? 1500 : 0;
 }
 
-/** Gives a canvas the screen's pixels. @returns how many it is wide and high */
-function fit(canvas: HTMLCanvasElement): number {
-	const size = Math.round(canvas.clientWidth * Math.min(devicePixelRatio, 2));
-	if (canvas.width !== size) {
-		canvas.width = size;
-		canvas.height = size;
-	}
-	return size;
+/** The colours of the LEDs, as the firmware would set them. */
+function coloursOf(length: number, { state, brightness }: Look, timeMs: number): readonly number[] {
+	const colours = new Array<number>(length).fill(0);
+	const strip: PixelStrip = {
+		length,
+		makeRGB: (red, green, blue) => (red << 16) | (green << 8) | blue,
+		setPixel: (index, colour) => {
+			colours[index] = colour;
+		},
+		update() {},
+		close() {},
+	};
+	paint(strip, state, timeMs, brightness);
+	return colours;
 }
 
-function copy(from: HTMLCanvasElement, to: HTMLCanvasElement): void {
-	const context = to.getContext("2d");
-	if (!context || from.width === 0) return;
-	context.resetTransform();
-	context.globalCompositeOperation = "copy";
-	context.drawImage(from, 0, 0);
-	context.globalCompositeOperation = "source-over";
-}
-
-/** Implements the strip of LEDs, as each host does. */
-class DrawnStrip implements PixelStrip {
-	readonly length: number;
-	readonly #colours: Uint32Array;
-	/** Of the pixels' size: more than 12 would not fit beside one another. */
-	readonly #scale: number;
-
-	constructor(length: number) {
-		this.length = length;
-		this.#colours = new Uint32Array(length);
-		this.#scale = Math.min(1, 12 / length);
-	}
-
-	makeRGB(red: number, green: number, blue: number): number {
-		return (red << 16) | (green << 8) | blue;
-	}
-
-	setPixel(index: number, colour: number): void {
-		this.#colours[index] = colour;
-	}
-
-	update(): void {}
-
-	close(): void {}
-
-	draw(canvas: HTMLCanvasElement, look: Look | undefined, timeMs: number): void {
-		const size = canvas.width;
-		const context = canvas.getContext("2d");
-		if (!context || size === 0) return;
-		context.setTransform(size, 0, 0, size, 0, 0);
-		context.clearRect(0, 0, 1, 1);
-		drawBody(context, look !== undefined);
-		for (let index = 0; index < this.length; index++)
-			this.#disc(context, index, pixelRadius, look ? "#333936" : "#8a918d3d");
-		if (!look) return;
-		paint(this, look.state, timeMs, look.brightness);
-		for (const [index, colour] of this.#colours.entries()) this.#drawPixel(context, index, colour);
-	}
-
-	/** A lit pixel with its glow; the strip is driven in light, which a screen and an eye take for brightness. */
-	#drawPixel(context: CanvasRenderingContext2D, index: number, colour: number): void {
+/** @param context of one unit in both directions */
+function drawRing(
+	context: CanvasRenderingContext2D,
+	pixels: number,
+	look: Look | undefined,
+	timeMs: number,
+): void {
+	drawBody(context, look !== undefined);
+	// More than 12 would not fit beside one another.
+	const scale = Math.min(1, 12 / pixels);
+	/** The first pixel is at the top, the others follow clockwise. */
+	const centreOf = (index: number) => {
+		const angle = (index / pixels) * 2 * Math.PI - Math.PI / 2;
+		return [0.5 + radius * Math.cos(angle), 0.5 + radius * Math.sin(angle)] as const;
+	};
+	const disc = (index: number, size: number, fill: string | CanvasGradient) => {
+		context.beginPath();
+		context.arc(...centreOf(index), size * scale, 0, 2 * Math.PI);
+		context.fillStyle = fill;
+		context.fill();
+	};
+	for (let index = 0; index < pixels; index++) disc(index, pixelRadius, look ? "#333936" : "#8a918d3d");
+	if (!look) return;
+	// A lit pixel has a glow; the strip is driven in light, which a screen and an eye take for brightness.
+	for (const [index, colour] of coloursOf(pixels, look, timeMs).entries()) {
 		const channels = [(colour >> 16) & 255, (colour >> 8) & 255, colour & 255];
 		const strongest = Math.max(...channels);
-		if (strongest === 0) return;
+		if (strongest === 0) continue;
 		const hue = channels.map((channel) => 255 * (channel / strongest) ** 0.7);
 		const brightness = 0.22 + 0.78 * (strongest / 255) ** 0.45;
-		const { x, y } = this.#centreOf(index);
-		const glow = context.createRadialGradient(x, y, 0, x, y, glowRadius * this.#scale);
+		const [x, y] = centreOf(index);
+		const glow = context.createRadialGradient(x, y, 0, x, y, glowRadius * scale);
 		glow.addColorStop(0, rgb(hue, 0.75 * brightness));
 		glow.addColorStop(0.45, rgb(hue, 0.38 * brightness));
 		glow.addColorStop(1, rgb(hue, 0));
-		this.#disc(context, index, glowRadius, glow);
-		this.#disc(context, index, pixelRadius, rgb(hue, brightness));
+		disc(index, glowRadius, glow);
+		disc(index, pixelRadius, rgb(hue, brightness));
 		const core = hue.map((channel) => channel + (255 - channel) * 0.45);
-		this.#disc(context, index, pixelRadius * 0.5, rgb(core, brightness));
-	}
-
-	#disc(context: CanvasRenderingContext2D, index: number, size: number, fill: string | CanvasGradient): void {
-		const { x, y } = this.#centreOf(index);
-		context.beginPath();
-		context.arc(x, y, size * this.#scale, 0, 2 * Math.PI);
-		context.fillStyle = fill;
-		context.fill();
-	}
-
-	/** The first pixel is at the top, the others follow clockwise. */
-	#centreOf(index: number): { x: number; y: number } {
-		const angle = (index / this.length) * 2 * Math.PI - Math.PI / 2;
-		return { x: 0.5 + radius * Math.cos(angle), y: 0.5 + radius * Math.sin(angle) };
+		disc(index, pixelRadius * 0.5, rgb(core, brightness));
 	}
 }
 

@@ -18,9 +18,8 @@ export interface SubscriptionOptions {
 	readonly later: (action: () => void, delayMs: number) => () => void;
 }
 
-/** Cards that only fly past are not asked for. */
-export const restMs = 120;
-export const longestRestMs = 480;
+/** Rows that only fly past are not asked for. */
+export const restMs = 250;
 const retryMs = 1_000;
 
 export class Subscription {
@@ -30,7 +29,6 @@ export class Subscription {
 	/** Undefined while there is no connection. */
 	#sent: ReadonlySet<string> | undefined;
 	#cancel: (() => void) | undefined;
-	#waitedMs = 0;
 
 	constructor(options: SubscriptionOptions) {
 		this.#options = options;
@@ -48,13 +46,9 @@ export class Subscription {
 		};
 	}
 
-	/** What is needed may have changed: it is asked for once that rests. */
+	/** What is needed may have changed: it is asked for a little later. */
 	plan(): void {
-		if (!this.#sent) return;
-		if (this.#cancel && this.#waitedMs >= longestRestMs) return;
-		this.#cancel?.();
-		this.#waitedMs += restMs;
-		this.#cancel = this.#options.later(() => this.#renew(), restMs);
+		if (this.#sent) this.#cancel ??= this.#options.later(() => this.#renew(), restMs);
 	}
 
 	/** Something is about to be sent to a device, and its answer must be heard. */
@@ -77,7 +71,6 @@ export class Subscription {
 	#renew(): void {
 		this.#cancel?.();
 		this.#cancel = undefined;
-		this.#waitedMs = 0;
 		const wanted = this.#wanted();
 		const sent = this.#sent;
 		if (!sent || (wanted.size === sent.size && [...wanted].every((id) => sent.has(id)))) return;

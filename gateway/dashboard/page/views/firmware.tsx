@@ -1,11 +1,14 @@
 /** Firmware: uploads, the catalog, and the updates of devices. */
 
-import { bytes } from "../../../api/client/words.js";
-import type { Release } from "../../../api/firmware.js";
-import { listedDevices, useApp, useFirmware } from "../app/hooks.js";
+import { age, bytes } from "../../../api/client/words.js";
+import type { UploadStatus } from "../../../api/firmware.js";
+import type { Upload } from "../app/firmware.js";
+import { listedDevices, useApp, useFirmware, useNow, useTopic } from "../app/hooks.js";
+import { FactList } from "../parts/fact-list.js";
+import { FileDrop } from "../parts/file-drop.js";
 import { Panel } from "../parts/panel.js";
+import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
-import { UploadPanel } from "./firmware-upload.js";
 import { RolloutForm } from "./rollout-form.js";
 import { Rollouts } from "./rollouts.js";
 import { UpdateHistory } from "./update-history.js";
@@ -49,9 +52,19 @@ function Releases() {
 				</p>
 			)}
 			<ul class="releases">
-				{catalog?.releases.map((release) => (
-					<li key={release.version}>
-						<ReleaseEntry release={release} isLatest={release.version === catalog.latest} />
+				{catalog?.releases.map(({ version, date, notes, images }) => (
+					<li key={version}>
+						<h3>
+							{version} {version === catalog.latest && <span class="tag">latest</span>} <time>{date}</time>
+						</h3>
+						{notes && <p class="notes">{notes}</p>}
+						<p class="facts">
+							{images.map(({ model, chip, size, path }) => (
+								<span key={path}>
+									{model} · {chip} · {bytes(size)}
+								</span>
+							))}
+						</p>
 					</li>
 				))}
 			</ul>
@@ -59,21 +72,57 @@ function Releases() {
 	);
 }
 
-function ReleaseEntry({ release, isLatest }: { release: Release; isLatest: boolean }) {
-	const { version, date, notes, images } = release;
+/** Takes a firmware file, dropped or chosen, and shows the upload's progress or refusal. */
+function UploadPanel() {
+	const { firmware } = useTopic("firmware");
 	return (
-		<>
-			<h3>
-				{version} {isLatest && <span class="tag">latest</span>} <time>{date}</time>
-			</h3>
-			{notes && <p class="notes">{notes}</p>}
-			<p class="facts">
-				{images.map(({ model, chip, size, path }) => (
-					<span key={path}>
-						{model} · {chip} · {bytes(size)}
-					</span>
-				))}
-			</p>
-		</>
+		<Panel title="Upload">
+			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.take(files)}>
+				<span>
+					Drop a <b>.bin</b> here, or <u>choose a file</u>
+				</span>
+			</FileDrop>
+			{firmware.status && <p class="hint">{describeSigning(firmware.status)}</p>}
+			{firmware.upload && <Sending upload={firmware.upload} />}
+			{firmware.status?.filename && <Uploaded status={firmware.status} />}
+		</Panel>
+	);
+}
+
+function describeSigning({ signature_required }: UploadStatus): string {
+	return signature_required
+		? "Firmware must be signed: choose the .bin and its .sig together."
+		: "Firmware need not be signed here: anyone who can log in can put any on every device (RELEASE_KEYS).";
+}
+
+function Sending({ upload: { name, filename, percent, reason } }: { upload: Upload }) {
+	const words = {
+		waiting: `${filename} is sent once the gateway can be reached.`,
+		sending: `Sending ${filename}`,
+		checking: `Checking ${filename}…`,
+		refused: `${filename} was refused: ${reason}`,
+		taken: `${filename} is in place.`,
+	}[name];
+	if (name === "refused") return <Problem>{words}</Problem>;
+	return (
+		<div class={`sending-file ${name === "taken" ? "good" : "hint"}`} role="status">
+			<span>{words}</span>
+			{percent !== undefined && <Progress percent={percent} label={words} />}
+		</div>
+	);
+}
+
+function Uploaded({ status }: { status: UploadStatus }) {
+	const now = useNow(10_000);
+	const { filename, size, version, model, chip, upload_time, sha256 } = status;
+	const time = upload_time === null ? "" : `, ${age(now - Date.parse(upload_time))}`;
+	return (
+		<FactList
+			facts={[
+				["Uploaded", `${filename}${time}`],
+				["Is", [version, model, chip, bytes(size)].filter((fact) => fact !== null).join(" · ")],
+				["SHA-256", sha256 ?? ""],
+			]}
+		/>
 	);
 }

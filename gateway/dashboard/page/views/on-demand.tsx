@@ -33,5 +33,5 @@ export function onDemand<P extends object>(title: string, load: () => Promise<Co
 			</div>
 		);
 	};
-	return Object.assign(OnDemand, { preload });
+	return Object.assign(OnDemand, { preload, title });
 }

@@ -21,8 +21,8 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
 	const [options, setOptions] = useState(defaultOptions);
 	useEffect(() => {
-		if (upload.name === "taken") setChosen("custom");
-	}, [upload.name]);
+		if (upload?.name === "taken") setChosen("custom");
+	}, [upload?.name]);
 	const choice = choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? choices[0];
 	if (!choice)
 		return (

@@ -10,22 +10,31 @@ import {
 	problems,
 	type Rollout,
 	type RolloutAction,
+	type RolloutDevice,
 	type RolloutHead,
 	stateText,
 	sum,
 	totalOf,
 	watchWords,
 } from "../../../api/client/rollout.js";
-import { plural, when } from "../../../api/client/words.js";
-import { failureStatuses, isOver } from "../../../api/statuses.js";
+import { plural, sentence, when } from "../../../api/client/words.js";
+import {
+	type DeviceStatus,
+	deviceStatuses,
+	deviceWords,
+	failureStatuses,
+	isOver,
+} from "../../../api/statuses.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
 import type { ReadRollout } from "../app/rollouts.js";
 import { Button, type Question } from "../parts/button.js";
+import { Toggles } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
-import { Progress } from "../parts/presence.js";
+import { capital, Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { Rows } from "../parts/rows.js";
 import { useRequest } from "../parts/use-request.js";
-import { RolloutDevices } from "./rollout-devices.js";
+import { DeviceLink } from "./device-link.js";
 
 export function Rollouts() {
 	const { rollouts } = useTopic("rollouts");
@@ -82,46 +91,43 @@ function Actions({ head }: { head: RolloutHead }) {
 	const { run, problem } = useRequest();
 	const { status, pausedBecause, counts, version } = head;
 	const failed = sum(counts, failureStatuses);
-	const button = (
-		text: string,
-		action: RolloutAction | "remove",
-		question: Question | false = false,
-		look = "",
-	) => (
-		<Button
-			look={look}
-			isChange
-			question={question}
-			onClick={() => run(() => (action === "remove" ? rollouts.remove(head) : rollouts.act(head, action)))}
-		>
+	const begun = when(head.createdAt);
+	const question: Question = isOver(head)
+		? {
+				title: `Delete the record of ${version}, begun ${begun}?`,
+				text: <p>No device changes.</p>,
+				loss: { do: "Delete record", keep: "Keep it" },
+			}
+		: {
+				title: `Cancel the roll-out of ${version}?`,
+				text: (
+					<p>
+						{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
+						interrupted.
+					</p>
+				),
+				loss: { do: "Cancel roll-out", keep: "Keep it running" },
+			};
+	const button = (text: string, action: RolloutAction, look = "") => (
+		<Button look={look} isChange onClick={() => run(() => rollouts.act(head, action))}>
 			{text}
 		</Button>
 	);
-	const isPaused = status === "paused";
 	return (
 		<div class="actions">
 			{(status === "running" || status === "scheduled") && button("Pause", "pause")}
-			{isPaused &&
+			{status === "paused" &&
 				(pausedBecause === "approval"
-					? button("Approve the next group", "approve", false, "primary")
+					? button("Approve the next group", "approve", "primary")
 					: button("Resume", "resume"))}
 			{failed > 0 && status !== "cancelled" && button(`Retry the ${failed} failed`, "retry")}
-			{isOver(head)
-				? button("Delete", "remove", {
-						title: `Delete the record of ${version}, begun ${when(head.createdAt)}?`,
-						text: <p>No device changes.</p>,
-						loss: { do: "Delete record", keep: "Keep it" },
-					})
-				: button("Cancel", "cancel", {
-						title: `Cancel the roll-out of ${version}?`,
-						text: (
-							<p>
-								{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
-								interrupted.
-							</p>
-						),
-						loss: { do: "Cancel roll-out", keep: "Keep it running" },
-					})}
+			<Button
+				isChange
+				question={question}
+				onClick={() => run(() => (isOver(head) ? rollouts.remove(head) : rollouts.act(head, "cancel")))}
+			>
+				{isOver(head) ? "Delete" : "Cancel"}
+			</Button>
 			<Problem>{problem}</Problem>
 		</div>
 	);
@@ -195,4 +201,70 @@ const freshMs = 600_000;
 /** Whether a roll-out ended less than ten minutes ago; `endedAt` is null until its end has been read. */
 function isFresh({ endedAt }: RolloutHead, now: number): boolean {
 	return endedAt === null || now - Date.parse(endedAt) < freshMs;
+}
+
+/** By their status, read from the gateway on request; what went wrong without one. */
+function RolloutDevices({ head }: { head: RolloutHead }) {
+	const [chosen, setChosen] = useState<DeviceStatus>();
+	const isThere = (status: DeviceStatus) => head.counts[status] > 0;
+	const shown = chosen && isThere(chosen) ? chosen : undefined;
+	const statuses = shown ? [shown] : problems.filter(isThere);
+	return (
+		<>
+			<Toggles
+				label="Devices by status"
+				look="statuses"
+				options={deviceStatuses
+					.filter(isThere)
+					.map((status) => [status, `${head.counts[status].toLocaleString("en")} ${deviceWords[status]}`])}
+				value={shown}
+				onChange={(status) => setChosen(status === shown ? undefined : status)}
+			/>
+			{statuses.length > 0 && (
+				<Devices
+					key={statuses.join()}
+					label={shown ? `${capital(deviceWords[shown])} devices` : "What went wrong"}
+					head={head}
+					statuses={statuses}
+				/>
+			)}
+		</>
+	);
+}
+
+interface DevicesProps {
+	readonly label: string;
+	readonly head: RolloutHead;
+	readonly statuses: readonly DeviceStatus[];
+}
+
+function Devices({ label, head: { id, counts }, statuses }: DevicesProps) {
+	const { rollouts } = useApp();
+	const [devices, setDevices] = useState<readonly RolloutDevice[]>();
+	useEffect(() => {
+		let isShown = true;
+		rollouts.devices(id, statuses).then(
+			(read) => isShown && setDevices(read),
+			() => {},
+		);
+		return () => {
+			isShown = false;
+		};
+	}, [rollouts, id, counts]);
+	if (!devices) return <p class="hint">Reading…</p>;
+	return (
+		<div class="device-list">
+			<Rows label={label} items={devices} keyOf={({ deviceId }) => deviceId}>
+				{({ deviceId, status, reason, attempts }) => (
+					<>
+						<DeviceLink deviceKey={deviceId} />
+						<span class="hint">
+							{deviceWords[status]}
+							{reason ? `: ${sentence(reason)}` : attempts > 1 && `, ${attempts} attempts`}
+						</span>
+					</>
+				)}
+			</Rows>
+		</div>
+	);
 }

@@ -26,13 +26,20 @@ import { onDemand } from "./on-demand.js";
 export function Shell() {
 	const app = useApp();
 	const route = useRoute();
-	const isList = route.view === "fleet" || route.view === "room";
-	const isOfFleet = isList || route.view === "device";
+	const { view, key } = route;
+	const isList = view === "fleet" || view === "room";
 	const main = useRef<HTMLElement>(null);
+	const { person } = useTopic("link");
+	const link = (name: keyof typeof later) => (
+		<a href={`#/${name}`} aria-current={name === view ? "page" : undefined}>
+			{later[name].title}
+		</a>
+	);
 	const others = (
 		<>
-			<DeviceLinks current={route.view} />
-			<ViewLink view="settings" current={route.view} />
+			{/* What is of no use to those who only play. */}
+			{person?.role !== "user" && [link("firmware"), link("add")]}
+			{link("settings")}
 		</>
 	);
 	const logout = (
@@ -43,21 +50,19 @@ export function Shell() {
 		</form>
 	);
 	usePreload();
-	const where = route.view === "settings" ? route.view : `${route.view} ${route.key}`;
+	const where = view === "settings" ? view : `${view} ${key}`;
 	const previous = useRef(where);
 	useEffect(() => {
-		if (route.view !== "device") {
-			const title = route.view === "room" ? route.key || "No room" : titles[route.view];
+		// The device's view sets its own title.
+		if (view !== "device") {
+			const title = view === "fleet" ? "Home" : view === "room" ? key || "No room" : later[view].title;
 			document.title = `${title} · Device gateway`;
 		}
 		if (previous.current === where) return;
 		previous.current = where;
 		// A list returns to its place itself.
-		if (isList && app.places.has(listAddress())) {
-			if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
-			return;
-		}
-		scrollTo(0, 0);
+		if (!isList || !app.places.has(listAddress())) scrollTo(0, 0);
+		else if (main.current?.contains(document.activeElement)) return;
 		main.current?.focus({ preventScroll: true });
 	}, [where]);
 	return (
@@ -71,11 +76,11 @@ export function Shell() {
 					<span>Device gateway</span>
 				</a>
 				<nav aria-label="Views">
-					<a href="#/" aria-current={isOfFleet ? "page" : undefined}>
+					<a href="#/" aria-current={isList || view === "device" ? "page" : undefined}>
 						Home
 					</a>
-					<ViewLink view="announce" current={route.view} />
-					<AttentionLink isCurrent={route.view === "attention"} />
+					{link("announce")}
+					<AttentionLink isCurrent={view === "attention"} />
 					<span class="wide">{others}</span>
 					<span class="narrow">
 						<Menu label="More">
@@ -103,64 +108,36 @@ export function Shell() {
 	);
 }
 
-function ViewLink({
-	view,
-	current,
-}: {
-	view: "announce" | "firmware" | "add" | "settings";
-	current: Route["view"];
-}) {
-	return (
-		<a href={`#/${view}`} aria-current={view === current ? "page" : undefined}>
-			{titles[view]}
-		</a>
-	);
-}
-
-/** What is of no use to those who only play. */
-function DeviceLinks({ current }: { current: Route["view"] }) {
-	const { person } = useTopic("link");
-	if (person?.role === "user") return null;
-	return (
-		<>
-			<ViewLink view="firmware" current={current} />
-			<ViewLink view="add" current={current} />
-		</>
-	);
-}
-
 function View({ route: { view, key, tab, search } }: { route: Route }) {
-	switch (view) {
-		case "fleet":
-			return <FleetView key="" search={search} />;
-		case "room":
-			return <FleetView key={key || " "} search={search} room={key} />;
-		case "attention":
-			return <Attention />;
-		case "device":
-			return <Device key={key} deviceKey={key} tab={tab} />;
-		case "firmware":
-			return <Firmware search={search} />;
-		case "announce":
-			return <Announcing key={search} search={search} />;
-		case "settings":
-			return <Settings part={key} />;
-		case "add":
-			return <Installation search={search} />;
-	}
+	if (view === "fleet") return <FleetView key="" search={search} />;
+	if (view === "room") return <FleetView key={key || " "} search={search} room={key} />;
+	if (view === "device") return <Device key={key} deviceKey={key} tab={tab} />;
+	const { [view]: Later } = later;
+	return <Later key={view === "announce" ? search : view} search={search} part={key} />;
 }
 
-const later = () => import("./later.js");
-const Attention = onDemand("Attention", async () => (await later()).AttentionView);
-const DevicePage = onDemand("Device", async () => (await later()).DeviceView);
-const Firmware = onDemand("Firmware", async () => (await later()).FirmwareView);
-const Announcing = onDemand("Announce", async () => (await later()).AnnouncingView);
-const Settings = onDemand("Settings", async () => (await later()).SettingsView);
-/** What communicates with boards is larger than the rest of the page: loaded for those who add one alone. */
-const Installation = onDemand(
-	"Add device",
-	async () => (await import("../install/installation.js")).InstallationView,
-);
+const load = () => import("./later.js");
+const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
+
+interface LaterProps {
+	/** As in an address. */
+	readonly search: string;
+	/** Of the settings. */
+	readonly part: string;
+}
+
+/** Views whose scripts come after the first one's. */
+const later = {
+	attention: onDemand<LaterProps>("Attention", async () => (await load()).AttentionView),
+	firmware: onDemand<LaterProps>("Firmware", async () => (await load()).FirmwareView),
+	announce: onDemand<LaterProps>("Announce", async () => (await load()).AnnouncingView),
+	settings: onDemand<LaterProps>("Settings", async () => (await load()).SettingsView),
+	/** What communicates with boards is larger than the rest of the page: loaded for those who add one alone. */
+	add: onDemand<LaterProps>(
+		"Add device",
+		async () => (await import("../install/installation.js")).InstallationView,
+	),
+};
 
 function Device({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 	const app = useApp();
@@ -174,22 +151,12 @@ function Device({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 function usePreload(): void {
 	const isLive = useIsLive();
 	useEffect(() => {
-		if (!isLive) return;
 		// What cannot be loaded is tried again when it is opened.
-		for (const { preload } of [Attention, DevicePage, Firmware, Announcing, Settings])
-			preload().catch(() => {});
+		if (isLive)
+			for (const { preload } of [DevicePage, later.attention, later.firmware, later.announce, later.settings])
+				preload().catch(() => {});
 	}, [isLive]);
 }
-
-/** The device's view sets its own title. */
-const titles = {
-	fleet: "Home",
-	attention: "Attention",
-	firmware: "Firmware",
-	announce: "Announce",
-	settings: "Settings",
-	add: "Add device",
-};
 
 function LinkState() {
 	const { linkState, cluster } = useTopic("link");

@@ -1,7 +1,7 @@
 /** Starts a roll-out: what its plan would meet now, and a confirmation if it is for many. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { messageOf } from "../../../api/client/request.js";
 import { beginsOf, type Plan, type Preview, planWords, previewWords } from "../../../api/client/rollout.js";
 import { type AskedPlan, makeRolloutId } from "../../../api/client/rollout-plan.js";
@@ -53,11 +53,11 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 		};
 	}, [rollouts, text, isLive, list, active]);
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
-	const sent = useRef({ text: "", id: "" });
+	const [started, setStarted] = useState(0);
+	const id = useMemo(() => makeRolloutId(firmware.version ?? "upload"), [text, started]);
 	const start = async () => {
-		if (sent.current.text !== text) sent.current = { text, id: makeRolloutId(firmware.version ?? "upload") };
-		await rollouts.start(sent.current.id, plan);
-		sent.current = { text: "", id: "" };
+		await rollouts.start(id, plan);
+		setStarted(started + 1);
 		onStarted?.();
 	};
 	const { preview, problem } = answer ?? {};
