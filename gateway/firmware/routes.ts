@@ -4,6 +4,7 @@ import { type RequestHandler, Router } from "express";
 import type { Access } from "../access/access.js";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
 import type { PastUpdate, UploadStatus } from "../api/firmware.js";
+import { setBody } from "../http/request-body.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { AddressLimit } from "../rates.js";
 import type { Releases } from "./catalog.js";
@@ -59,6 +60,7 @@ function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesO
 		try {
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
+			setBody(request, { version: stored.version, model: stored.model });
 			response.status(201).set("Location", "firmware.bin").json(describeUpload(upload, stored));
 		} finally {
 			running.splice(running.indexOf(address), 1);

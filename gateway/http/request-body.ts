@@ -41,7 +41,7 @@ export function readQuery(request: Request, name: string): string | undefined {
 	return value;
 }
 
-/** For a body with an object of any fields: `readJson` does not know which of them are defined. */
+/** For a body that `readJson` does not read, or of which it does not know which fields are defined. */
 export function setBody(request: IncomingMessage, value: unknown): void {
 	bodies.set(request, value);
 }

@@ -36,8 +36,12 @@ describe("what people have changed", { skip }, () => {
 		const rows = page.getByRole("list", { name: "Changes" }).getByRole("listitem");
 		assert.equal(await rows.count(), 50);
 		const newest = rows.first();
-		await newest.getByText("anna").waitFor();
-		await newest.getByText('{"name":"Lobby speaker"}').waitFor();
+		await newest.getByText(/^anna, /).waitFor();
+		await newest.getByText("Name, room or note changed", { exact: true }).waitFor();
+		await newest.getByRole("link", { name: "Lobby speaker" }).waitFor();
+		await newest.getByText("name: Lobby speaker").waitFor();
+		await rows.nth(1).getByText("Token made for anna, who is a monitor", { exact: true }).waitFor();
+		assert.equal(await rows.getByText(/(POST|PATCH|DELETE) \//).count(), 0);
 		assert.ok(
 			Math.abs(Date.now() - Date.parse((await newest.locator("time").getAttribute("datetime")) ?? "")) <
 				60_000,
@@ -56,6 +60,8 @@ describe("what people have changed", { skip }, () => {
 		await count("1 change");
 		await page.getByLabel("Device").selectOption("Any");
 		await page.getByRole("searchbox", { name: "Search" }).fill("DEVICE-TOKENS dev-1-54");
+		await count("1 change");
+		await page.getByRole("searchbox", { name: "Search" }).fill("token made for dev-1-54");
 		await count("1 change");
 		await page.getByRole("searchbox", { name: "Search" }).fill("lobby");
 		await newest.getByRole("link", { name: "Lobby speaker" }).click();

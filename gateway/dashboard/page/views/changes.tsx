@@ -5,6 +5,7 @@ import type { ChangeList, ListedChange } from "../../../api/audit.js";
 import { ask } from "../../../api/client/request.js";
 import { plural, when } from "../../../api/client/words.js";
 import { useApp, useResource } from "../app/hooks.js";
+import { changeText } from "../model/change-words.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { any, Choice, Search } from "../parts/field.js";
@@ -12,12 +13,6 @@ import { Problem } from "../parts/problem.js";
 import { DeviceLink } from "./device-link.js";
 
 const shownAtFirst = 50;
-const messages: Readonly<Record<string, string>> = {
-	boot_device: "reconnect",
-	control_device: "command",
-	trigger_ota: "update",
-};
-
 export function Changes() {
 	const { fleet } = useApp();
 	const { value, problem } = useResource(() => ask<ChangeList>("api/audit"));
@@ -31,8 +26,7 @@ export function Changes() {
 		return entry ? nameOf(entry) : id;
 	};
 	const textOf = (change: ListedChange) =>
-		[change.who, change.address, whatText(change), change.deviceId, change.detail]
-			.concat(change.deviceId && nameOfDevice(change.deviceId))
+		[...Object.values(change), changeText(change).words, change.deviceId && nameOfDevice(change.deviceId)]
 			.join(" ")
 			.toLowerCase();
 	const words = search.toLowerCase().split(/\s+/);
@@ -66,22 +60,25 @@ export function Changes() {
 				/>
 			</search>
 			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="Changes">
-				{found.slice(0, shown).map((change) => (
-					<li key={all.length - all.indexOf(change)}>
-						<div>
-							<strong>{change.who}</strong> {whatText(change)}{" "}
-							{change.deviceId !== null && <DeviceLink deviceKey={change.deviceId} />}
-							{change.detail !== null && (
-								<p class="hint">
-									<code>{change.detail}</code>
+				{found.slice(0, shown).map((change) => {
+					const { words, rest } = changeText(change);
+					return (
+						<li key={all.length - all.indexOf(change)}>
+							<div>
+								<strong>{words}</strong>
+								{change.deviceId !== null && (
+									<>
+										: <DeviceLink deviceKey={change.deviceId} />
+									</>
+								)}
+								<p>{rest}</p>
+								<p class="hint" title={`${change.what}, from ${change.address}`}>
+									{change.who}, <time dateTime={change.at}>{when(change.at)}</time>
 								</p>
-							)}
-						</div>
-						<time class="hint" dateTime={change.at} title={`From ${change.address}`}>
-							{when(change.at)}
-						</time>
-					</li>
-				))}
+							</div>
+						</li>
+					);
+				})}
 			</ul>
 			{found.length > shown && (
 				<Button onClick={() => setShown(shown + shownAtFirst)}>
@@ -90,8 +87,4 @@ export function Changes() {
 			)}
 		</>
 	);
-}
-
-function whatText({ what }: ListedChange): string {
-	return messages[what] ?? what;
 }

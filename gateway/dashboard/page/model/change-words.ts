@@ -1,0 +1,103 @@
+/** What people have changed, in words: by the request or the message with which they did it. */
+
+import { isRecord } from "../../../../device/protocol/schema.js";
+import type { ListedChange } from "../../../api/audit.js";
+import type { Action } from "../../../api/permissions.js";
+
+/** In braces a field of the path, of the query or of what was sent. */
+const requestWords: Readonly<Record<string, string>> = {
+	"POST /api/attention/seen": "Marked as seen",
+	"DELETE /api/devices": "Devices forgotten that were away for {awayDays} days",
+	"PATCH /api/devices/:deviceId": "Name, room or note changed",
+	"DELETE /api/devices/:deviceId": "Device forgotten",
+	"POST /api/device-tokens": "Token made for {deviceId}",
+	"POST /api/tokens": "Token made for {name}, who is a {role}",
+	"DELETE /api/tokens/:name": "Token of {name} revoked",
+	"POST /api/sounds": "Sound sent: {name}",
+	"DELETE /api/sounds/:id": "Sound deleted",
+	"POST /api/speech": "Text heard before it is announced",
+	"POST /api/announcements": "Announced",
+	"DELETE /api/announcements/:id": "Announcement stopped",
+	"POST /api/commands": "Devices asked",
+	"DELETE /api/commands/:id": "Command called off",
+	"PUT /api/rollouts/:id": "Roll-out started",
+	"DELETE /api/rollouts/:id": "Roll-out {id} removed",
+	"POST /api/rollouts/:id/pause": "Roll-out {id} paused",
+	"POST /api/rollouts/:id/resume": "Roll-out {id} resumed",
+	"POST /api/rollouts/:id/approve": "Next group of roll-out {id} approved",
+	"POST /api/rollouts/:id/cancel": "Roll-out {id} cancelled",
+	"POST /api/rollouts/:id/retry": "Failed devices of roll-out {id} tried again",
+	"POST /api/webhooks/:number/test": "Webhook {number} tested",
+	"POST /ota/upload": "Firmware {version} for {model} uploaded",
+	"POST /login/link": "Login link made",
+};
+
+const messageWords: Readonly<Record<Action, string>> = {
+	set_volume: "Volume set to {value}",
+	query_state: "Report asked for",
+	set_led: "Ring set to {value}",
+	play_audio: "Chime played: {value}",
+	play_sound: "Sound played",
+	start_sound: "Sound started",
+	stop_sound: "Sound stopped",
+	identify: "Identified",
+	set_brightness: "Brightness set to {value}",
+	set_haptics: "Haptics set to {value}",
+	restart: "Restarted",
+	boot_device: "Reconnected",
+	trigger_ota: "Update to {version} started",
+	start_ota: "Update started",
+	set_settings: "Settings changed",
+	query_crash: "Crash asked for",
+	clear_crash: "Crash cleared",
+	set_log: "Live log set to {level}",
+};
+
+const routes = Object.entries(requestWords).map(([route, words]) => {
+	const pattern = route.replaceAll(/:(\w+)/g, "(?<$1>[^/]+)");
+	return { pattern: new RegExp(`^${pattern}$`), words };
+});
+
+/** @returns what was done, with what was sent; a change that is not known, as of a later gateway, is as it was asked for */
+export function changeText({ what, detail }: Pick<ListedChange, "what" | "detail">) {
+	const [request = "", query = ""] = what.split("?");
+	const body = parseJson(detail ?? "{}");
+	const { payload, targets, ...others } = recordOf(body);
+	const { command = what, ...values } = recordOf(payload);
+	const { all, room, ...devices } = recordOf(targets);
+	const sent: Readonly<Record<string, unknown>> = { ...others, ...values, ...devices };
+	const route = routes.find(({ pattern }) => pattern.test(request));
+	const inAddress = {
+		...Object.fromEntries(new URLSearchParams(query)),
+		...route?.pattern.exec(request)?.groups,
+	};
+	const messages: Readonly<Partial<Record<string, string>>> = messageWords;
+	const template = messages[String(command)] ?? route?.words ?? what;
+	const words = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+		return textOf(inAddress[name] ?? sent[name] ?? "…");
+	});
+	const rest = Object.entries(sent).filter(([name]) => !template.includes(`{${name}}`));
+	return {
+		words: `${words}${all ? " on all devices" : room ? ` in ${room}` : ""}`,
+		/** What the words leave out. */
+		rest: body === undefined ? detail : rest.map(([name, value]) => `${name}: ${textOf(value)}`).join(", "),
+	};
+}
+
+function textOf(value: unknown): string {
+	if (Array.isArray(value)) return value.map(textOf).join(", ");
+	return isRecord(value) ? JSON.stringify(value) : `${value}`;
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+	return isRecord(value) ? value : {};
+}
+
+/** Undefined where only the beginning is kept. */
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { actionRoles, readingRoutes } from "../../../gateway/api/permissions.js";
+import { changeText } from "../../../gateway/dashboard/page/model/change-words.js";
+import { monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
+import { ApiDocument } from "../api/schemas.js";
+
+const textOf = (what: string, sent?: object) =>
+	changeText({ what, detail: sent === undefined ? null : JSON.stringify(sent) });
+
+describe("what people have changed is in words", () => {
+	test("for each request that a person may make and that changes something, also of a later release", () => {
+		const openApi = new ApiDocument("openapi.yaml");
+		let count = 0;
+		for (const path of Object.keys(openApi.at("paths")))
+			for (const name of Object.keys(openApi.at("paths", path))) {
+				const { security } = openApi.at("paths", path, name);
+				const method = name.toUpperCase();
+				const route = `${method} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+				if (method === "GET" || !JSON.stringify(security ?? []).includes("monitorToken")) continue;
+				if (readingRoutes.includes(route)) continue;
+				const what = `${method} ${path.replaceAll(/\{\w+\}/g, "a-b.c%20d")}`;
+				assert.notEqual(textOf(what).words, what, `${route} has no words in change-words.ts`);
+				count += 1;
+			}
+		assert.ok(count > 20, `${count} requests`);
+	});
+
+	test("for each message of a monitor, and each command in one", () => {
+		for (const type of Object.keys(monitorMessages).filter((each) => each !== "control_device"))
+			assert.notEqual(textOf(type).words, type);
+		for (const command of Object.keys(actionRoles)) {
+			const { words } = textOf("control_device", { payload: { command, value: 40 } });
+			assert.notEqual(words, "control_device");
+			assert.doesNotMatch(words, /\{/);
+		}
+	});
+
+	test("with what was sent, of which the rest follows; what is cut off is as it is", () => {
+		const payload = { command: "set_volume", value: 40 };
+		const volume = { words: "Volume set to 40", rest: "" };
+		assert.deepEqual(textOf("control_device", { payload }), volume);
+		assert.deepEqual(textOf("POST /api/commands", { targets: { room: "Kitchen" }, payload }), {
+			...volume,
+			words: "Volume set to 40 in Kitchen",
+		});
+		const targets = { devices: ["dev-1-a", "dev-1-b"] };
+		assert.equal(textOf("POST /api/commands", { targets, payload }).rest, "devices: dev-1-a, dev-1-b");
+		assert.deepEqual(textOf("POST /api/announcements", { text: "Dinner", targets: { all: true } }), {
+			words: "Announced on all devices",
+			rest: "text: Dinner",
+		});
+		assert.equal(textOf("DELETE /api/tokens/anna").words, "Token of anna revoked");
+		const away = textOf("DELETE /api/devices?awayDays=30");
+		assert.equal(away.words, "Devices forgotten that were away for 30 days");
+		const label = textOf("PATCH /api/devices/dev-1-a1b2c3", { name: "Lobby", room: "Hall" });
+		assert.deepEqual(label, { words: "Name, room or note changed", rest: "name: Lobby, room: Hall" });
+		const cut = changeText({ what: "POST /api/tokens", detail: '{"name":"an…' });
+		assert.deepEqual(cut, { words: "Token made for …, who is a …", rest: '{"name":"an…' });
+		assert.equal(textOf("POST /api/later").words, "POST /api/later");
+	});
+});
