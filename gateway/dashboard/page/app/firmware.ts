@@ -1,8 +1,9 @@
 /** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
 
-import { ask, messageOf, problemDetail } from "../../../api/client/request.js";
-import type { Catalog, PastUpdate, UploadStatus } from "../../../api/firmware.js";
+import { ask, problemDetail } from "../../../api/client/request.js";
+import type { Catalog, UploadStatus } from "../../../api/firmware.js";
 import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/outdated.js";
+import { Resource } from "./resource.js";
 
 export interface Upload {
 	/** It waits for the gateway to be reached. */
@@ -17,14 +18,9 @@ export interface Upload {
 export class FirmwareStore {
 	readonly #onChanged: () => void;
 	readonly #isLive: () => boolean;
-	catalog: Catalog | undefined;
+	readonly #known: Resource<{ readonly catalog: Catalog; readonly status: UploadStatus }>;
 	/** By the catalog; another function with each new one. */
 	findUpdate: FindUpdate = updatesOf(undefined);
-	status: UploadStatus | undefined;
-	/** The latest first. */
-	history: readonly PastUpdate[] = [];
-	/** Why something could not be read; undefined where all could. */
-	problem: string | undefined;
 	upload: Upload | undefined;
 	#sending: XMLHttpRequest | undefined;
 	/** Sends the file that waits. */
@@ -34,6 +30,35 @@ export class FirmwareStore {
 	constructor(onChanged: () => void, isLive: () => boolean) {
 		this.#onChanged = onChanged;
 		this.#isLive = isLive;
+		const read = async () => {
+			const [catalog, status] = await Promise.all([
+				ask<Catalog>("ota/catalog"),
+				ask<UploadStatus>("ota/status"),
+			]);
+			return { catalog, status };
+		};
+		this.#known = new Resource(read, (known) => {
+			if (known) this.findUpdate = updatesOf(known.catalog);
+			onChanged();
+		});
+	}
+
+	get catalog(): Catalog | undefined {
+		return this.#known.value?.catalog;
+	}
+
+	get status(): UploadStatus | undefined {
+		return this.#known.value?.status;
+	}
+
+	/** Why it could not be read; empty: it could. */
+	get problem(): string {
+		return this.#known.problem;
+	}
+
+	/** Reads it from the gateway again. */
+	refresh(): Promise<void> {
+		return this.#known.refresh();
 	}
 
 	/** To be called when the gateway can be reached again. */
@@ -50,29 +75,6 @@ export class FirmwareStore {
 	get latest(): Firmware | undefined {
 		const latest = this.catalog?.latest;
 		return this.choices.find(({ selector }) => selector === latest);
-	}
-
-	/**
-	 * Reads everything from the gateway again.
-	 * @param isWhole false: the catalog alone, unless a view has shown the rest
-	 */
-	async refresh(isWhole = true): Promise<void> {
-		const isAll = isWhole || this.status !== undefined;
-		try {
-			const [catalog, status, history] = await Promise.all([
-				ask<Catalog>("ota/catalog"),
-				isAll ? ask<UploadStatus>("ota/status") : undefined,
-				isAll ? ask<{ updates: readonly PastUpdate[] }>("ota/history") : undefined,
-			]);
-			this.catalog = catalog;
-			this.findUpdate = updatesOf(catalog);
-			this.status = status ?? this.status;
-			this.history = history?.updates ?? this.history;
-			this.problem = undefined;
-		} catch (error) {
-			this.problem = messageOf(error);
-		}
-		this.#onChanged();
 	}
 
 	/** Uploads the chosen file, with its signature if there is one. While the gateway is away the file waits. */

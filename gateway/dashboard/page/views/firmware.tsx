@@ -11,9 +11,6 @@ import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { RolloutForm } from "./rollout-form.js";
 import { Rollouts } from "./rollouts.js";
-import { UpdateHistory } from "./update-history.js";
-
-const historyShown = 30;
 
 /** @param search as in an address: "?devices=" with ids, `selected` for those selected in the fleet, or empty */
 export function FirmwareView({ search }: { search: string }) {
@@ -32,10 +29,6 @@ export function FirmwareView({ search }: { search: string }) {
 			<div class="column">
 				<UploadPanel />
 				<Releases />
-				<Panel title="History" look="late">
-					{firmware.history.length === 0 && <p class="hint">No device has been updated yet.</p>}
-					<UpdateHistory updates={firmware.history.slice(0, historyShown)} />
-				</Panel>
 			</div>
 		</div>
 	);
