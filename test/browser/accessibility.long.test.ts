@@ -57,7 +57,7 @@ const views = [
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
 	["the devices without a room", "#/rooms/", ".room-bar"],
 	["what needs attention", "#/attention", ".concern"],
-	["the fleet, of which nothing is found", "#/?search=nowhere", ".empty"],
+	["the fleet, of which nothing is found", "#/?search=nowhere", "text=No device is like that."],
 	["a device", "#/devices/proto-1-5c02fe", ".facts-panel"],
 	["the history of a device", "#/devices/proto-1-5c02fe/history", ".plot svg"],
 	["the firmware of a device", "#/devices/dev-1-backed/firmware", ".history li"],
