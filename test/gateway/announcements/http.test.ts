@@ -294,13 +294,15 @@ describe("an announcement", () => {
 				assert.deepEqual(each.commands.at(-2), { command: "play_sound", value });
 				each.update(id, "played", { heard_ms: 500, underruns: 0 });
 			}
-			const { counts, devices: parts, name } = await ended(id);
-			assert.deepEqual([name, counts.played, parts.length], ["Dinner", 2, 2]);
+			const { counts, devices: parts, name, by } = await ended(id);
+			assert.deepEqual([name, by, counts.played, parts.length], ["Dinner", "monitor", 2, 2]);
 			assert.deepEqual([parts[0].heardMs, parts[0].lateMs], [500, null]);
 			for (;;) {
 				const frame = await watcher.next();
 				checkFrame(frame);
-				if (frame.type === "announcement_update" && Object(frame).isOver) break;
+				if (frame.type !== "announcement_update") continue;
+				assert.deepEqual([Object(frame).name, Object(frame).by], [name, by]);
+				if (Object(frame).isOver) break;
 			}
 			assert.deepEqual(devices[2]?.commands, []);
 		},
