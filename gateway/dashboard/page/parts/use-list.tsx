@@ -51,8 +51,9 @@ export function useList<E extends HTMLElement>({
 	const active = isThere ? latest : isFirstActive ? keys[0] : undefined;
 	const wanted = useRef<string | undefined>(undefined);
 	const focus = () => {
-		const { current: key = "" } = wanted;
-		const item = ref.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]${focusable}`);
+		if (wanted.current === undefined) return;
+		const selector = `[data-key="${CSS.escape(wanted.current)}"]${focusable}`;
+		const item = ref.current?.querySelector<HTMLElement>(selector);
 		if (!item) return;
 		wanted.current = undefined;
 		item.focus();
