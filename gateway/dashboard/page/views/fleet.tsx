@@ -26,18 +26,17 @@ export function FleetView({ search, room }: FleetProps) {
 	useLayoutEffect(() => app.readQuery(search), [app, search]);
 	const { listVersion } = fleet;
 	const { findUpdate } = app.firmware;
-	const entries = useMemo(() => {
+	const { entries, keys, tallies, rooms } = useMemo(() => {
 		const all = fleet.all();
-		return room === undefined ? all : all.filter(({ session }) => (session.room ?? "") === room);
-	}, [fleet, listVersion, room]);
-	const listed = useMemo(() => select(entries, query, findUpdate), [entries, query, findUpdate]);
-	const keys = useMemo(() => listed.map(({ key }) => key), [listed]);
+		const entries = room === undefined ? all : all.filter(({ session }) => (session.room ?? "") === room);
+		const listed = select(entries, query, findUpdate);
+		const keys = listed.map(({ key }) => key);
+		return { entries, keys, tallies: tally(entries, query, findUpdate), rooms: roomsIn(listed) };
+	}, [fleet, listVersion, room, query, findUpdate]);
 	useEffect(() => {
 		app.shownKeys = keys;
 		app.painter.mark("shown");
 	}, [app, keys]);
-	const tallies = useMemo(() => tally(entries, query, findUpdate), [entries, query, findUpdate]);
-	const rooms = useMemo(() => roomsIn(listed), [listed]);
 	usePlace();
 	if (fleet.size === 0) return linkState.name === "live" ? <GettingStarted /> : <Waiting />;
 	const hasRooms = room === undefined && entries.some(({ session }) => session.room !== undefined);
