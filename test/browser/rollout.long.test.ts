@@ -280,6 +280,7 @@ describe("an update that is there", { skip }, () => {
 		await page.getByRole("button", { name: "Table" }).click();
 		await link.nth(1).waitFor();
 		await page.getByRole("link", { name: "proto-1-000001" }).click();
+		await page.getByRole("heading", { level: 1, name: "proto-1-000001" }).waitFor();
 		await link.click();
 		await page.getByRole("region", { name: "Firmware" }).getByRole("button", { name: "Update" }).waitFor();
 	});
