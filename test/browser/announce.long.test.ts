@@ -98,8 +98,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		);
 		await chooseFile(page, file("dinner.wav", wav(stereo, { rate: 44_100, channels: 2 })));
 		await page.getByText(/^1\.0 s, made \d+ dB louder$/).waitFor();
-		await page.getByLabel("Keep it for later").check();
-		await page.getByLabel("Name").fill("Dinner");
+		await page.getByLabel("Keep it for later as").fill("Dinner");
 		await announce(page, "Oven");
 		await page.getByText("1 played").waitFor();
 		await answered(page, "Dinner", ["Ovenplayed"]);
@@ -217,6 +216,23 @@ describe("what is announced", { skip }, () => {
 		await page.getByText(words, { exact: true }).waitFor();
 		assert.equal(await page.getByRole("button", { name: "Microphone" }).count(), 0);
 		assert.deepEqual(await violations(page), []);
+	});
+
+	test("is as loud as the standard has it: high tones count more than low ones", async (t) => {
+		const { page } = await setUp(t);
+		for (const [hz, gain] of [
+			[997, 21],
+			[5_000, 18],
+			[100, 23],
+			[30, 30],
+		] as const) {
+			const samples = Int16Array.from(
+				{ length: 16_000 },
+				(_, at) => 655 * Math.sin((2 * Math.PI * hz * at) / 16_000),
+			);
+			await chooseFile(page, file(`${hz}.wav`, wav(Buffer.from(samples.buffer))));
+			await page.getByText(`1.0 s, made ${gain} dB louder`, { exact: true }).waitFor();
+		}
 	});
 
 	test("can be played again, the latest five, while its sound is there; what is half written stays", async (t) => {

@@ -9,7 +9,7 @@ import { listedDevices, useApp, useResource, useTopic } from "../app/hooks.js";
 import type { Resource } from "../app/resource.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { Button, fewDevices } from "../parts/button.js";
-import { Check, Choice, type Option } from "../parts/field.js";
+import { Check, Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { Slider } from "../parts/slider.js";
@@ -39,52 +39,43 @@ interface WhereProps {
 	readonly source: Source | undefined;
 }
 
-const everywhere = "all";
-const named = "devices";
-const roomPrefix = "room ";
+const usualVolume = 60;
 
 function Where({ sounds, search, source }: WhereProps) {
 	const app = useTopic("list");
-	const [given] = useState(() => {
-		const fields = new URLSearchParams(search);
-		return { room: fields.get("room"), keys: listedDevices(fields.get("devices") ?? "", app.selection.keys) };
-	});
+	const [given] = useState(() => targetsIn(search, app.selection.keys));
 	const { listVersion } = app.fleet;
 	const entries = useMemo(
 		() => app.fleet.all().filter(({ session }) => session.deviceId !== null),
 		[app.fleet, listVersion],
 	);
-	const [target, setTarget] = useState(
-		given.room !== null ? roomPrefix + given.room : given.keys.size > 0 ? named : everywhere,
-	);
+	const [targets, setTargets] = useState(given);
+	const chosen = JSON.stringify(targets);
 	const [volume, setVolume] = useState<number>();
 	/** Key of the button. A new source makes a new button, without the previous problem. Where no source is left it stays: that may be its problem. */
 	const sources = useRef({ count: 0, latest: source });
 	if (source && source !== sources.current.latest)
 		sources.current = { count: sources.current.count + 1, latest: source };
-	const meant = (value: string) =>
-		entries.filter(
-			({ key, session }) =>
-				value === everywhere ||
-				(value === named ? given.keys.has(key) : session.room === value.slice(roomPrefix.length)),
-		);
-	const rooms = new Set([...roomsOf(entries), ...(given.room === null ? [] : [given.room])]);
-	const option = (value: string, text: string): Option => [
-		value,
-		`${text} (${meant(value).length.toLocaleString("en")})`,
+	const rooms = new Set([...roomsOf(entries), ...(given.room === undefined ? [] : [given.room])]);
+	const place = (name: string, asked: Targets, isMeant: (entry: Entry) => boolean) => ({
+		name,
+		value: JSON.stringify(asked),
+		devices: entries.filter(isMeant),
+	});
+	const places = [
+		place("All devices", { all: true }, () => true),
+		...Array.from(rooms, (room) => place(room, { room }, ({ session }) => session.room === room)),
+		...(given.devices
+			? [place("Chosen devices", given, ({ key }) => given.devices?.includes(key) ?? false)]
+			: []),
 	];
-	const devices = meant(target);
+	const { devices } = places.find(({ value }) => value === chosen) ?? { devices: [] };
 	const [only] = devices;
-	const options = [
-		option(everywhere, "All devices"),
-		...Array.from(rooms, (room) => option(roomPrefix + room, room)),
-		...(given.keys.size > 0 ? [option(named, "Chosen devices")] : []),
-	];
 	const count = devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device");
 	const announce = async () => {
 		if (!source) return;
 		const { announcements } = app;
-		const asked = { targets: targetsOf(target, devices), ...(volume !== undefined && { volume }) };
+		const asked = { targets, ...(volume !== undefined && { volume }) };
 		const content = await source.prepare();
 		for (const [id, { isRunning }] of announcements.all) if (!isRunning) announcements.close(id);
 		await announcements.begin({ ...content, ...asked });
@@ -92,12 +83,25 @@ function Where({ sounds, search, source }: WhereProps) {
 	};
 	return (
 		<Panel title="Where" look="stack">
-			<Choice label="Play it on" value={target} onChange={setTarget} options={options} />
+			<Choice
+				label="Play it on"
+				value={chosen}
+				onChange={(value) => setTargets(JSON.parse(value))}
+				options={places.map(({ value, name, devices: { length } }) => [
+					value,
+					`${name} (${length.toLocaleString("en")})`,
+				])}
+			/>
 			<p class="hint">{obstacles(devices, volume)}</p>
-			<Volume value={volume} onChange={setVolume} />
+			<Check
+				label="As loud as each device is set"
+				checked={volume === undefined}
+				onToggle={(checked) => setVolume(checked ? undefined : usualVolume)}
+			/>
+			{volume !== undefined && <Slider label="Volume of this sound" value={volume} onChange={setVolume} />}
 			<div class="actions">
 				<Button
-					key={`${sources.current.count} ${target}`}
+					key={`${sources.current.count} ${chosen}`}
 					look="primary"
 					action="play_sound"
 					disabled={!source || devices.length === 0}
@@ -117,10 +121,12 @@ function Where({ sounds, search, source }: WhereProps) {
 	);
 }
 
-function targetsOf(target: string, devices: readonly Entry[]): Targets {
-	if (target === everywhere) return { all: true };
-	if (target === named) return { devices: devices.map(({ key }) => key) };
-	return { room: target.slice(roomPrefix.length) };
+/** Where an address says to play it. */
+function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
+	const fields = new URLSearchParams(search);
+	const room = fields.get("room");
+	const devices = [...listedDevices(fields.get("devices") ?? "", selected)];
+	return room ? { room } : devices.length > 0 ? { devices } : { all: true };
 }
 
 /** Why some will not be heard. @param volume of the sound; undefined: as it is set on each */
@@ -139,25 +145,4 @@ function obstacles(devices: readonly Entry[], volume: number | undefined): strin
 	]
 		.filter((words) => words !== false)
 		.join(" ");
-}
-
-interface VolumeProps {
-	/** Undefined: as it is set on each device. */
-	readonly value: number | undefined;
-	readonly onChange: (value: number | undefined) => void;
-}
-
-const usualVolume = 60;
-
-function Volume({ value, onChange }: VolumeProps) {
-	return (
-		<>
-			<Check
-				label="As loud as each device is set"
-				checked={value === undefined}
-				onToggle={(checked) => onChange(checked ? undefined : usualVolume)}
-			/>
-			{value !== undefined && <Slider label="Volume of this sound" value={value} onChange={onChange} />}
-		</>
-	);
 }

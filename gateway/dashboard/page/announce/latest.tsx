@@ -4,7 +4,7 @@ import { useEffect, useId } from "preact/hooks";
 import type { AnnouncementList, Play, PlayState } from "../../../api/announcement.js";
 import { ask } from "../../../api/client/request.js";
 import { age, plural } from "../../../api/client/words.js";
-import { useNow, useResource, useTopic } from "../app/hooks.js";
+import { useApp, useNow, useResource, useTopic } from "../app/hooks.js";
 import { Job } from "../model/job.js";
 import { playKind, playText } from "../model/plays.js";
 import { Button, fewDevices } from "../parts/button.js";
@@ -48,19 +48,43 @@ function jobOf({ id, name, counts }: Head): Job<Play> {
 
 /** @param head undefined: not read yet */
 function Plays({ job, head }: { readonly job: Job<Play>; readonly head?: Head }) {
+	const { announcements } = useApp();
 	const { title, text, isRunning, problem, parts, cancel } = job;
 	const headingId = useId();
+	const now = useNow(10_000);
+	const devices = plural(job.count(), "device");
+	const again = head?.again;
+	const { all, room } = again?.targets ?? {};
+	const question = { title: `Play ${title} again?`, text: <p>It is for {devices}.</p> };
 	return (
 		<article class="panel results" aria-labelledby={headingId}>
 			<div class="results-head">
 				<h2 id={headingId}>{title}</h2>
 				<p role="status">{text}</p>
-				{isRunning ? (
+				{isRunning && (
 					<Button look="small" action="play_sound" onClick={cancel}>
 						Stop
 					</Button>
-				) : (
-					head && <Again job={job} head={head} />
+				)}
+				{!isRunning && head && (
+					<>
+						<p class="hint">
+							{all ? "All devices" : (room ?? devices)},{" "}
+							<time dateTime={head.createdAt}>{age(now - Date.parse(head.createdAt))}</time>
+							{!again && ". Its sound is gone."}
+						</p>
+						{again && (
+							<Button
+								look="small"
+								label={`Play again: ${title}`}
+								action="play_sound"
+								question={job.count() > fewDevices && question}
+								onClick={() => announcements.begin(again)}
+							>
+								Play again
+							</Button>
+						)}
+					</>
 				)}
 				<Problem>{problem}</Problem>
 			</div>
@@ -75,39 +99,6 @@ function Plays({ job, head }: { readonly job: Job<Play>; readonly head?: Head })
 				</Rows>
 			)}
 		</article>
-	);
-}
-
-function Again({ job, head: { again, createdAt } }: { readonly job: Job<Play>; readonly head: Head }) {
-	const { announcements } = useTopic("list");
-	const now = useNow(10_000);
-	const devices = plural(job.count(), "device");
-	const { all, room } = again?.targets ?? {};
-	return (
-		<>
-			<p class="hint">
-				{all ? "All devices" : (room ?? devices)},{" "}
-				<time dateTime={createdAt}>{age(now - Date.parse(createdAt))}</time>
-			</p>
-			{again ? (
-				<Button
-					look="small"
-					label={`Play again: ${job.title}`}
-					action="play_sound"
-					question={
-						job.count() > fewDevices && {
-							title: `Play ${job.title} again?`,
-							text: <p>It was on {devices}.</p>,
-						}
-					}
-					onClick={() => announcements.begin(again)}
-				>
-					Play again
-				</Button>
-			) : (
-				<p class="hint">Its sound is gone.</p>
-			)}
-		</>
 	);
 }
 

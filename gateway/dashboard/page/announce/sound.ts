@@ -21,6 +21,11 @@ export interface Draft {
 const largestBytes = 100 << 20;
 /** LUFS: the noise of a quiet room. */
 const quietest = -60;
+/** The K-weighting of ITU-R BS.1770: a shelf for the head, then a high-pass filter; Q is 0.5, in decibels. */
+const weighting: readonly BiquadFilterOptions[] = [
+	{ type: "highshelf", frequency: 1681.97, gain: 4 },
+	{ type: "highpass", frequency: 38.135, Q: -6.015 },
+];
 /** A recorder ends a little after it was told to. */
 const lateSeconds = 1;
 const nothingRecorded =
@@ -38,11 +43,11 @@ export async function draftOf(content: Blob, name: string, isRecording: boolean)
 		throw new Error(
 			`${name} is ${timeLeft(Math.ceil(decoded.duration))} long: shorten it to ${duration(longestSeconds)}.`,
 		);
-	const samples = (await mixed(decoded)).slice(0, longestSeconds * sampleRate);
-	const loudness = loudnessOf(samples, sampleRate);
+	const samples = await render(decoded);
+	const loudness = loudnessOf(await render(decoded, weighting));
 	if (loudness < quietest)
 		throw new Error(isRecording ? nothingRecorded : `Nothing can be heard in ${name}: choose another file.`);
-	return { name, seconds: samples.length / sampleRate, ...level(samples, loudness, sampleRate) };
+	return { name, seconds: samples.length / sampleRate, ...level(samples, loudness) };
 }
 
 /** @returns it at `sampleRate` @throws Error that says what to change */
@@ -56,11 +61,13 @@ async function decode(content: ArrayBuffer, name: string): Promise<AudioBuffer> 
 	}
 }
 
-/** One channel, by the rules of the Web Audio API. */
-async function mixed(buffer: AudioBuffer): Promise<Samples> {
-	const context = new OfflineAudioContext(1, buffer.length, sampleRate);
+/** At most `longestSeconds` of it as one channel, by the rules of the Web Audio API. @param filters that it passes */
+async function render(buffer: AudioBuffer, filters: readonly BiquadFilterOptions[] = []): Promise<Samples> {
+	const length = Math.min(buffer.length, longestSeconds * sampleRate);
+	const context = new OfflineAudioContext(1, length, sampleRate);
 	const source = new AudioBufferSourceNode(context, { buffer });
-	source.connect(context.destination);
+	const nodes = filters.map((options) => new BiquadFilterNode(context, options));
+	nodes.reduce<AudioNode>((before, node) => before.connect(node), source).connect(context.destination);
 	source.start();
 	return (await context.startRendering()).getChannelData(0);
 }

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { longestName, type Sound, type SoundList } from "../../../api/announcement.js";
 import { ask, askFile, messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
-import { cleanText, cutText } from "../../../api/text.js";
+import { cleanText } from "../../../api/text.js";
 import type { Resource } from "../app/resource.js";
 import { Button } from "../parts/button.js";
 import { Check, Field, Toggles } from "../parts/field.js";
@@ -38,8 +38,8 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 	const [chosen, setChosen] = useState<Kind>();
 	const kind = chosen ?? (canSpeak ? "text" : "file");
 	const [drafts, setDrafts] = useState<Partial<Record<Kind, Draft>>>({});
-	/** Undefined: it is not kept. */
-	const [keptAs, setKeptAs] = useState<string>();
+	/** Empty: it is not kept. */
+	const [keptAs, setKeptAs] = useState("");
 	const [soundId, setSoundId] = useState("");
 	const [text, setText] = useState("");
 	const [problem, setProblem] = useState("");
@@ -68,7 +68,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 	const take = async (of: Kind, content: Blob, name: string) => {
 		choose(of);
 		setReading(true);
-		setKeptAs(undefined);
+		setKeptAs("");
 		try {
 			const made = await draftOf(content, name, of === "recording");
 			setDrafts((before) => ({ ...before, [of]: made }));
@@ -139,8 +139,8 @@ const shortTime = { day: "numeric", month: "short", hour: "2-digit", minute: "2-
 
 interface DraftLineProps {
 	readonly draft: Draft;
-	readonly keptAs: string | undefined;
-	readonly onKeptAs: (name: string | undefined) => void;
+	readonly keptAs: string;
+	readonly onKeptAs: (name: string) => void;
 }
 
 function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
@@ -157,14 +157,13 @@ function DraftLine({ draft, keptAs, onKeptAs }: DraftLineProps) {
 					</span>
 				</span>
 			</SoundLine>
-			<Check
-				label="Keep it for later"
-				checked={keptAs !== undefined}
-				onToggle={(checked) => onKeptAs(checked ? cutText(draft.name, longestName) : undefined)}
+			<Field
+				label="Keep it for later as"
+				placeholder="It is not kept"
+				maxLength={longestName}
+				value={keptAs}
+				onInput={onKeptAs}
 			/>
-			{keptAs !== undefined && (
-				<Field label="Name" maxLength={longestName} value={keptAs} onInput={onKeptAs} />
-			)}
 		</>
 	);
 }

@@ -27,9 +27,9 @@ export async function readSounds(): Promise<SoundList> {
 	}
 }
 
-/** @param keptAs its name in the list of kept sounds; undefined: the gateway has it for a while. @returns its id @throws Refusal */
-export async function upload(draft: Draft, keptAs: string | undefined): Promise<string> {
-	const name = cutText(cleanText(keptAs ?? "") || cleanText(draft.name) || "Sound", longestName);
-	const path = `api/sounds?${new URLSearchParams({ name, temporary: String(keptAs === undefined) })}`;
+/** @param keptAs its name in the list of kept sounds; blank: the gateway has it for a while. @returns its id @throws Refusal */
+export async function upload(draft: Draft, keptAs: string): Promise<string> {
+	const name = cutText(cleanText(keptAs) || cleanText(draft.name) || "Sound", longestName);
+	const path = `api/sounds?${new URLSearchParams({ name, temporary: String(cleanText(keptAs) === "") })}`;
 	return (await ask<Sound>(path, { method: "POST", file: writeWav(draft.samples) })).id;
 }

@@ -23,6 +23,16 @@ export function CopyButton({ text, label = "Copy" }: CopyButtonProps) {
 	);
 }
 
+/** A text to be copied. */
+export function CopyLine({ text }: { readonly text: string }) {
+	return (
+		<div class="command">
+			<code>{text}</code>
+			<CopyButton text={() => text} />
+		</div>
+	);
+}
+
 /** The clipboard is not there on plain http from another computer, and may not be permitted. */
 async function copy(text: string): Promise<boolean> {
 	return navigator.clipboard?.writeText(text).then(

@@ -8,7 +8,7 @@ import { useApp, useResource } from "../app/hooks.js";
 import { changeText } from "../model/change-words.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
-import { any, Choice, Search } from "../parts/field.js";
+import { Search } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 import { DeviceLink } from "./device-link.js";
 
@@ -17,8 +17,6 @@ export function Changes() {
 	const { fleet } = useApp();
 	const { value, problem } = useResource(() => ask<ChangeList>("api/audit"));
 	const [search, setSearch] = useState("");
-	const [who, setWho] = useState("");
-	const [deviceId, setDeviceId] = useState("");
 	const [shown, setShown] = useState(shownAtFirst);
 	const all = value?.changes ?? [];
 	const nameOfDevice = (id: string) => {
@@ -30,14 +28,7 @@ export function Changes() {
 			.join(" ")
 			.toLowerCase();
 	const words = search.toLowerCase().split(/\s+/);
-	const found = all.filter(
-		(change) =>
-			(who === "" || change.who === who) &&
-			(deviceId === "" || change.deviceId === deviceId) &&
-			words.every((word) => textOf(change).includes(word)),
-	);
-	const people = [...new Set(all.map((change) => change.who))].sort();
-	const devices = [...new Set(all.flatMap((change) => change.deviceId ?? []))].sort();
+	const found = all.filter((change) => words.every((word) => textOf(change).includes(word)));
 	return (
 		<>
 			<h1 class="here">
@@ -45,19 +36,7 @@ export function Changes() {
 			</h1>
 			<Problem>{problem}</Problem>
 			<search class="toolbar">
-				<Search label="Search" placeholder="Search…" value={search} onInput={setSearch} />
-				<Choice
-					label="Person"
-					value={who}
-					onChange={setWho}
-					options={[any, ...people.map((one) => [one, one] as const)]}
-				/>
-				<Choice
-					label="Device"
-					value={deviceId}
-					onChange={setDeviceId}
-					options={[any, ...devices.map((one) => [one, nameOfDevice(one)] as const)]}
-				/>
+				<Search label="Search" placeholder="Search who, what, device…" value={search} onInput={setSearch} />
 			</search>
 			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="Changes">
 				{found.slice(0, shown).map((change) => {

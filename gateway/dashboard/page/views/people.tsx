@@ -8,7 +8,7 @@ import type { LoginLink } from "../../../api/person.js";
 import { useTopic } from "../app/hooks.js";
 import { isLoopback } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
-import { CopyButton } from "../parts/copy-button.js";
+import { CopyLine } from "../parts/copy-button.js";
 import { Panel } from "../parts/panel.js";
 import { Tokens } from "./tokens.js";
 
@@ -43,10 +43,7 @@ function OtherDevice() {
 				<>
 					<p role="status">Open this link on the other device. It works once, within ten minutes.</p>
 					<QrCode text={link.url} />
-					<div class="command">
-						<code>{link.url}</code>
-						<CopyButton text={() => link.url} />
-					</div>
+					<CopyLine text={link.url} />
 					{isLoopback(new URL(link.url).hostname) && (
 						<p class="hint">
 							Other devices cannot reach <code>{location.hostname}</code>: open this page by the computer's

@@ -7,107 +7,91 @@ import { roleWords } from "../../../api/permissions.js";
 import { type PersonRole, personRoles, type TokenList } from "../../../api/person.js";
 import { useNow, useResource } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
-import { CopyButton } from "../parts/copy-button.js";
+import { CopyLine } from "../parts/copy-button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 
-type Listed = TokenList["tokens"][number];
-
 export function Tokens() {
 	const list = useResource(() => ask<TokenList>("api/tokens"));
 	const [made, setMade] = useState<{ readonly name: string; readonly token: string }>();
-	const remove = async (name: string) => {
+	const now = useNow(10_000);
+	const ago = (time: string) => age(now - Date.parse(time));
+	const revoke = async (name: string) => {
 		await ask(`api/tokens/${encodeURIComponent(name)}`, { method: "DELETE" });
 		if (made?.name === name) setMade(undefined);
-		await list.refresh();
-	};
-	const make = async (body: { readonly name: string; readonly role: PersonRole }) => {
-		setMade(await ask("api/tokens", { method: "POST", body }));
 		await list.refresh();
 	};
 	return (
 		<Panel title="Tokens" look="stack">
 			<Problem>{list.problem}</Problem>
 			<ul class="listed" aria-label="Tokens">
-				{list.value?.tokens.map((token) => (
-					<TokenRow key={token.name} token={token} onRemove={() => remove(token.name)} />
+				{list.value?.tokens.map(({ name, role, since, usedAt }) => (
+					<li key={name}>
+						<div>
+							<strong>{name}</strong>
+							<p class="hint">
+								{role}
+								{since && ` · made ${ago(since)}`}
+								{usedAt ? ` · used ${ago(usedAt)}` : " · not used lately"}
+							</p>
+						</div>
+						{name !== "monitor" && (
+							<Button
+								look="small"
+								label={`Revoke ${name}`}
+								isChange
+								question={{
+									title: `Revoke the token of ${name}?`,
+									text: <p>Its logins and connections end now.</p>,
+									loss: { do: "Revoke", keep: "Keep it" },
+								}}
+								onClick={() => revoke(name)}
+							>
+								Revoke
+							</Button>
+						)}
+					</li>
 				))}
 			</ul>
 			{made && (
 				<>
 					<p role="status">The token of {made.name}, which is shown this once:</p>
-					<div class="command">
-						<code>{made.token}</code>
-						<CopyButton text={() => made.token} />
-					</div>
+					<CopyLine text={made.token} />
 				</>
 			)}
-			<NewToken onMake={make} />
+			<NewToken
+				onMade={(token) => {
+					setMade(token);
+					return list.refresh();
+				}}
+			/>
 		</Panel>
 	);
 }
 
-function TokenRow({ token: { name, role, since, usedAt }, onRemove }: TokenRowProps) {
-	const now = useNow(10_000);
-	const ago = (time: string) => age(now - Date.parse(time));
-	const facts = [role, since && `made ${ago(since)}`, usedAt ? `used ${ago(usedAt)}` : "not used lately"];
-	return (
-		<li>
-			<div>
-				<strong>{name}</strong>
-				<p class="hint">{facts.filter(Boolean).join(" · ")}</p>
-			</div>
-			{name !== "monitor" && (
-				<Button
-					look="small"
-					label={`Revoke ${name}`}
-					isChange
-					question={{
-						title: `Revoke the token of ${name}?`,
-						text: <p>Its logins and connections end now.</p>,
-						loss: { do: "Revoke", keep: "Keep it" },
-					}}
-					onClick={onRemove}
-				>
-					Revoke
-				</Button>
-			)}
-		</li>
-	);
-}
-
-interface TokenRowProps {
-	readonly token: Listed;
-	readonly onRemove: () => Promise<void>;
-}
-
 interface NewTokenProps {
-	readonly onMake: (asked: { readonly name: string; readonly role: PersonRole }) => Promise<void>;
+	readonly onMade: (token: { readonly name: string; readonly token: string }) => Promise<void>;
 }
 
-function NewToken({ onMake }: NewTokenProps) {
+function NewToken({ onMade }: NewTokenProps) {
 	const [name, setName] = useState("");
 	const [role, setRole] = useState<PersonRole>("user");
 	return (
 		<div class="actions of-fields">
 			<Field label="Name" placeholder="anna" maxLength={64} value={name} onInput={setName} />
-			<Choice
-				label="Role"
-				value={role}
-				onChange={setRole}
-				options={personRoles.map((one) => [one, `${one}: may ${roleWords[one]}`])}
-			/>
+			<Choice label="Role" value={role} onChange={setRole} options={personRoles.map((one) => [one, one])} />
 			<Button
 				isChange
 				disabled={name === ""}
 				onClick={async () => {
-					await onMake({ name, role });
+					await onMade(await ask("api/tokens", { method: "POST", body: { name, role } }));
 					setName("");
 				}}
 			>
 				Make a token
 			</Button>
+			<p class="hint">Its owner may {roleWords[role]}.</p>
 		</div>
 	);
 }
