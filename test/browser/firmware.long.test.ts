@@ -121,6 +121,9 @@ describe("an update", { skip }, () => {
 			shown.push(Number(await panel.getByRole("progressbar").getAttribute("value")));
 		}
 		assert.deepEqual(shown, [20, 55, 55, 56]);
+		assert.equal(await page.getByText("Downloading 56 %").count(), 1, "it is said once");
+		await page.getByRole("link", { name: "Log", exact: true }).click();
+		await page.locator(".device-notice").getByRole("link", { name: "Firmware" }).click();
 		await fleet[0]?.finish("updates");
 		await panel.getByText("Updated to 1.4.0").waitFor();
 		await panel.getByText("1.2.3 → 1.4.0 updated").waitFor();

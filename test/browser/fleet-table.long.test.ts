@@ -418,6 +418,8 @@ describe("the page asks", { skip }, () => {
 		await page.getByRole("button", { name: "Away: 1" }).click();
 		await row.getByRole("link").click();
 		await page.locator(".hero .value").getByText("7", { exact: true }).waitFor();
+		// Its facts come with its reports.
+		await page.locator(".facts-panel").waitFor();
 		devices[3]?.report({ "peripherals.audio.volume": 9 });
 		await page.locator(".hero .value").getByText("9", { exact: true }).waitFor();
 		assert.deepEqual([...ids], [idOf(3)]);

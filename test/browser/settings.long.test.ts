@@ -54,7 +54,7 @@ describe("the settings of a device", { skip }, () => {
 	});
 
 	test("that are not valid are refused by the gateway in a sentence", async (t) => {
-		const { device, panel } = await setUp(t);
+		const { device, page, panel } = await setUp(t);
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await panel.getByText("Advanced").click();
 		await field(panel, "Certificate authority (PEM)").fill("x".repeat(100_000));
@@ -69,6 +69,11 @@ describe("the settings of a device", { skip }, () => {
 		const wrong = panel.locator("input[aria-invalid=true]");
 		assert.equal(await wrong.getAttribute("aria-describedby"), await answer.getAttribute("id"));
 		assert.equal(await wrong.inputValue(), "http://gateway", "to be corrected");
+		await page.getByRole("link", { name: "Log", exact: true }).click();
+		await page.locator(".device-notice").getByText("New settings were not kept.").waitFor();
+		await page.locator(".device-notice").getByRole("link", { name: "Settings" }).click();
+		await wrong.fill("ws://gateway");
+		await wrong.waitFor({ state: "detached" });
 		assert.deepEqual(device.commands, []);
 	});
 

@@ -21,7 +21,7 @@ export interface FieldProps {
 	readonly known?: readonly string[];
 	readonly hint?: ComponentChildren;
 	readonly problem?: string | undefined;
-	readonly onInput?: (value: string) => void;
+	readonly onInput?: (value: string) => unknown;
 	/** Below it. */
 	readonly children?: ComponentChildren;
 }

@@ -52,11 +52,10 @@ export function Slider(props: SliderProps) {
 	const shown = waiting ?? value;
 	return (
 		<div class={isInline ? "volume" : "control"}>
-			<label for={id} class={isInline ? "visually-hidden" : ""}>
-				{label}
-			</label>
+			{!isInline && <label for={id}>{label}</label>}
 			<input
 				id={id}
+				aria-label={isInline ? label : undefined}
 				type="range"
 				min={min}
 				max={max}

@@ -60,10 +60,7 @@ const inputs: readonly (readonly [InputName, string])[] = [
 export function Inputs({ entry: { session }, state: { peripherals } }: ControlsProps) {
 	const isKnown = useIsLive() && session.connected;
 	const { ambient_light: light, touch_active } = peripherals;
-	const reported: { readonly [N in InputName]?: boolean } = {
-		...peripherals.buttons,
-		...(touch_active !== undefined && { touch_active }),
-	};
+	const reported: Readonly<Record<InputName, boolean | undefined>> = { ...peripherals.buttons, touch_active };
 	return (
 		<Panel title="Buttons and sensors" look="stack">
 			<ul class="keys" aria-label="Buttons">

@@ -3,7 +3,7 @@
 import type { Feature } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { Ask } from "../../../api/command.js";
-import { announceAddress, deviceAddress, useMayChange, useTopic } from "../app/hooks.js";
+import { announceAddress, type DeviceTab, deviceAddress, useMayChange, useTopic } from "../app/hooks.js";
 import { Action, ControlSlider, Outcome } from "../parts/controls.js";
 import { Menu } from "../parts/menu.js";
 import { Ring } from "../parts/ring.js";
@@ -20,10 +20,11 @@ const more: readonly (readonly [text: string, ask: Ask, feature?: Feature])[] = 
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
 
-export function DeviceHead({ entry }: { entry: Entry }) {
+/** @param tab the part below it, which says some things itself */
+export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const { key, session, vitals } = entry;
 	const { firmware } = useTopic("firmware");
-	const update = useMayChange() && firmware.findUpdate(entry);
+	const update = useMayChange() && tab !== "firmware" && firmware.findUpdate(entry);
 	return (
 		<section class="panel hero" aria-label="Overview">
 			<Ring entry={entry} size="small" />
@@ -58,7 +59,7 @@ export function DeviceHead({ entry }: { entry: Entry }) {
 					<Outcome key={name} deviceKey={key} name={name} />
 				))}
 			</div>
-			<DeviceNotice entry={entry} />
+			<DeviceNotice entry={entry} tab={tab} />
 		</section>
 	);
 }

@@ -12,7 +12,8 @@ import { CopyButton } from "../parts/copy-button.js";
 import { UpdateState } from "../parts/presence.js";
 import { markSeen } from "./attention.js";
 
-export function DeviceNotice({ entry }: { entry: Entry }) {
+/** @param tab the part below it, which shows an update, and what is wrong with settings, itself */
+export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const { asks } = useApp();
 	const absence = useGatewayAbsence();
 	const { key, session, state, vitals, heardAt, attention } = entry;
@@ -49,7 +50,7 @@ export function DeviceNotice({ entry }: { entry: Entry }) {
 			</Notice>
 		);
 	if (isUpdating(metadata))
-		return (
+		return tab === "firmware" ? null : (
 			<Notice tone="busy" actions={to("firmware", "Firmware")}>
 				<UpdateState metadata={metadata} />
 			</Notice>
@@ -63,7 +64,7 @@ export function DeviceNotice({ entry }: { entry: Entry }) {
 				{crash.message}
 			</Notice>
 		);
-	if (change?.reason)
+	if (change?.reason && tab !== "settings")
 		return (
 			<Notice tone="warn" actions={to("settings", "Settings")}>
 				<strong>New settings were not kept.</strong>

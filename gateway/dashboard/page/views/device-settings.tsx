@@ -79,6 +79,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 						name={name}
 						hint={name === "ssid" && state.network.wifi_connected && `Now: ${state.network.wifi_ssid}`}
 						problem={name === wrong ? reason : undefined}
+						onInput={() => name === wrong && app.asks.dismiss(key, newSettings.command)}
 					>
 						{removal !== undefined && <Check name={removed(name)} label={removal} />}
 					</Field>

@@ -16,6 +16,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const { firmware } = app;
 	const { key, session } = entry;
 	const past = usePast(key);
+	const ended = past?.details.updates.filter(({ endedAt }) => endedAt !== null) ?? [];
 	const [chosen, setChosen] = useState<string>();
 	useFirmware();
 	const choices = firmware.choices.filter((one) => fits(one, entry));
@@ -65,7 +66,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 					/>
 				</details>
 			)}
-			<UpdateHistory updates={[...(past?.details.updates ?? [])].reverse()} />
+			<UpdateHistory updates={ended.reverse()} />
 		</Panel>
 	);
 }

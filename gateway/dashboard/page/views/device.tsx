@@ -29,7 +29,7 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>
-			<DeviceHead entry={entry} />
+			<DeviceHead entry={entry} tab={tab} />
 			<nav class="tabs" aria-label="Parts of this page">
 				{deviceTabs.map((one) => (
 					<a key={one} href={deviceAddress(deviceKey, one)} aria-current={one === tab ? "page" : undefined}>
