@@ -168,8 +168,11 @@ export class Rollouts {
 	execute(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		return this.#queue.add(async () => {
 			const rollout = this.find(id);
-			const detail = `The roll-out has revision ${rollout.head.revision}; read it again.`;
-			if (revision !== undefined && revision !== rollout.head.revision) throw new HttpProblem(412, detail);
+			if (revision !== undefined && revision !== rollout.head.revision)
+				throw new HttpProblem(
+					412,
+					`It has changed at the same moment, perhaps by another person; look again at revision ${rollout.head.revision}.`,
+				);
 			const change = executeCommand(rollout, command, this.#momentOf(rollout));
 			if (typeof change === "string") throw new HttpProblem(409, change);
 			if (command === "retry")

@@ -1,6 +1,6 @@
 /** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
-import { ask, Refusal } from "../../../api/client/request.js";
+import { ask } from "../../../api/client/request.js";
 import type {
 	Preview,
 	Rollout,
@@ -108,15 +108,7 @@ export class Rollouts {
 	}
 
 	async #change(request: () => Promise<unknown>): Promise<void> {
-		try {
-			await request();
-		} catch (error) {
-			if (error instanceof Refusal && error.status === 412)
-				throw new Error("It has changed at the same moment, perhaps by another person. Look again.");
-			throw error;
-		} finally {
-			await this.refresh();
-		}
+		await request().finally(() => this.refresh());
 	}
 }
 
