@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { skip } from "../support/chromium.js";
 import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
-import { ScriptedDevice } from "../support/scripted-device.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing, problems } from "./browsing.js";
 
 const open = browsing();
 
-test("a room", { skip }, async (t) => {
+/** A gateway, and a function that connects a device in a room. */
+async function setUp(t: TestContext) {
 	const { url } = await runGateway(t, wholeFleetAtOnce);
-	const connect = async (id: string, room: string, volume: number) => {
+	const connect = async (
+		id: string,
+		room: string,
+		volume: number,
+		options: Partial<ScriptedDeviceOptions> = {},
+	) => {
 		const report = { "peripherals.audio.volume": volume };
-		const device = await new ScriptedDevice({ url, deviceId: `dev-1-${id}`, report }).connect();
+		const device = await new ScriptedDevice({ url, deviceId: `dev-1-${id}`, report, ...options }).connect();
 		t.after(() => device.close());
 		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
 		const body = JSON.stringify({ room });
@@ -19,6 +25,11 @@ test("a room", { skip }, async (t) => {
 		assert.equal((await fetch(path, { method: "PATCH", headers, body })).status, 200);
 		return device;
 	};
+	return { url, connect };
+}
+
+test("a room", { skip }, async (t) => {
+	const { url, connect } = await setUp(t);
 	const [left, right] = [await connect("aaaaaa", "Kitchen", 20), await connect("bbbbbb", "Kitchen", 60)];
 	const elsewhere = await connect("cccccc", "Attic", 30);
 	const page = await open(t, url);
@@ -119,4 +130,35 @@ test("a room of many devices is set at the gateway's pace, and says on which it 
 		devices.map(() => [{ command: "set_volume", value: 0 }]),
 	);
 	assert.equal(await page.locator(".dock section").count(), 0, "no bar is left");
+});
+
+test("a room's slider sends five values a second while it is dragged, and stays under the pointer until then", {
+	skip,
+}, async (t) => {
+	const { url, connect } = await setUp(t);
+	const left = await connect("aaaaaa", "Kitchen", 20, { executesCommands: false });
+	const right = await connect("bbbbbb", "Kitchen", 60, { executesCommands: false });
+	const page = await open(t, url);
+	const slider = page.getByRole("slider", { name: "Volume of Kitchen" });
+	const box = await slider.boundingBox();
+	assert.ok(box);
+	await page.clock.install();
+	await page.clock.pauseAt(Date.now() + 10_000);
+	const y = box.y + box.height / 2;
+	await page.mouse.move(box.x + box.width * 0.6, y);
+	await page.mouse.down();
+	const steps = 100;
+	for (let step = 1; step <= steps; step++) {
+		await page.mouse.move(box.x + box.width * 0.6 * (1 - step / steps), y);
+		await page.clock.runFor(20);
+	}
+	await page.clock.runFor(200);
+	for (const device of [left, right]) {
+		await device.receives({ command: "set_volume", value: 0 });
+		assert.ok(device.commands.length > 5 && device.commands.length <= 11, `${device.commands.length} values`);
+	}
+	assert.equal(await slider.inputValue(), "0", "though the devices have not reported it");
+	await page.mouse.up();
+	await page.clock.runFor(200);
+	assert.equal(await slider.inputValue(), "60", "as they report");
 });

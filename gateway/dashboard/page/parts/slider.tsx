@@ -31,17 +31,29 @@ export function Slider(props: SliderProps) {
 	const { range: [min, max] = [0, 100], unit = "" } = props;
 	const id = useId();
 	const [waiting, setWaiting] = useState<number>();
-	const pace = useRef({ isByKey: false, sentAt: 0, timer: 0, latest: waiting, send: onChange });
+	const pace = useRef({
+		isByKey: false,
+		isHeld: false,
+		sentAt: 0,
+		timer: 0,
+		latest: waiting,
+		send: onChange,
+	});
 	pace.current.send = onChange;
 	const sendLatest = () => {
-		const { latest, timer, send } = pace.current;
+		const { latest, isHeld, timer, send } = pace.current;
 		window.clearTimeout(timer);
+		// What is reported meanwhile must not move it under the pointer.
+		if (!isHeld) setWaiting(undefined);
 		if (latest === undefined) return;
 		Object.assign(pace.current, { latest: undefined, sentAt: performance.now() });
-		setWaiting(undefined);
 		send(latest);
 	};
 	useEffect(() => sendLatest, []);
+	const release = () => {
+		pace.current.isHeld = false;
+		if (pace.current.latest === undefined) setWaiting(undefined);
+	};
 	const onInput = (latest: number) => {
 		const { isByKey, sentAt, timer } = pace.current;
 		const waitMs = isByKey ? keysMs : Math.max(0, sentAt + sentEveryMs - performance.now());
@@ -61,14 +73,15 @@ export function Slider(props: SliderProps) {
 				max={max}
 				value={shown ?? min}
 				disabled={isOff || value === null}
-				onKeyDown={() => {
-					pace.current.isByKey = true;
-				}}
-				onPointerDown={() => {
-					pace.current.isByKey = false;
-				}}
+				onKeyDown={() => Object.assign(pace.current, { isByKey: true, isHeld: false })}
+				onPointerDown={() => Object.assign(pace.current, { isByKey: false, isHeld: true })}
 				onInput={({ currentTarget }) => onInput(Number(currentTarget.value))}
-				onBlur={sendLatest}
+				onPointerUp={release}
+				onChange={release}
+				onBlur={() => {
+					release();
+					sendLatest();
+				}}
 			/>
 			<span class="value" aria-hidden>
 				{shown === null ? "–" : `${shown}${unit}`.replace("-", "−")}

@@ -32,6 +32,7 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 	const since = Math.min(first, ...marks.map(({ time }) => time));
 	const row = at === undefined ? undefined : series.nearest(at);
 	const shownAt = row?.time;
+	const near = marks.filter(({ time }) => Math.abs(time - (shownAt ?? 0)) <= sameSeconds);
 	const latest = entry.state && quantitiesOf(entry.state);
 	// A model without a sensor for it has no plot.
 	const plots = latest ? kinds.filter(({ quantity }) => latest[quantity]) : [];
@@ -47,7 +48,7 @@ export function DevicePlots({ entry }: { entry: Entry }) {
 		>
 			<p>
 				{shownAt !== undefined
-					? [clock(shownAt), ...marks.filter(isNear(shownAt)).map(({ text }) => text)].join(" · ")
+					? [clock(shownAt), ...near.map(({ text }) => text)].join(" · ")
 					: isNow
 						? "Now"
 						: `Nothing since ${when(entry.heardAt)}`}
@@ -84,10 +85,6 @@ const stepSeconds = 60;
 
 /** Half a step: marks within it belong to the chosen time. */
 const sameSeconds = 150;
-
-function isNear(seconds: number) {
-	return ({ time }: Mark) => Math.abs(time - seconds) <= sameSeconds;
-}
 
 function marksOf(known: KnownPast | undefined, now: number): readonly Mark[] {
 	if (!known) return [];
