@@ -4,88 +4,105 @@
  */
 
 import Timer from "timer";
+import type { Answer, Component } from "./component.js";
+import type { ComponentKind, Core } from "./firmware.js";
 import type { CrashMemory, TraceMemory } from "./host.js";
-import { type CommandOf, type Crash, type CrashReport, crash, type LogMessage } from "./protocol/messages.js";
+import { type Command, type CommandOf, type Crash, crash } from "./protocol/messages.js";
 import { matches } from "./protocol/schema.js";
 
 const periodMs = 1_000;
+/** Settings that are masked. */
+const secretSettings = Object.freeze(["token", "password", "password2", "ca"] as const);
 
-export interface DiagnosticsOptions {
-	readonly deviceId: string;
-	readonly crash: CrashMemory;
-	readonly trace: TraceMemory;
-	/** Texts to mask; empty ones are ignored. */
-	readonly secrets: readonly string[];
-	/** Monotonic, in milliseconds. */
-	readonly now: () => number;
-	/** Whether a message would be sent at once. */
-	readonly canSend: () => boolean;
-	readonly send: (message: CrashReport | LogMessage) => void;
-}
+export const diagnostics: ComponentKind = Object.freeze({
+	features: Object.freeze(["crash", "log"] as const),
+	create: (core: Core) => new Diagnostics(core),
+});
 
-export class Diagnostics {
-	readonly #options: DiagnosticsOptions;
+class Diagnostics implements Component {
+	readonly #core: Core;
+	readonly #crash: CrashMemory;
+	readonly #trace: TraceMemory;
+	readonly #secrets: readonly string[];
 	#timer: Timer | undefined;
 	#endsAt = 0;
 	#sequence = 0;
 	/** Lines traced before the next message. */
 	#lineCount = 0;
 
-	constructor(options: DiagnosticsOptions) {
-		this.#options = options;
+	constructor(core: Core) {
+		this.#core = core;
+		this.#crash = new core.host.crash({});
+		this.#trace = new core.host.trace({});
+		this.#secrets = secretSettings.map((name) => core.settings.text(name)).filter((secret) => secret !== "");
 	}
 
-	reportCrash(): void {
-		const { deviceId, send } = this.#options;
+	execute(command: Command): Answer {
+		switch (command.command) {
+			case "query_crash":
+				this.#reportCrash();
+				return "executed";
+			case "clear_crash":
+				// Only that which the gateway has stored.
+				if (this.#lastCrash()?.id === command.id) this.#crash.clear();
+				return "executed";
+			case "set_log":
+				this.#setLog(command);
+				return "executed";
+			default:
+				return undefined;
+		}
+	}
+
+	onDisconnected(): void {
+		this.#stopLog();
+	}
+
+	#reportCrash(): void {
+		const { deviceId, gateway } = this.#core;
 		const last = this.#lastCrash();
-		send({ type: "crash_report", deviceId, ...(last && { crash: this.#masked(last) }) });
-	}
-
-	/** @param id of the crash that the gateway has stored */
-	clearCrash(id: string): void {
-		if (this.#lastCrash()?.id === id) this.#options.crash.clear();
+		gateway.send({ type: "crash_report", deviceId, ...(last && { crash: this.#masked(last) }) });
 	}
 
 	/** Starts the live log with the stored lines, or ends it. */
-	setLog({ level, seconds }: CommandOf<"set_log">): void {
-		this.stopLog();
+	#setLog({ level, seconds }: CommandOf<"set_log">): void {
+		this.#stopLog();
 		if (level === "off" || seconds === 0) return;
-		const { now, trace } = this.#options;
-		this.#endsAt = now() + seconds * 1000;
+		this.#endsAt = this.#core.now() + seconds * 1000;
 		this.#sequence = 0;
-		this.#lineCount = trace.lineCount;
+		this.#lineCount = this.#trace.lineCount;
 		this.#sendLines(this.#lineCount);
 		this.#timer = Timer.repeat(() => this.#onTick(), periodMs);
 	}
 
 	/** Ends the live log, if there is one. */
-	stopLog(): void {
+	#stopLog(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
 	}
 
 	#onTick(): void {
-		const { now, trace, canSend } = this.#options;
-		const { lineCount } = trace;
+		const { now, gateway } = this.#core;
+		const { lineCount } = this.#trace;
 		// On a slow connection lines wait until newer ones replace them.
-		if (lineCount !== this.#lineCount && canSend()) {
+		if (lineCount !== this.#lineCount && gateway.isDrained) {
 			const added = lineCount - this.#lineCount;
 			this.#lineCount = lineCount;
 			this.#sendLines(added);
 		}
-		if (now() >= this.#endsAt) this.stopLog();
+		if (now() >= this.#endsAt) this.#stopLog();
 	}
 
 	#sendLines(count: number): void {
-		const { deviceId, trace, send } = this.#options;
-		const kept = trace.read(count);
+		const { deviceId, gateway } = this.#core;
+		const kept = this.#trace.read(count);
 		const dropped = this.#sequence === 0 ? 0 : count - countLines(kept);
-		send({ type: "log", deviceId, seq: this.#sequence, dropped, lines: this.#mask(kept) });
+		gateway.send({ type: "log", deviceId, seq: this.#sequence, dropped, lines: this.#mask(kept) });
 		this.#sequence += 1;
 	}
 
 	#lastCrash(): Crash | undefined {
-		const last = this.#options.crash.read();
+		const last = this.#crash.read();
 		return matches(crash, last) ? last : undefined;
 	}
 
@@ -96,8 +113,8 @@ export class Diagnostics {
 
 	#mask(text: string): string {
 		// Never longer than before, so that it fits the message.
-		return this.#options.secrets.reduce(
-			(masked, secret) => (secret === "" ? masked : masked.replaceAll(secret, "***".slice(0, secret.length))),
+		return this.#secrets.reduce(
+			(masked, secret) => masked.replaceAll(secret, "***".slice(0, secret.length)),
 			text,
 		);
 	}

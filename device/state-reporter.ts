@@ -4,7 +4,8 @@
  */
 
 import Timer from "timer";
-import type { CompleteReport } from "./protocol/messages.js";
+import type { Answer, Component } from "./component.js";
+import type { Command, CompleteReport } from "./protocol/messages.js";
 
 const periodMs = 5_000;
 
@@ -15,7 +16,7 @@ export interface StateReporterOptions {
 	readonly send: (report: CompleteReport) => void;
 }
 
-export class StateReporter {
+export class StateReporter implements Component {
 	readonly #options: StateReporterOptions;
 	#isDue = false;
 	#isScheduled = false;
@@ -31,15 +32,19 @@ export class StateReporter {
 		return this.#hasReported;
 	}
 
-	/** Call it when the connection opens. */
-	start(): void {
+	execute({ command }: Command): Answer {
+		if (command !== "query_state") return undefined;
+		this.changed();
+		return "executed";
+	}
+
+	onConnected(): void {
 		Timer.clear(this.#timer);
 		this.#timer = Timer.repeat(() => this.changed(), periodMs);
 		this.changed();
 	}
 
-	/** Call it when the connection is lost. */
-	stop(): void {
+	onDisconnected(): void {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
 		this.#isDue = false;

@@ -9,13 +9,14 @@
 import Timer from "timer";
 import type { AudioOutput, Codec, Host } from "../host.js";
 import type { Chime, CompleteReport, PlayerState } from "../protocol/messages.js";
-import { ChimeTrack, chimeSampleRate } from "./chimes.js";
+import { ChimeTrack } from "./chimes.js";
+import { type Stopper, sampleRate, type Track, type TrackEnd } from "./track.js";
 
 /** modules/io/audioout/esp32/audioout-esp32.c: I2S_DMA_BUFFER_MAX_SIZE and dma_desc_num. */
 const blockBytes = 4092;
 const blocks = 6;
 const blocksBeforeStart = 5;
-const bytesPerMs = (chimeSampleRate * 2) / 1000;
+const bytesPerMs = (sampleRate * 2) / 1000;
 /** The codec's ramp (host.ts). */
 const rampMs = 40;
 /** Of a codec that does not answer. */
@@ -27,39 +28,8 @@ const lowBytes = 2 * blockBytes;
 /** After everything that was written: a turn lasts less, by the watchdog. */
 const silentOutputBytes = 10_000 * bytesPerMs;
 
-/** Who stopped or replaced a track. */
-export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command";
-/** `error`: the output failed; `codec`: the codec does not answer. */
-export type TrackEnd = "played" | "error" | "codec" | Stopper;
-
 export const codecFault = "The codec does not answer.";
 export const outputFault = "The audio output cannot be opened.";
-
-/** What is played: signed 16-bit samples, little-endian, mono, 16 kHz. */
-export interface Track {
-	/** For `audio.current_track`. */
-	readonly uri: string;
-	/** 0 to 100, while it plays; undefined: as a person has set it. */
-	readonly volume: number | undefined;
-	/** Bytes that take() has. */
-	readonly available: number;
-	/** Whether nothing will be added to `available`. */
-	readonly isWhole: boolean;
-	/** Whether there is enough to begin. */
-	readonly isReady: boolean;
-	/** Bytes taken so far. */
-	readonly taken: number;
-	/** Whole samples, at most `byteCount`; valid during the turn. */
-	take(byteCount: number): Uint8Array;
-	/** Everything before `position` was heard. */
-	release(position: number): void;
-	/** take() continues at `position`. */
-	rewind(position: number): void;
-	/** Samples did not come in time. */
-	onUnderrun?(): void;
-	/** Called once, last. @param heardBytes of its samples */
-	onEnd?(end: TrackEnd, heardBytes: number): void;
-}
 
 export interface AudioOptions {
 	readonly output: Host["peripheral"]["audioOutput"];
@@ -122,7 +92,7 @@ export class Audio {
 		this.#codec.isMuted = true;
 		this.#openOutput = () =>
 			new options.output({
-				sampleRate: chimeSampleRate,
+				sampleRate,
 				channels: 1,
 				bitsPerSample: 16,
 				onWritable: () => this.#fill(),

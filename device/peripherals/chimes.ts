@@ -2,10 +2,7 @@
 
 import Resource from "Resource";
 import type { Chime } from "../protocol/messages.js";
-import type { Track } from "./audio.js";
-
-/** In hertz. */
-export const chimeSampleRate = 16_000;
+import type { Track } from "./track.js";
 
 /** Moddable's MAUD header (tools/wav2maud.js): 'm', 'a', 1, bits, rate u16, channels, format, samples u32. */
 const headerBytes = 12;

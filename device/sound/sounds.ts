@@ -4,13 +4,14 @@
  */
 
 import Timer from "timer";
-import type { Objection } from "../commands.js";
+import { type Answer, busy, type Component, type Objection } from "../component.js";
 import type { HttpClient, HttpClientOptions } from "../host.js";
 import type { CancellableLookup } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
-import { type Audio, codecFault, type Stopper, type Track, type TrackEnd } from "../peripherals/audio.js";
-import type { CommandOf, UplinkOf } from "../protocol/messages.js";
+import { type Audio, codecFault } from "../peripherals/audio.js";
+import type { Stopper, Track, TrackEnd } from "../peripherals/track.js";
+import type { Command, CommandOf, UplinkOf } from "../protocol/messages.js";
 import { Ring } from "./ring.js";
 import { bytesPerSecond, SoundStream } from "./sound-stream.js";
 
@@ -32,6 +33,7 @@ export interface SoundsOptions {
 	readonly connect: (url: Url, options: HttpClientOptions) => HttpClient;
 	readonly createLookup: () => CancellableLookup;
 	readonly headersFor: (url: Url) => Iterable<readonly [string, string]>;
+	readonly isUpdating: () => boolean;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	readonly send: (update: SoundUpdate) => void;
@@ -39,7 +41,7 @@ export interface SoundsOptions {
 	readonly afterTurn: (action: () => void) => void;
 }
 
-export class Sounds {
+export class Sounds implements Component {
 	readonly #options: SoundsOptions;
 	#ring: Ring | undefined;
 	#sound: Sound | undefined;
@@ -51,17 +53,47 @@ export class Sounds {
 		this.#options = options;
 	}
 
+	execute(command: Command): Answer {
+		switch (command.command) {
+			case "play_sound":
+				if (this.#options.isUpdating()) return busy("the device is being updated; try again after it");
+				return this.#play(command.value);
+			case "start_sound":
+				if (this.#sound?.id !== command.value.id)
+					return invalid(`there is no sound ${command.value.id}; play it first`);
+				this.#sound.allow();
+				return "executed";
+			case "stop_sound":
+				this.#stop("command", command.value?.id);
+				return "executed";
+			default:
+				return undefined;
+		}
+	}
+
+	/** Frees the ring buffer until the next sound: an update needs the memory. */
+	onUpdate(isRunning: boolean): void {
+		if (!isRunning) return;
+		this.#stop("update");
+		this.#ring = undefined;
+	}
+
+	onRestart(): void {
+		this.#stop("restart");
+		this.flush();
+	}
+
 	/** Sends what waits for the end of the turn. */
 	flush(): void {
 		for (const update of this.#updates) this.#options.send(update);
 		this.#updates.length = 0;
 	}
 
-	/** @returns why it is refused; undefined: it is loaded, and a sound_update follows */
-	play(request: SoundRequest): Objection | undefined {
+	/** Begins to load it; a sound_update follows. */
+	#play(request: SoundRequest): Answer {
 		if (this.#sound?.id === request.id)
 			return invalid(`the sound ${request.id} is already being played; give each sound an id of its own`);
-		this.stop("another sound");
+		this.#stop("another sound");
 		this.#ring ??= new Ring(this.#options.bufferBytes);
 		const sound = new Sound({
 			...this.#options,
@@ -75,25 +107,12 @@ export class Sounds {
 		});
 		this.#sound = sound;
 		sound.load();
-		return undefined;
-	}
-
-	/** Begins a sound that waits, or will wait, for this. */
-	start(id: string): Objection | undefined {
-		if (this.#sound?.id !== id) return invalid(`there is no sound ${id}; play it first`);
-		this.#sound.allow();
-		return undefined;
+		return "executed";
 	}
 
 	/** @param id undefined: whichever is played */
-	stop(by: Stopper, id?: string): void {
+	#stop(by: Stopper, id?: string): void {
 		if (id === undefined || this.#sound?.id === id) this.#sound?.stop(by);
-	}
-
-	/** Frees the ring buffer until the next sound: an update needs the memory. */
-	release(): void {
-		this.stop("update");
-		this.#ring = undefined;
 	}
 
 	/** At the end of the turn: the stack is deep where a command or a socket ends a sound. */

@@ -142,6 +142,8 @@ export class Actions {
 
 	async #update({ monitor, device, version }: Of<"update">): Promise<void> {
 		const { record } = this.#world.place(device);
+		// A forgotten device gets another list: the answer may come after it was forgotten.
+		const { accepted } = record;
 		const isUpload = version === "custom";
 		const asked = isUpload ? version : Images.release(Number(version));
 		if (!record.askedAt.has(asked) || isUpload) record.askedAt.set(asked, performance.now());
@@ -150,8 +152,8 @@ export class Actions {
 		this.#world.journal.note(`update of ${record.deviceId} to ${asked}: ${code}`);
 		this.#world.journal.count(`update: ${code}`);
 		if (code !== "ack") return;
-		record.accepted.push({ version: isUpload ? undefined : asked });
-		record.isKept = true;
+		accepted.push({ version: isUpload ? undefined : asked });
+		if (accepted === record.accepted) record.isKept = true;
 	}
 
 	async #upload({ isForPrototype, how }: Of<"upload">): Promise<void> {

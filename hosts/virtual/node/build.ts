@@ -125,8 +125,11 @@ async function buildModule(source: string): Promise<BuiltModule> {
 			sourcesContent: false,
 			tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true, useDefineForClassFields: true } },
 		});
-		await writeAtomically(cached, JSON.stringify({ code, map }));
-		return { code, map };
+		// XS crashes on a map of nothing, as that of a module which has types alone.
+		const isEmpty = JSON.parse(map).mappings === "";
+		const built = { code, map: isEmpty ? "" : map };
+		await writeAtomically(cached, JSON.stringify(built));
+		return built;
 	}
 }
 

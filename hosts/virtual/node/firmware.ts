@@ -15,11 +15,16 @@ const boardModules: Readonly<Record<string, string>> = { "board/es8311": "hosts/
  * @param replacements module name → TypeScript file to use instead, relative to the project: a firmware with a fault
  * @throws Error if a module cannot be built, or a replacement names no module
  */
-export async function buildFirmware(replacements: Readonly<Record<string, string>> = {}): Promise<Program> {
+export async function buildFirmware(
+	replacements: Readonly<Record<string, string | undefined>> = {},
+): Promise<Program> {
 	const modules = await firmwareModules();
-	for (const name of Object.keys(replacements))
+	for (const [name, file] of Object.entries(replacements)) {
 		if (!(name in modules)) throw new Error(`the firmware has no module "${name}" to replace`);
-	return buildProgram({ modules: { ...modules, ...replacements }, main: "virtual/boot" });
+		if (file === undefined) delete modules[name];
+		else modules[name] = file;
+	}
+	return buildProgram({ modules, main: "virtual/boot" });
 }
 
 /** Module name → TypeScript file, relative to the project: of device/ and of the host. */

@@ -27,6 +27,7 @@ const main = "test/hosts/virtual/xs/parsers";
 const modules = [
 	main,
 	"device/commands",
+	"device/component",
 	"device/network/json-bounds",
 	"device/network/connection-end",
 	"device/network/gateway-socket",

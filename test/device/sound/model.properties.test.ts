@@ -41,8 +41,7 @@ class World {
 
 	/** Power is not cut: the device says what it stops. */
 	restart(): void {
-		this.#rig.sounds.stop("restart");
-		this.#rig.sounds.flush();
+		this.#rig.sounds.onRestart();
 		clock.clear();
 		this.isUpdating = false;
 		this.isMuted = this.volume === 0;

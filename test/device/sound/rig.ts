@@ -3,7 +3,7 @@
  * the test moves, so that hundreds of sounds can be interrupted in a second.
  */
 
-import { type CommandTargets, executeCommand, type Objection } from "../../../device/commands.js";
+import type { Component, Objection } from "../../../device/component.js";
 import type {
 	AudioOutput,
 	AudioOutputOptions,
@@ -14,6 +14,7 @@ import type {
 } from "../../../device/host.js";
 import { LookupTicket } from "../../../device/network/lookup.js";
 import { Audio } from "../../../device/peripherals/audio.js";
+import { type ControlledPeripherals, Controls } from "../../../device/peripherals/controls.js";
 import type { Command } from "../../../device/protocol/messages.js";
 import { Sounds, type SoundUpdate } from "../../../device/sound/sounds.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
@@ -185,6 +186,7 @@ export class Rig {
 			bufferBytes,
 			connect: (_url, options) => new HttpClient(options, io),
 			createLookup: () => new LookupTicket(InstantResolver),
+			isUpdating: () => this.#isUpdating,
 			headersFor: () => [],
 			now: () => clock.now,
 			send: onUpdate,
@@ -198,9 +200,11 @@ export class Rig {
 
 	/** To the end of its turn. @returns why it is refused */
 	execute(command: Command): Objection | undefined {
-		const objection = executeCommand(command, this.#targets);
+		const executing: readonly Component[] = [new Controls(this.#peripherals), this.sounds];
+		const answers = executing.map((component) => component.execute?.(command));
 		this.sounds.flush();
-		return objection;
+		const answer = answers.find((each) => each !== undefined);
+		return answer === "executed" ? undefined : answer;
 	}
 
 	/** As rules.ts does. */
@@ -218,28 +222,16 @@ export class Rig {
 		}
 	}
 
-	/** As main.ts does. */
+	/** As firmware.ts does. */
 	set isUpdating(isUpdating: boolean) {
 		this.#isUpdating = isUpdating;
-		if (!isUpdating) return;
-		this.audio.stop();
-		this.sounds.release();
+		if (isUpdating) this.audio.stop();
+		this.sounds.onUpdate(isUpdating);
 		this.sounds.flush();
 	}
 
-	get #ring(): CommandTargets["peripherals"]["ring"] {
-		return { isUpdating: this.#isUpdating, preset: () => {}, brightness: 1, identify: () => {} };
-	}
-
-	get #targets(): CommandTargets {
-		return {
-			peripherals: { audio: this.audio, ring: this.#ring, haptics: undefined },
-			sounds: this.sounds,
-			diagnostics: { reportCrash: () => {}, clearCrash: () => {}, setLog: () => {} },
-			onQuery: () => {},
-			onUpdate: () => undefined,
-			onRestart: () => undefined,
-			onSettings: () => undefined,
-		};
+	get #peripherals(): ControlledPeripherals {
+		const ring = { isUpdating: this.#isUpdating, preset: () => {}, brightness: 1, identify: () => {} };
+		return { audio: this.audio, ring, haptics: undefined };
 	}
 }

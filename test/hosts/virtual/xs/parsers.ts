@@ -57,10 +57,15 @@ class Wire {
 		const commands = new Commands({
 			deviceId: "dev-1-a1b2c3",
 			model,
-			execute: (command) => {
-				report("did", command);
-				return undefined;
-			},
+			components: [
+				{
+					execute(command) {
+						report("did", command);
+						return "executed";
+					},
+				},
+			],
+			isSafeMode: false,
 			send: (error) => this.socket.send(JSON.stringify(error)),
 		});
 		this.#options?.onWritable(5000);

@@ -1,8 +1,6 @@
 /** In the place of peripherals/chimes: an image whose chimes were lost. */
 
-import type { Track } from "../../../../../device/peripherals/audio.js";
-
-export const chimeSampleRate = 16_000;
+import type { Track } from "../../../../../device/peripherals/track.js";
 
 export class ChimeTrack implements Track {
 	readonly uri: string;

@@ -1,0 +1,264 @@
+/** The firmware of one start: what each device has, and its components, which hear what happens. */
+
+import Timer from "timer";
+import { Commands } from "./commands.js";
+import type { Component } from "./component.js";
+import type { ButtonName, Host, System } from "./host.js";
+import { Clock } from "./network/clock.js";
+import { Gateway } from "./network/gateway.js";
+import { parseGatewayUrl } from "./network/gateway-url.js";
+import type { LinkState } from "./network/link.js";
+import type { Url } from "./network/url.js";
+import { ledState } from "./peripherals/led-patterns.js";
+import { createPeripherals, type Peripherals } from "./peripherals/peripherals.js";
+import { type Feature, features } from "./protocol/messages.js";
+import { idOf } from "./protocol/models.js";
+import { Recovery } from "./recovery.js";
+import { onButton, showLink, showWiFi } from "./rules.js";
+import { Settings, storeBuiltInSettings } from "./settings.js";
+import { eraseSettings, SettingsTrial } from "./settings-trial.js";
+import { StartCount } from "./start-count.js";
+import { readState } from "./state-report.js";
+import { StateReporter } from "./state-reporter.js";
+import { Probation } from "./update/probation.js";
+
+const restartDelayMs = 500;
+
+/** What main.ts lists. */
+export interface ComponentKind {
+	/** Which the header `Device-Features` names. */
+	readonly features: readonly Feature[];
+	readonly create: (core: Core) => Component;
+}
+
+/** What components are made of. */
+export interface Core {
+	readonly host: Host;
+	readonly deviceId: string;
+	readonly system: System;
+	readonly settings: Settings;
+	readonly trial: SettingsTrial;
+	readonly probation: Probation;
+	readonly peripherals: Peripherals;
+	readonly gateway: Gateway;
+	/** Monotonic, in milliseconds. */
+	readonly now: () => number;
+	/** As of components: the first that objects. */
+	readonly findWork: () => string | undefined;
+	/** Tells all components. */
+	readonly onUpdate: (isRunning: boolean) => void;
+	readonly restart: () => void;
+	/** The close frame gets out before the restart. */
+	readonly restartSoon: () => void;
+}
+
+export class Firmware {
+	readonly #host: Host;
+	readonly #system: System;
+	readonly #deviceId: string;
+	readonly #probation: Probation;
+	readonly #startCount: StartCount;
+	readonly #trial: SettingsTrial;
+	readonly #settings: Settings;
+	readonly #clock: Clock;
+	readonly #recovery: Recovery;
+	readonly #peripherals: Peripherals;
+	/** Undefined, as the next two, without settings. */
+	#gateway: Gateway | undefined;
+	#reporter: StateReporter | undefined;
+	#commands: Commands | undefined;
+	#components: readonly Component[] = [];
+	/** Of the last press of a button. */
+	#undoPress: (() => void) | undefined;
+
+	constructor(host: Host) {
+		const { storage, network, update } = host;
+		this.#host = host;
+		this.#system = new host.system({});
+		const { resetReason, buildTime, macAddress } = this.#system;
+		this.#deviceId = idOf(host.model, macAddress);
+		// First: if anything below fails, an unconfirmed image is rolled back.
+		this.#probation = new Probation({ boot: new update.boot({}), restart: () => this.#restart() });
+		const store = new storage.settings({});
+		// A confirmed one that fails starts in safe mode.
+		this.#startCount = new StartCount({ store, resetReason, isPendingVerify: this.#probation.isOn });
+		storeBuiltInSettings(store, buildTime);
+		this.#trial = new SettingsTrial({
+			store,
+			findObstacle: () => this.#gateway?.obstacle ?? "the gateway's address is wrong",
+			restart: () => this.#restart(),
+			log: (text) => trace(`settings: ${text}\n`),
+			send: (result) => this.#gateway?.send({ type: "settings_result", deviceId: this.#deviceId, ...result }),
+		});
+		this.#settings = new Settings({ store, onTrial: (name) => this.#trial.value(name) });
+		const server = this.#settings.text("sntp") || undefined;
+		this.#clock = new Clock({ part: network.time, system: this.#system, server, settings: this.#settings });
+		this.#peripherals = createPeripherals({
+			parts: host.peripheral,
+			settings: this.#settings,
+			isSafeMode: this.#startCount.isSafeMode,
+			now: () => this.#system.uptimeMs,
+			onPressed: (name) => this.#onPressed(name),
+			onButtons: () => this.#recovery.onChanged(this.#peripherals.buttons.report),
+			onChanged: () => this.#reporter?.changed(),
+		});
+		this.#recovery = new Recovery({
+			ring: this.#peripherals.ring,
+			onErase: () => {
+				trace("play and mute were held: all settings are erased\n");
+				eraseSettings(store);
+				this.#startCount.onProven();
+				this.#system.restart();
+			},
+		});
+	}
+
+	/** Connects, if it has settings. @param kinds of components, in the order in which they hear what happens */
+	start(kinds: readonly ComponentKind[]): void {
+		const { ring } = this.#peripherals;
+		const [network, address] = [this.#settings.text("ssid"), this.#settings.text("gateway")];
+		if (network === "" || address === "") {
+			trace("this device has no settings: flash it with ssid, password, gateway and token\n");
+			return ring.showUnprovisioned();
+		}
+		trace(`settings: network "${network}", gateway ${address}\n`);
+		const url = gatewayUrl(address);
+		if (url === undefined) {
+			ring.connection = ledState.serverFailed;
+			return;
+		}
+		const gateway = this.#createGateway(url, kinds);
+		const reporter = this.#createReporter(gateway);
+		const core = this.#createCore(gateway);
+		const components = [reporter, ...kinds.map(({ create }) => create(core))];
+		this.#gateway = gateway;
+		this.#reporter = reporter;
+		this.#components = components;
+		this.#commands = new Commands({
+			deviceId: this.#deviceId,
+			model: this.#host.model,
+			components,
+			isSafeMode: this.#startCount.isSafeMode,
+			send: (error) => gateway.send(error),
+		});
+		gateway.start();
+	}
+
+	#createGateway(url: Url, kinds: readonly ComponentKind[]): Gateway {
+		const { model, chip, network } = this.#host;
+		const present = kinds.flatMap((kind) => kind.features);
+		return new Gateway({
+			network,
+			url,
+			deviceId: this.#deviceId,
+			settings: this.#settings,
+			trial: this.#trial,
+			clock: this.#clock,
+			headers: [
+				["Device-Id", this.#deviceId],
+				["Device-Model", model],
+				["Device-Chip", chip],
+				["Device-Features", features.filter((feature) => present.includes(feature)).join(",")],
+				["Protocol-Version", "1"],
+			],
+			onWiFi: (state) => showWiFi(state, this.#peripherals.ring),
+			onLink: (state) => this.#onLink(state),
+			onMessage: (message) => this.#commands?.receive(message),
+			onDrained: () => {
+				this.#reporter?.flush();
+				this.#onDrained();
+			},
+		});
+	}
+
+	#createReporter({ wifi, link }: Gateway): StateReporter {
+		const parts = {
+			deviceId: this.#deviceId,
+			model: this.#host.model,
+			system: this.#system,
+			wifi,
+			link,
+			peripherals: this.#peripherals,
+			isSafeMode: this.#startCount.isSafeMode,
+		};
+		return new StateReporter({
+			read: () => readState(parts),
+			canSend: () => link.isDrained,
+			send: (report) => {
+				link.send(report);
+				this.#onDrained();
+			},
+		});
+	}
+
+	#createCore(gateway: Gateway): Core {
+		return {
+			host: this.#host,
+			deviceId: this.#deviceId,
+			system: this.#system,
+			settings: this.#settings,
+			trial: this.#trial,
+			probation: this.#probation,
+			peripherals: this.#peripherals,
+			gateway,
+			now: () => this.#system.uptimeMs,
+			findWork: () => this.#findWork(),
+			onUpdate: (isRunning) => {
+				for (const component of this.#components) component.onUpdate?.(isRunning);
+			},
+			restart: () => this.#restart(),
+			restartSoon: () => {
+				for (const component of this.#components) component.onRestart?.();
+				gateway.link.stop();
+				Timer.set(() => this.#restart(), restartDelayMs);
+			},
+		};
+	}
+
+	#onPressed(name: ButtonName): void {
+		// A person is waiting.
+		this.#gateway?.retryNow();
+		const isRecovery = this.#recovery.onPressed(name);
+		if (isRecovery) this.#undoPress?.();
+		this.#undoPress = isRecovery ? undefined : onButton(name, this.#peripherals);
+	}
+
+	#onLink(state: LinkState): void {
+		showLink(state, this.#peripherals.ring);
+		const isConnected = state === "connected";
+		if (isConnected) this.#startCount.onProven();
+		for (const component of this.#components)
+			if (isConnected) component.onConnected?.();
+			else component.onDisconnected?.();
+	}
+
+	/** All messages are sent. */
+	#onDrained(): void {
+		if (!this.#reporter?.hasReported || !this.#gateway?.isDrained) return;
+		for (const component of this.#components) component.onDrained?.();
+	}
+
+	#findWork(): string | undefined {
+		for (const component of this.#components) {
+			const work = component.findWork?.();
+			if (work !== undefined) return work;
+		}
+		return undefined;
+	}
+
+	#restart(): void {
+		this.#startCount.onProven();
+		this.#clock.store();
+		this.#settings.flush();
+		this.#system.restart();
+	}
+}
+
+function gatewayUrl(text: string): Url | undefined {
+	try {
+		return parseGatewayUrl(text);
+	} catch (error) {
+		trace(`${error}\n`);
+		return undefined;
+	}
+}

@@ -1,0 +1,141 @@
+/** The way to the gateway: Wi-Fi, the time, the link and what is to be sent on it. */
+
+import type { Host } from "../host.js";
+import type { SoundUpdate } from "../protocol/messages.js";
+import type { Settings } from "../settings.js";
+import type { SettingsTrial } from "../settings-trial.js";
+import type { UpdateMessage } from "../update/updater.js";
+import type { Clock } from "./clock.js";
+import { Link, type LinkState } from "./link.js";
+import { LookupTicket } from "./lookup.js";
+import type { Url } from "./url.js";
+import { knownNetworks, type WiFiState, WiFiStation } from "./wifi.js";
+
+export interface GatewayOptions {
+	readonly network: Host["network"];
+	readonly url: Url;
+	readonly deviceId: string;
+	readonly settings: Settings;
+	readonly trial: Pick<SettingsTrial, "value" | "isUndecided">;
+	readonly clock: Clock;
+	/** Of the connection, besides the token. */
+	readonly headers: Iterable<readonly [string, string]>;
+	/** Not called for `connected`: the ring shows the link then. */
+	readonly onWiFi: (state: WiFiState) => void;
+	readonly onLink: (state: LinkState) => void;
+	readonly onMessage: (message: unknown) => void;
+	readonly onDrained: () => void;
+}
+
+export class Gateway {
+	readonly wifi: WiFiStation;
+	readonly link: Link;
+	/** For `wss`: the certificate authority as DER in base64. */
+	readonly certificate: string | undefined;
+	readonly #options: GatewayOptions;
+	readonly #authorization: string;
+	/** Ends of an update and of sounds while there was no connection. */
+	readonly #unsent: (UpdateMessage | SoundUpdate)[] = [];
+
+	constructor(options: GatewayOptions) {
+		const { network, url, deviceId, settings, trial, headers, onMessage, onDrained } = options;
+		this.#options = options;
+		this.certificate = settings.text("ca") || undefined;
+		this.#authorization = `Bearer ${settings.text("token")}`;
+		this.wifi = new WiFiStation({
+			part: network.wifi,
+			networks: knownNetworks(
+				(name) => settings.text(name),
+				(name) => trial.value(name) !== undefined,
+			),
+			isTrialOn: () => trial.isUndecided,
+			hostname: deviceId,
+			onStateChanged: (state) => this.#onWiFi(state),
+		});
+		this.link = new Link({
+			network,
+			url,
+			certificate: this.certificate,
+			headers: [["Authorization", this.#authorization], ...headers],
+			onStateChanged: (state) => this.#onLink(state),
+			onMessage,
+			onDrained,
+		});
+	}
+
+	get isConnected(): boolean {
+		return this.link.state === "connected";
+	}
+
+	/** Whether a message would be sent at once. */
+	get isDrained(): boolean {
+		return this.link.isDrained;
+	}
+
+	/** Why the gateway is not reached. */
+	get obstacle(): string {
+		const { wifi, link } = this;
+		if (wifi.state !== "connected") return wifi.problem ?? "no connection to the access point";
+		if (link.state !== "connected") return link.problem ?? "the gateway did not answer";
+		return "the gateway took no report";
+	}
+
+	start(): void {
+		this.wifi.start();
+	}
+
+	/** Does nothing unless a retry is planned. */
+	retryNow(): void {
+		this.wifi.retryNow();
+		this.link.retryNow();
+	}
+
+	/** Drops the message without a connection. */
+	send(message: object): void {
+		if (this.isConnected) this.link.send(message);
+	}
+
+	/** Sends it on the next connection, if there is none. */
+	sendSurely(message: UpdateMessage | SoundUpdate): void {
+		if (this.isConnected) this.send(message);
+		else this.#unsent.push(message);
+	}
+
+	/** The token is for the gateway only. */
+	headersFor({ isSecure, host, port }: Url): readonly (readonly [string, string])[] {
+		const { url } = this.#options;
+		const isGateway = isSecure === url.isSecure && host === url.host && port === url.port;
+		return isGateway ? [["authorization", this.#authorization]] : [];
+	}
+
+	createLookup(): LookupTicket {
+		return new LookupTicket(this.#options.network.dns);
+	}
+
+	#onWiFi(state: WiFiState): void {
+		const { wifi, link } = this;
+		const { clock, onWiFi } = this.#options;
+		trace(
+			`Wi-Fi ${state}${state === "connected" ? `: "${wifi.ssid}", ${wifi.address}, ${wifi.rssi} dBm` : ""}\n`,
+		);
+		if (state === "connected") {
+			// In this order: names are resolved one after the other, and the time server may not exist.
+			link.start();
+			clock.start();
+			return;
+		}
+		clock.stop();
+		link.stop();
+		onWiFi(state);
+	}
+
+	#onLink(state: LinkState): void {
+		trace(`gateway ${state}\n`);
+		this.wifi.onGateway(state === "connected" || state === "refused");
+		if (state === "connected") {
+			for (const message of this.#unsent) this.send(message);
+			this.#unsent.length = 0;
+		}
+		this.#options.onLink(state);
+	}
+}

@@ -1,0 +1,9 @@
+/** The peripherals' commands, as a component of the firmware. */
+
+import type { ComponentKind, Core } from "../firmware.js";
+import { Controls } from "./controls.js";
+
+export const controls: ComponentKind = Object.freeze({
+	features: Object.freeze(["identify"] as const),
+	create: ({ peripherals }: Core) => new Controls(peripherals),
+});

@@ -1,0 +1,63 @@
+/** The commands that act on the peripherals. */
+
+import { type Answer, busy, type Component } from "../component.js";
+import type { Command } from "../protocol/messages.js";
+import type { Audio } from "./audio.js";
+import type { Haptics } from "./haptics.js";
+import type { LedRing } from "./led-ring.js";
+
+export interface ControlledPeripherals {
+	/** Undefined in safe mode. */
+	readonly audio: Pick<Audio, "volume" | "play" | "stop"> | undefined;
+	readonly ring: Pick<LedRing, "isUpdating" | "preset" | "brightness" | "identify">;
+	/** Undefined in safe mode, and where the model has none. */
+	readonly haptics: Pick<Haptics, "intensity"> | undefined;
+}
+
+export class Controls implements Component {
+	readonly #peripherals: ControlledPeripherals;
+
+	constructor(peripherals: ControlledPeripherals) {
+		this.#peripherals = peripherals;
+	}
+
+	/** In safe mode commands of the parts that are not used are nobody's. */
+	execute(command: Command): Answer {
+		const { audio, ring, haptics } = this.#peripherals;
+		switch (command.command) {
+			case "set_volume":
+				if (!audio) return undefined;
+				audio.volume = command.value;
+				return "executed";
+			case "set_led":
+				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
+				ring.preset(command.value);
+				return "executed";
+			case "play_audio":
+				if (ring.isUpdating) return busy("the device is being updated; try again after it");
+				if (!audio) return undefined;
+				audio.play(command.value);
+				return "executed";
+			case "identify":
+				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
+				ring.identify();
+				audio?.play("startup");
+				return "executed";
+			case "set_brightness":
+				ring.brightness = command.value;
+				return "executed";
+			case "set_haptics":
+				if (!haptics) return undefined;
+				haptics.intensity = command.value;
+				return "executed";
+			default:
+				return undefined;
+		}
+	}
+
+	onUpdate(isRunning: boolean): void {
+		const { audio, ring } = this.#peripherals;
+		if (isRunning) audio?.stop();
+		ring.isUpdating = isRunning;
+	}
+}

@@ -1,0 +1,39 @@
+/** Sounds from the network, as a component of the firmware. */
+
+import type { ComponentKind, Core } from "../firmware.js";
+import { openHttp } from "../network/http-connection.js";
+import type { Audio } from "../peripherals/audio.js";
+import { Sounds } from "./sounds.js";
+
+export const sound: ComponentKind = Object.freeze({
+	features: Object.freeze(["sound"] as const),
+	create: (core: Core) => {
+		const { audio } = core.peripherals;
+		// In safe mode its commands are refused as those of all that is not used.
+		return audio ? createSounds(core, audio) : {};
+	},
+});
+
+function createSounds({ host, gateway, peripherals, deviceId, now }: Core, audio: Audio): Sounds {
+	return new Sounds({
+		audio,
+		bufferBytes: host.soundBufferBytes,
+		connect: (address, options) => openHttp(host.network, address, options, gateway.certificate),
+		createLookup: () => gateway.createLookup(),
+		headersFor: (address) => gateway.headersFor(address),
+		isUpdating: () => peripherals.ring.isUpdating,
+		now,
+		afterTurn: (action) => {
+			Promise.resolve()
+				.then(action)
+				.catch((error: unknown) => trace(`sound: ${error}\n`));
+		},
+		send: (update) => {
+			const isEnd = update.state !== "ready" && update.state !== "playing";
+			trace(`sound ${update.id}: ${update.state}${update.reason ? `, ${update.reason}` : ""}\n`);
+			const message = { type: "sound_update", deviceId, ...update } as const;
+			if (isEnd) gateway.sendSurely(message);
+			else gateway.send(message);
+		},
+	});
+}

@@ -1,0 +1,99 @@
+/** Components of the firmware: each command is executed by one, and each can be left out with its files and its line. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join, relative } from "node:path";
+import { describe, test } from "node:test";
+import { type CommandName, commands, type Feature } from "../../device/protocol/messages.js";
+import { buildFirmware, firmwareModules } from "../../hosts/virtual/node/firmware.js";
+import { projectFolder } from "../../scripts/command-line/project.js";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { passUntil } from "../support/virtual-time.js";
+
+/** A valid one of each. The last two are refused while the update before them runs. @param silent the port of a server that never answers */
+const examples = (silent: number): { readonly [N in CommandName]: object } => ({
+	set_volume: { value: 40 },
+	query_state: {},
+	set_led: { value: "idle" },
+	play_audio: { value: "startup" },
+	play_sound: { value: { id: "one", url: `http://127.0.0.1:${silent}/one.wav` } },
+	start_sound: { value: { id: "one" } },
+	stop_sound: {},
+	identify: {},
+	set_brightness: { value: 0.5 },
+	set_haptics: { value: 0 },
+	query_crash: {},
+	clear_crash: { id: "0" },
+	set_log: { level: "off", seconds: 0 },
+	start_ota: { url: `http://127.0.0.1:${silent}/firmware.bin` },
+	set_settings: { value: { sntp: "127.0.0.1" } },
+	restart: {},
+});
+
+test("each command of the protocol is executed by a component", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	await powerOn(t, gateway, "PROTO-1");
+	const connection = await gateway.connection();
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onEnd(t, () => server.close());
+	const address = server.address();
+	assert.ok(typeof address === "object" && address);
+	const all = examples(address.port);
+	const refused: string[] = [];
+	for (const [command, rest] of Object.entries(all)) {
+		connection.send({ command, ...rest });
+		// Refused after everything before it was executed.
+		connection.send({ command: `after ${command}` });
+		for (;;) {
+			const error = await connection.next("command_error");
+			if (error.command === `after ${command}`) break;
+			refused.push(`${command}: ${error.code}`);
+		}
+	}
+	assert.deepEqual(Object.keys(all).sort(), Object.keys(commands).sort());
+	assert.deepEqual(refused, ["set_settings: busy", "restart: busy"]);
+});
+
+interface Omitted {
+	/** Modules, by the beginning of their names. */
+	readonly files: string;
+	/** In main.ts. */
+	readonly name: string;
+	readonly features: readonly Feature[];
+	readonly command: CommandName;
+}
+
+describe("the firmware", () => {
+	const omitted: readonly Omitted[] = [
+		{ files: "sound/", name: "sound", features: ["sound"], command: "stop_sound" },
+		{ files: "diagnostics", name: "diagnostics", features: ["crash", "log"], command: "query_crash" },
+	];
+	for (const { files, name, features, command } of omitted)
+		test(`runs without ${name}, says so at the gateway, and refuses its commands`, async (t) => {
+			const text = await readFile(join(projectFolder, "device/main.ts"), "utf8");
+			const main = join(await temporaryDirectory(t), "main.ts");
+			const kept = text
+				.replace(new RegExp(`^import { ${name} } .*\\n`, "m"), "")
+				.replace(new RegExp(`\\b${name}(, |(?=\\]))`), "");
+			await writeFile(main, kept);
+			const modules = Object.keys(await firmwareModules()).filter((each) => each.startsWith(files));
+			const without = Object.fromEntries(modules.map((each) => [each, undefined]));
+			const program = await buildFirmware({ ...without, main: relative(projectFolder, main) });
+			const gateway = await runScriptedGateway(t);
+			const device = await powerOn(t, gateway, "DEV-1", { program, clock: "virtual" });
+			const connection = await passUntil(device, gateway.connection());
+			const named = String(connection.headers["device-features"]).split(",");
+			for (const feature of features) assert.ok(!named.includes(feature), feature);
+			assert.ok(named.includes("restart"));
+			connection.send({ command, ...examples(1)[command] });
+			const { code, message } = await passUntil(device, connection.next("command_error"));
+			assert.equal(code, "unknown_command");
+			assert.match(message, /was built without/);
+			connection.send({ command: "set_volume", value: 40 });
+			while ((await passUntil(device, connection.query())).peripherals.audio.volume !== 40);
+		});
+});
