@@ -14,17 +14,8 @@ import type { Records } from "../storage/records.js";
 import { isAhead, time } from "../storage/time.js";
 
 /** When each kind was seen, in milliseconds since 1970. */
-const seenRecord = object({
-	crashed: optional(time),
-	rolled_back: optional(time),
-	update_failed: optional(time),
-	safe_mode: optional(time),
-	often_restarted: optional(time),
-	faulty: optional(time),
-	away: optional(time),
-	weak_signal: optional(time),
-} satisfies Record<AttentionKind, object>);
-export type Seen = Infer<typeof seenRecord>;
+export type Seen = Readonly<Partial<Record<AttentionKind, number>>>;
+const seenRecord = object(Object.fromEntries(attentionKinds.map((kind) => [kind, optional(time)])));
 
 export const seenFile = Object.freeze({
 	what: "marks of what was seen",

@@ -25,7 +25,8 @@ export function AnnouncingView({ search }: { readonly search: string }) {
 		<div class="announce">
 			<h1>Announce</h1>
 			<Problem>{!sounds.value && sounds.problem}</Problem>
-			<SourcePanel sounds={sounds} onSource={setSource} />
+			{/* What it begins with depends on whether the gateway speaks. */}
+			{(sounds.value || sounds.problem !== "") && <SourcePanel sounds={sounds} onSource={setSource} />}
 			<Where sounds={sounds} search={search} source={source} />
 			<Latest />
 			{Section && <Section />}

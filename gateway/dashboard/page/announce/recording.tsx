@@ -55,24 +55,20 @@ interface RunningProps {
 }
 
 function Running({ microphone, onStop }: RunningProps) {
-	const [{ seconds, level, isMuted }, setNow] = useState({ seconds: 0, level: 0, isMuted: false });
-	const stop = useRef(onStop);
-	stop.current = onStop;
+	const [seconds, setSeconds] = useState(0);
+	const { level, isMuted, problem } = microphone;
 	useEffect(() => {
 		const startedAt = performance.now();
-		const timer = setInterval(() => {
-			const passed = (performance.now() - startedAt) / 1000;
-			const { level, isMuted, problem } = microphone;
-			setNow({ seconds: passed, level, isMuted });
-			if (problem === undefined && passed < longestSeconds) return;
-			clearInterval(timer);
-			stop.current(problem);
-		}, 100);
+		const timer = setInterval(() => setSeconds((performance.now() - startedAt) / 1000), 100);
 		return () => {
 			clearInterval(timer);
 			microphone.close();
 		};
 	}, [microphone]);
+	const isOver = problem !== undefined || seconds >= longestSeconds;
+	useEffect(() => {
+		if (isOver) onStop(problem);
+	}, [isOver]);
 	return (
 		<div class="recording">
 			<Button look="primary" onClick={() => onStop()}>

@@ -78,12 +78,6 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 		}
 		setReading(false);
 	};
-	if (!sounds.value && sounds.problem === "")
-		return (
-			<Panel title="Sound" look="stack">
-				<p class="hint">Loading…</p>
-			</Panel>
-		);
 	return (
 		<Panel title="Sound" look="stack">
 			<Toggles

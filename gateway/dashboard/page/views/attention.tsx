@@ -155,6 +155,8 @@ function Deed({ kind, concerns }: Pick<Cause, "kind" | "concerns">) {
 					Update…
 				</a>
 			);
+		case "away":
+			return <a href="#/?state=away&sort=heard">Show all that are away</a>;
 		case "weak_signal":
 			return <a href="#/settings/wifi">See the Wi-Fi</a>;
 		case "refused":
