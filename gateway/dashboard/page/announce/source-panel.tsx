@@ -221,7 +221,10 @@ function SoundLine({ load, children }: SoundLineProps) {
 	useEffect(() => {
 		audio.onplay = () => setPlaying(true);
 		audio.onpause = () => setPlaying(false);
-		return () => audio.pause();
+		return () => {
+			audio.pause();
+			URL.revokeObjectURL(audio.src);
+		};
 	}, [audio]);
 	const play = async () => {
 		const file = new Blob([await load()], { type: "audio/wav" });
