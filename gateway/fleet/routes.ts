@@ -47,7 +47,10 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
 		const isGone =
 			(await deviceStore.forget(device)) && (await updates.forget(device.deviceId, removeCrashes));
-		if (!isGone) void deviceStore.keepLabel(device);
+		if (!isGone) {
+			void deviceStore.keep(device);
+			void deviceStore.keepLabel(device);
+		}
 		return isGone;
 	};
 
