@@ -134,16 +134,12 @@ function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
 function obstacles(devices: readonly Entry[], volume: number | undefined): string {
 	const here = devices.filter(({ session }) => session.connected);
 	const able = here.filter(({ session }) => session.features.includes("sound"));
-	const muted = able.filter(({ vitals }) => vitals.volume === 0).length;
-	const away = devices.length - here.length;
-	const unable = here.length - able.length;
+	const muted = volume === undefined ? able.filter(({ vitals }) => vitals.volume === 0).length : 0;
 	return [
-		away > 0 && `${away.toLocaleString("en")} away.`,
-		unable > 0 && `${unable.toLocaleString("en")} whose firmware plays no sounds.`,
-		muted > 0 &&
-			volume === undefined &&
-			`${muted.toLocaleString("en")} muted: give the sound a volume to be heard there.`,
+		[devices.length - here.length, "away."],
+		[here.length - able.length, "whose firmware plays no sounds."],
+		[muted, "muted: give the sound a volume to be heard there."],
 	]
-		.filter((words) => words !== false)
+		.flatMap(([count, words]) => (count ? `${count.toLocaleString("en")} ${words}` : []))
 		.join(" ");
 }
