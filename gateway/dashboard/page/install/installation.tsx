@@ -11,7 +11,7 @@ import { Problem } from "../parts/problem.js";
 import { FlashCommand, ModelNames } from "../parts/token-command.js";
 import { LabelForm } from "../views/device-label.js";
 import { InstallForm } from "./form.js";
-import { Installer, type InstallState } from "./installer.js";
+import { Installer } from "./installer.js";
 import type { InstallError } from "./problems.js";
 
 /** @param search as in an address: "?virtual" where boards may be virtual ones, as in tests */
@@ -34,7 +34,9 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 	useLeaveWarning(installer.isBusy);
 	return (
 		<>
-			<Progressing state={state} />
+			{state.name === "working" && <Step status={state.words} percent={state.percent} />}
+			{state.name === "waiting" && <Waiting {...state} />}
+			{state.name === "done" && <Done deviceId={state.deviceId} />}
 			{state.name === "failed" && <Failed problem={state.problem} />}
 			{(state.name === "waiting" || state.name === "done") && (
 				<p>
@@ -52,26 +54,6 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 			</div>
 		</>
 	);
-}
-
-function Progressing({ state }: { state: InstallState }) {
-	switch (state.name) {
-		case "connecting":
-			return <Step status="Connecting to the board…" percent={null} />;
-		case "writing":
-			return (
-				<Step
-					status={`Writing the firmware to ${state.deviceId}. Leave the board connected.`}
-					percent={state.percent}
-				/>
-			);
-		case "waiting":
-			return <Waiting {...state} />;
-		case "done":
-			return <Done deviceId={state.deviceId} />;
-		default:
-			return null;
-	}
 }
 
 interface StepProps {

@@ -22,8 +22,8 @@ export interface Installation {
 
 export type InstallState =
 	| { readonly name: "idle" }
-	| { readonly name: "connecting" }
-	| { readonly name: "writing"; readonly deviceId: string; readonly percent: number }
+	/** The board must stay connected. @param percent null: not known */
+	| { readonly name: "working"; readonly words: string; readonly percent: number | null }
 	/**
 	 * @param isStuck it starts only once its reset button is pressed
 	 * @param since milliseconds of the gateway's clock
@@ -49,7 +49,7 @@ export class Installer {
 
 	/** Whether a board is being written, so that leaving the page would break it. */
 	get isBusy(): boolean {
-		return this.#state.name === "connecting" || this.#state.name === "writing";
+		return this.#state.name === "working";
 	}
 
 	/** Back to the form. */
@@ -65,7 +65,7 @@ export class Installer {
 			const port = await this.#serial.requestPort().catch((cause: unknown) => {
 				throw new InstallError("no_port", undefined, { cause });
 			});
-			this.#set({ name: "connecting" });
+			this.#set({ name: "working", words: "Connecting to the board…", percent: null });
 			const board = await Board.connect(port);
 			try {
 				await this.#write(board, installation);
@@ -86,8 +86,9 @@ export class Installer {
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);
 		const begunAt = this.#app.clock.now();
+		const words = `Writing the firmware to ${deviceId}. Leave the board connected.`;
 		const onProgress = (part: number) =>
-			this.#set({ name: "writing", deviceId, percent: Math.floor(100 * part) });
+			this.#set({ name: "working", words, percent: Math.floor(100 * part) });
 		onProgress(0);
 		await board.write(files, onProgress);
 		const isStarted = await board.restart();

@@ -75,17 +75,17 @@ function UploadPanel() {
 					Drop a <b>.bin</b> here, or <u>choose a file</u>
 				</span>
 			</FileDrop>
-			{firmware.status && <p class="hint">{describeSigning(firmware.status)}</p>}
+			{firmware.status && (
+				<p class="hint">
+					{firmware.status.signature_required
+						? "Firmware must be signed: choose the .bin and its .sig together."
+						: "Firmware need not be signed here: anyone who can log in can put any on every device (RELEASE_KEYS)."}
+				</p>
+			)}
 			{firmware.upload && <Sending upload={firmware.upload} />}
 			{firmware.status?.filename && <Uploaded status={firmware.status} />}
 		</Panel>
 	);
-}
-
-function describeSigning({ signature_required }: UploadStatus): string {
-	return signature_required
-		? "Firmware must be signed: choose the .bin and its .sig together."
-		: "Firmware need not be signed here: anyone who can log in can put any on every device (RELEASE_KEYS).";
 }
 
 function Sending({ upload: { name, filename, percent, reason } }: { upload: Upload }) {

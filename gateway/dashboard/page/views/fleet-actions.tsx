@@ -12,7 +12,7 @@ import { announceAddress, updateAddress, useDevice, useTopic } from "../app/hook
 import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { presetWords } from "../model/presets.js";
-import { Button, fewDevices, type Question } from "../parts/button.js";
+import { Button, fewDevices } from "../parts/button.js";
 import { useControl } from "../parts/controls.js";
 import { Choice, Field } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
@@ -186,7 +186,19 @@ export function SelectionBar() {
 							{away.length > 0 && (
 								<Button
 									isChange
-									question={forgetQuestion(away.length)}
+									question={{
+										title: `Forget ${plural(away.length, "device")}?`,
+										text: (
+											<p>
+												Their names, rooms and notes, crashes and updates are deleted. A device that connects
+												again is new.
+											</p>
+										),
+										loss: {
+											do: `Forget ${plural(away.length, "device")}`,
+											keep: away.length === 1 ? "Keep it" : "Keep them",
+										},
+									}}
 									onClick={() => change("Forget", away, { method: "DELETE" })}
 								>
 									Forget {away.length.toLocaleString("en")} away
@@ -201,18 +213,6 @@ export function SelectionBar() {
 			</Button>
 		</section>
 	);
-}
-
-export function forgetQuestion(count: number): Question {
-	return {
-		title: `Forget ${plural(count, "device")}?`,
-		text: (
-			<p>
-				Their names, rooms and notes, crashes and updates are deleted. A device that connects again is new.
-			</p>
-		),
-		loss: { do: `Forget ${plural(count, "device")}`, keep: count === 1 ? "Keep it" : "Keep them" },
-	};
 }
 
 function volumeOf(text: string): number {
