@@ -112,6 +112,17 @@ const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 	{ deviceId: "dev-1-e51c3a", version: "1.3.2" },
 ];
 
+const labels: readonly (readonly [deviceId: string, name: string, room: string])[] = [
+	[crashed, "Kitchen", "Kitchen"],
+	["dev-1-2b90e7", "Sofa", "Living room"],
+	["dev-1-77c1a0", "Window", "Living room"],
+	["dev-1-b3f208", "Bathroom", "Bathroom"],
+	[seen, "Desk", "Study"],
+	["proto-1-8d61b4", "Bed", "Bedroom"],
+	["proto-1-f0e233", "Wardrobe", "Bedroom"],
+	["dev-1-e51c3a", "Workshop", "Workshop"],
+];
+
 const releases: readonly (readonly [version: string, date: string, ...models: Model[]])[] = [
 	["1.3.2", "2025-12-04", "DEV-1"],
 	["1.4.0", "2026-01-02", "DEV-1", "PROTO-1"],
@@ -161,6 +172,7 @@ async function run(words: readonly string[]): Promise<void> {
 		const watched = fleet.find(({ deviceId }) => deviceId === seen);
 		if (watched) await reportForADay(url, await watched.connect(), clock);
 		await Promise.all(fleet.filter((device) => device !== watched).map((device) => device.connect()));
+		await nameDevices(url);
 		await updateSome(url, fleet);
 		await shootAll({ browser, url }, views, watched);
 		fleet.push(...(await connectMore(url, largeFleet - fleet.length)));
@@ -173,9 +185,20 @@ async function run(words: readonly string[]): Promise<void> {
 	}
 }
 
+async function nameDevices(url: string): Promise<void> {
+	for (const [deviceId, name, room] of labels) await label(url, deviceId, { name, room });
+}
+
+/** Waits until the gateway knows the device. */
+async function label(url: string, deviceId: string, given: object): Promise<void> {
+	const path = `${url}/api/devices/${deviceId}`;
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	while (!(await fetch(path, { headers })).ok) await setTimeout(20);
+	await fetch(path, { method: "PATCH", headers, body: JSON.stringify(given) });
+}
+
 /** Devices of several versions, some with a name and a room, some of them away. */
 async function connectMore(url: string, count: number): Promise<readonly ScriptedDevice[]> {
-	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
 	const connect = async (_: unknown, index: number) => {
 		const model: Model = index % 3 === 0 ? "PROTO-1" : "DEV-1";
 		const serial = ((index * 7919 + 0x4003) % 0xffffff).toString(16).padStart(6, "0");
@@ -187,15 +210,7 @@ async function connectMore(url: string, count: number): Promise<readonly Scripte
 			"health.safe_mode": index % 97 === 5,
 		};
 		const device = await new ScriptedDevice({ url, deviceId, model, version, report }).connect();
-		while (!(await fetch(`${url}/api/devices/${deviceId}`, { headers })).ok) await setTimeout(20);
-		if (index % 4 === 1) {
-			const label = { name: `Speaker ${index}`, room: rooms[index % 11] };
-			await fetch(`${url}/api/devices/${deviceId}`, {
-				method: "PATCH",
-				headers,
-				body: JSON.stringify(label),
-			});
-		}
+		if (index % 4 === 1) await label(url, deviceId, { name: `Speaker ${index}`, room: rooms[index % 11] });
 		if (index % 25 === 7) device.close();
 		return device;
 	};

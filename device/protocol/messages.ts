@@ -229,7 +229,7 @@ export const uplinks = Object.freeze({
 			free_heap_bytes: uint32,
 			min_free_heap_bytes: uint32,
 			reset_reason: string(64),
-			/** Only if true: after three failed starts, without sound, motor and sensors. */
+			/** Only if true: after three failed starts, without sound, haptics and sensors. */
 			safe_mode: optional(boolean()),
 		}),
 		network: object({

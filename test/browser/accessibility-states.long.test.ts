@@ -98,7 +98,7 @@ describe("axe finds nothing at", { skip }, () => {
 	test("an upload that is refused, and one in place", async (t) => {
 		const { page } = await setUp(t, [{}], "#/firmware");
 		const file = { name: "device.bin", mimeType: "application/octet-stream" };
-		const input = page.getByLabel(/Drop a .bin here/);
+		const input = page.getByLabel(/Drop a .bin file/);
 		await input.setInputFiles({ ...file, buffer: Buffer.from("no firmware".padEnd(4000)) });
 		await page.getByRole("alert").filter({ hasText: "was refused" }).waitFor();
 		await isClean(page);
@@ -154,7 +154,7 @@ describe("axe finds nothing at", { skip }, () => {
 		away.close();
 		await isClean(page);
 		await page.getByRole("link", { name: "Home" }).click();
-		await page.getByText("1 of 2 here").waitFor();
+		await page.getByText("1 of 2 connected").waitFor();
 		await gateway.close();
 		for (const view of ["List", "Table"]) {
 			await page.getByRole("button", { name: view }).click();

@@ -178,7 +178,7 @@ test("ages are by the gateway's clock: a browser's is two days ahead", { skip },
 	const page = await open(t, url, {
 		prepare: (context) => context.clock.install({ time: Date.now() + 48 * 60 * 60_000 }),
 	});
-	await page.getByText("1 of 1 here").waitFor();
+	await page.getByText("1 of 1 connected").waitFor();
 	device.close();
 	await page
 		.locator(".device-row")

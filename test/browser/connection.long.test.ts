@@ -17,14 +17,14 @@ describe("a gateway that restarts under the page", { skip }, () => {
 			for (const device of [stays, goes]) device.close();
 		});
 		const page = await open(t, url);
-		await page.getByText("2 of 2 here").waitFor();
+		await page.getByText("2 of 2 connected").waitFor();
 
 		await first.gateway.close();
 		await page.getByText("The gateway is restarting.").waitFor();
 		await page.getByText(/What is shown is from (just now|\d+ s ago)/).waitFor();
 		await page.getByText("Reconnecting…").waitFor();
 		assert.equal(await page.locator(".device-row").count(), 2, "what was known is still shown");
-		await page.getByText("2 of 2 were here").waitFor();
+		await page.getByText("2 of 2 were connected").waitFor();
 		await page.getByRole("button", { name: "Table" }).click();
 		await page.getByRole("row", { name: "dev-1-aaaaaa" }).getByText("Not known").waitFor();
 		assert.equal(
@@ -38,7 +38,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		await runGateway(t, { dataDir, port: Number(new URL(url).port) });
 		await stays.connect();
 		await page.getByText("Live").waitFor();
-		await page.getByText("1 of 2 here").waitFor();
+		await page.getByText("1 of 2 connected").waitFor();
 		assert.equal(await gatewayAway(page).count(), 0);
 	});
 

@@ -175,7 +175,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await page.mouse.up();
 		const again = await runDemo(t, folder, { PORT: new URL(demo.url).port });
 		assert.equal(again.proto, demo.proto);
-		await board.getByText("worked from here").waitFor();
+		await board.getByText("worked from this page").waitFor();
 		await page.getByText(/^Connected/).waitFor();
 		await page.mouse.down();
 		await reported(page, "Mute pressed");
@@ -188,7 +188,7 @@ describe("the board of a demo's device", { skip }, () => {
 	test("is as axe wants it while it plays", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		await page.locator(".facts-panel").waitFor();
-		await board.getByRole("button", { name: "Hear it here" }).click();
+		await board.getByRole("button", { name: "Hear it in this browser" }).click();
 		await button(board, "Play").hover();
 		const playing = board.getByText("Plays at volume 50").waitFor();
 		await page.mouse.down();
@@ -236,7 +236,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 		assert.equal(await playOnce("Plays at volume 50"), 0);
 		assert.deepEqual(await page.evaluate("played"), [], "browsers want a click before a page makes a sound");
 
-		await board.getByRole("button", { name: "Hear it here", pressed: false }).click();
+		await board.getByRole("button", { name: "Hear it in this browser", pressed: false }).click();
 		const at50 = await playOnce("Plays at volume 50");
 		const [played]: Played[] = await page.evaluate("played");
 		const chime = chimeSamples("startup");
@@ -255,7 +255,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 
 		await button(board, "Mute").click();
 		await page.locator(".hero .value").getByText("80").waitFor();
-		await board.getByRole("button", { name: "Hear it here", pressed: true }).click();
+		await board.getByRole("button", { name: "Hear it in this browser", pressed: true }).click();
 		const count = await page.evaluate("played.length");
 		await playOnce("Plays at volume 80");
 		assert.equal(await page.evaluate("played.length"), count, "it is off again");
@@ -267,7 +267,7 @@ describe("an announcement in the demo", { skip }, () => {
 		const { url } = await startDemo(t);
 		const page = await open(t, url, { view: "#/announce", prepare: listenIn });
 		const speakers = page.getByRole("region", { name: "Speakers" });
-		await speakers.getByRole("button", { name: "Hear it here", pressed: false }).click();
+		await speakers.getByRole("button", { name: "Hear it in this browser", pressed: false }).click();
 		await page.getByRole("button", { name: "File", exact: true }).click();
 		const tone = wav(
 			Buffer.from(Int16Array.from({ length: 16_000 }, (_, at) => 9_000 * Math.sin(at / 5)).buffer),

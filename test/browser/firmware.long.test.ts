@@ -44,7 +44,7 @@ describe("an upload", { skip }, () => {
 		const { page } = await setUp(t, [{}]);
 		await page.getByRole("button", { name: "Update 1 device" }).waitFor();
 		const buffer = makeImage({ version: "1.2.3" });
-		await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer });
+		await page.getByLabel(/Drop a .bin file/).setInputFiles({ ...image, buffer });
 		const upload = page.getByRole("region", { name: "Upload" });
 		await upload.getByText("device.bin is in place.").waitFor();
 		await upload.getByText(/1\.2\.3 · DEV-1 · esp32s3/).waitFor();
@@ -66,7 +66,7 @@ describe("an upload", { skip }, () => {
 		await upload.waitFor();
 		const startAgain = await stopGateway();
 		await gatewayAway(page).waitFor();
-		await upload.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, buffer: makeImage() });
+		await upload.getByLabel(/Drop a .bin file/).setInputFiles({ ...image, buffer: makeImage() });
 		await upload.getByText("device.bin is sent once the gateway can be reached.").waitFor();
 		await drop(page, makeImage({ segments: [] }));
 		await upload.getByText("dropped.bin is sent once the gateway can be reached.").waitFor();
@@ -79,7 +79,7 @@ describe("an upload", { skip }, () => {
 		const upload = page.getByRole("region", { name: "Upload" });
 		const file = { name: "device.bin.sig", mimeType: "text/plain", buffer: Buffer.from("x") };
 		await page.getByText("Live").waitFor();
-		await page.getByLabel(/Drop a .bin here/).setInputFiles(file);
+		await page.getByLabel(/Drop a .bin file/).setInputFiles(file);
 		await upload.getByText("device.bin.sig was refused: choose the .bin together with its .sig.").waitFor();
 	});
 
@@ -100,7 +100,7 @@ describe("an upload", { skip }, () => {
 		test(`${what} is refused with a reason`, async (t) => {
 			const { page } = await setUp(t, []);
 			const name = `${"x".repeat(120)}.bin`;
-			await page.getByLabel(/Drop a .bin here/).setInputFiles({ ...image, name, buffer });
+			await page.getByLabel(/Drop a .bin file/).setInputFiles({ ...image, name, buffer });
 			await page.getByRole("alert").filter({ hasText: reason }).waitFor();
 			assert.equal(await page.getByText("is in place").count(), 0);
 			assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 1280, "a long name wraps");

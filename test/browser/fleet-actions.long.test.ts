@@ -196,7 +196,7 @@ describe("a selection", { skip }, () => {
 		await results.getByRole("button", { name: "Close" }).click();
 		await isForgotten;
 		await page.reload();
-		await page.getByText("22 of 22 here").waitFor();
+		await page.getByText("22 of 22 connected").waitFor();
 		assert.equal(await results.count(), 0, "it has been read");
 	});
 
@@ -216,7 +216,7 @@ describe("a selection", { skip }, () => {
 		devices[1]?.refuse("set_volume", "the codec does not answer");
 		await results.waitFor({ state: "detached" });
 		await page.reload();
-		await page.getByText("2 of 2 here").waitFor();
+		await page.getByText("2 of 2 connected").waitFor();
 		assert.equal(await results.count(), 0);
 	});
 
@@ -245,7 +245,7 @@ describe("a selection", { skip }, () => {
 		await page.goto(url);
 		await page.getByText("Volume 50: 22 devices").waitFor();
 		await page.reload();
-		await page.getByText("22 of 22 here").waitFor();
+		await page.getByText("22 of 22 connected").waitFor();
 		assert.equal(await results.count(), 0);
 	});
 
@@ -354,13 +354,13 @@ describe("a selection", { skip }, () => {
 		await panel(page, "More");
 		await page.getByRole("button", { name: "Reconnect" }).click();
 		const results = page.getByRole("region", { name: "Reconnect" });
-		await page.getByText("1 of 3 here").waitFor();
+		await page.getByText("1 of 3 connected").waitFor();
 		assert.equal(await results.getByRole("status").textContent(), "2 asked");
 		await devices[1]?.connect();
 		await results.getByText("1 asked, 1 done").waitFor();
 		await devices[2]?.connect();
 		await page.getByText("Reconnect: 2 devices").waitFor();
-		await page.getByText("3 of 3 here").waitFor();
+		await page.getByText("3 of 3 connected").waitFor();
 	});
 
 	test("outlives an outage of the gateway, in which it can do nothing", async (t) => {
@@ -377,7 +377,7 @@ describe("a selection", { skip }, () => {
 			assert.equal(await bar.getByRole("button", { name }).isDisabled(), true, name);
 		await runGateway(t, { ...wholeFleetAtOnce, dataDir, port: Number(new URL(url).port) });
 		for (const device of devices) await device.connect();
-		await page.getByText("3 of 3 here").waitFor();
+		await page.getByText("3 of 3 connected").waitFor();
 		await bar.getByText("2 selected", { exact: true }).waitFor();
 		await panel(page, "Volume");
 		await bar.getByRole("button", { name: "Set volume" }).click();
@@ -420,9 +420,9 @@ describe("a selection", { skip }, () => {
 		const results = page.getByRole("region", { name: "Restart" });
 		await results.getByText("1 not supported, 1 asked, 2 done").waitFor();
 		devices[2]?.close();
-		await page.getByText("3 of 4 here").waitFor();
+		await page.getByText("3 of 4 connected").waitFor();
 		await devices[2]?.connect();
-		await page.getByText("4 of 4 here").waitFor();
+		await page.getByText("4 of 4 connected").waitFor();
 		await results.getByText("1 not supported, 1 asked, 2 done").waitFor();
 		await devices[2]?.restart();
 		await results.getByText("1 not supported, 3 done").waitFor();
@@ -438,15 +438,15 @@ describe("a selection", { skip }, () => {
 	test("of devices that are away is forgotten, after a question", async (t) => {
 		const { url, devices } = await runMany(t, 3);
 		const page = await open(t, url);
-		await page.getByText("3 of 3 here").waitFor();
+		await page.getByText("3 of 3 connected").waitFor();
 		devices[0]?.close();
 		devices[1]?.close();
-		await page.getByText("1 of 3 here").waitFor();
+		await page.getByText("1 of 3 connected").waitFor();
 		await page.getByRole("button", { name: "Select all 3" }).click();
 		await panel(page, "More");
 		await page.getByRole("button", { name: "Forget 2 away" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Forget 2 devices" }).click();
-		await page.getByText("1 of 1 here").waitFor();
+		await page.getByText("1 of 1 connected").waitFor();
 		await page.getByText("Forget: 2 devices").waitFor();
 		await page.getByText("1 selected", { exact: true }).waitFor();
 	});
@@ -491,6 +491,6 @@ test("devices that have been away longest come first, and those that are chosen 
 	await page.getByRole("dialog").getByRole("button", { name: "Forget 1 device" }).click();
 	await page.getByText("Forget: 1 device").waitFor();
 	await page.getByRole("button", { name: "Show all" }).click();
-	await page.getByText("1 of 2 here").waitFor();
+	await page.getByText("1 of 2 connected").waitFor();
 	assert.deepEqual(await page.locator(".table-body a").allTextContents(), [idOf(1), idOf(2)]);
 });

@@ -72,7 +72,7 @@ describe("the table", { skip }, () => {
 		const { url } = await runMany(t, 300);
 		const page = await open(t, url);
 		const grid = page.getByRole("grid", { name: "Devices" });
-		await page.getByText("300 of 300 here").waitFor();
+		await page.getByText("300 of 300 connected").waitFor();
 		await grid.getByRole("row", { name: idOf(0) }).waitFor();
 		assert.equal(await grid.getAttribute("aria-rowcount"), "301");
 		const count = await page.locator(".table-body tr").count();
@@ -89,7 +89,7 @@ describe("the table", { skip }, () => {
 	test("has every row that is in the window while it is scrolled, and few others", async (t) => {
 		const { url } = await runMany(t, 300);
 		const page = await open(t, url);
-		await page.getByText("300 of 300 here").waitFor();
+		await page.getByText("300 of 300 connected").waitFor();
 		await page.getByRole("row", { name: idOf(0) }).waitFor();
 		/** In the frame after each step: which rows that are in the window are missing or in another place. */
 		const wrong: readonly string[] = await page.evaluate(`(async () => {
@@ -132,7 +132,7 @@ describe("the table", { skip }, () => {
 				view: `#/?view=${look}`,
 				viewport: { width: 1920, height: 1080 },
 			});
-			await page.getByText("3 of 3 here").waitFor();
+			await page.getByText("3 of 3 connected").waitFor();
 			await page.getByRole("link", { name: idOf(0) }).waitFor();
 			const edges = (selector: string): Promise<readonly number[]> =>
 				page.evaluate(
@@ -161,7 +161,7 @@ describe("the table", { skip }, () => {
 			now += 60_000;
 		}
 		const page = await open(t, url, { view: "#/?view=table" });
-		await page.getByText("2 of 4 here").waitFor();
+		await page.getByText("2 of 4 connected").waitFor();
 		await page.getByText("safe mode", { exact: true }).waitFor();
 		assert.deepEqual(await sorted(page, "State"), ["3012", "2013"]);
 		assert.deepEqual(await sorted(page, "Heard"), ["0123", "2310"]);
@@ -198,7 +198,7 @@ describe("the table", { skip }, () => {
 		const page = await open(t, url);
 		const focused = (): Promise<string> => page.evaluate("document.activeElement.dataset.key ?? ''");
 		const search = page.getByRole("searchbox", { name: "Search" });
-		await page.getByText("120 of 120 here").waitFor();
+		await page.getByText("120 of 120 connected").waitFor();
 		await page.getByRole("row", { name: idOf(0) }).waitFor();
 		await search.focus();
 		await page.keyboard.press("ArrowDown");
@@ -245,7 +245,7 @@ describe("the list", { skip }, () => {
 		const page = await open(t, url, { view: "#/?view=list", viewport: { width: 820, height: 700 } });
 		const focused = (): Promise<string> =>
 			page.evaluate("document.activeElement.closest('[data-key]')?.dataset.key.slice(-1) ?? ''");
-		await page.getByText("7 of 7 here").waitFor();
+		await page.getByText("7 of 7 connected").waitFor();
 		await page.locator(`[data-key=${idOf(3)}]`).waitFor();
 		await page.getByRole("searchbox", { name: "Search" }).focus();
 		await page.keyboard.press("ArrowDown");
@@ -266,7 +266,7 @@ describe("the fleet's address", { skip }, () => {
 		const { url, devices } = await runMany(t, 4, (index) => ({ version: index === 0 ? "1.0.0" : "1.4.0" }));
 		await label(url, idOf(1), { room: "Hall" });
 		const page = await open(t, url);
-		await page.getByText("4 of 4 here").waitFor();
+		await page.getByText("4 of 4 connected").waitFor();
 		devices[2]?.close();
 		await page.getByRole("button", { name: "Away: 1" }).waitFor();
 		const entriesBefore: number = await page.evaluate("history.length");
@@ -296,7 +296,7 @@ describe("the fleet's address", { skip }, () => {
 		await linked.getByText("1 of 4 devices").waitFor();
 		assert.equal(hashOf(linked), hash, "it outlives other views");
 		await linked.getByRole("button", { name: "Show all" }).click();
-		await linked.getByText("3 of 4 here").waitFor();
+		await linked.getByText("3 of 4 connected").waitFor();
 		assert.equal(hashOf(linked), "#/?view=table");
 	});
 
@@ -311,14 +311,14 @@ describe("the fleet's address", { skip }, () => {
 		assert.equal(await version.inputValue(), "9.9.9");
 		await version.selectOption("");
 		await page.getByRole("button", { name: "Rolled back: 0" }).click();
-		await page.getByText("1 of 1 here").waitFor();
+		await page.getByText("1 of 1 connected").waitFor();
 	});
 
 	test("is returned to from a device at the same place, with the focus on that device", async (t) => {
 		const { url } = await runMany(t, 300);
 		for (const view of ["table", "list"]) {
 			const page = await open(t, url, { view: `#/?view=${view}` });
-			await page.getByText("300 of 300 here").waitFor();
+			await page.getByText("300 of 300 connected").waitFor();
 			await page.evaluate("scrollTo(0, 2000)");
 			const link = page.getByRole("link", { name: idOf(view === "table" ? 50 : 105) });
 			await link.click();
@@ -343,7 +343,7 @@ describe("the fleet's address", { skip }, () => {
 test("names and rooms are shown and found, in the list and the table", { skip }, async (t) => {
 	const { url } = await runMany(t, 3);
 	const page = await open(t, url);
-	await page.getByText("3 of 3 here").waitFor();
+	await page.getByText("3 of 3 connected").waitFor();
 	await label(url, idOf(1), { name: "Lobby speaker", room: "Hall", note: "Behind the plant" });
 	await page.getByRole("link", { name: "Lobby speaker" }).waitFor();
 	await page.locator(".device-row", { hasText: "Lobby speaker" }).getByText("Hall").waitFor();
@@ -448,7 +448,7 @@ describe("a device that has not reported yet", { skip }, () => {
 			const named = await device({ "Device-Id": idOf(1) });
 			const before = await device();
 			const page = await open(t, url, { view: `#/?view=${view}` });
-			await page.getByText("3 of 3 here").waitFor();
+			await page.getByText("3 of 3 connected").waitFor();
 			const silent = page.getByText(/has not reported yet/i);
 			const names = page.locator(`:is(.device-row, tr):has-text("has not reported yet") a`);
 			await silent.nth(1).waitFor();
@@ -457,15 +457,15 @@ describe("a device that has not reported yet", { skip }, () => {
 				`${idOf(1)} Not named yet (…)`,
 			);
 			const after = await device();
-			await page.getByText("4 of 4 here").waitFor();
+			await page.getByText("4 of 4 connected").waitFor();
 			await silent.nth(2).waitFor();
 			named.send({ ...sampleReport("DEV-1"), deviceId: idOf(1) });
 			before.send({ ...sampleReport("DEV-1"), deviceId: idOf(2) });
 			await page.getByRole("link", { name: idOf(2) }).waitFor();
 			await silent.nth(1).waitFor({ state: "detached" });
-			await page.getByText("4 of 4 here").waitFor();
+			await page.getByText("4 of 4 connected").waitFor();
 			after.socket.terminate();
-			await page.getByText("3 of 3 here").waitFor();
+			await page.getByText("3 of 3 connected").waitFor();
 			assert.equal(await silent.count(), 0);
 		});
 });

@@ -24,7 +24,7 @@ describe("the fleet", { skip }, () => {
 		const card = page.locator(".device-row", { hasText: "dev-1-a1b2c3" });
 		await card.getByRole("img", { name: "LED ring: rainbow, 50 %" }).waitFor();
 		await card.getByText("50", { exact: true }).waitFor();
-		await page.getByText("2 of 2 here").waitFor();
+		await page.getByText("2 of 2 connected").waitFor();
 		await control({ command: "set_volume", value: 12 });
 		await control({ command: "set_led", value: "idle" });
 		await card.getByText("12", { exact: true }).waitFor();
@@ -32,7 +32,7 @@ describe("the fleet", { skip }, () => {
 		await device.close();
 		await card.getByText(/^Away since \d\d:\d\d$/).waitFor();
 		await card.getByRole("img", { name: "LED ring: not known" }).waitFor();
-		await page.getByText("1 of 2 here").waitFor();
+		await page.getByText("1 of 2 connected").waitFor();
 		await card.getByRole("link").click();
 		await page.getByRole("heading", { name: "dev-1-a1b2c3" }).waitFor();
 		assert.equal(await page.getByRole("slider").first().isDisabled(), true);
@@ -134,7 +134,7 @@ describe("the fleet", { skip }, () => {
 			for (const device of fleet) device.close();
 		});
 		const page = await open(t, url);
-		await page.getByText("3 of 3 here").waitFor();
+		await page.getByText("3 of 3 connected").waitFor();
 		assert.deepEqual(await names(page), ["dev-1-aaaaaa", "dev-1-bbbbbb", "proto-1-cccccc"]);
 
 		await page.getByRole("button", { name: "Filter" }).click();
@@ -151,7 +151,7 @@ describe("the fleet", { skip }, () => {
 		await page.getByRole("searchbox", { name: "Search" }).fill("nowhere");
 		await page.getByText("No device is like that.").waitFor();
 		await page.getByRole("button", { name: "Show all" }).click();
-		await page.getByText("3 of 3 here").waitFor();
+		await page.getByText("3 of 3 connected").waitFor();
 		await page.getByRole("combobox", { name: "Version" }).selectOption("1.2.0");
 		await page.getByText("1 of 3 devices").waitFor();
 		assert.deepEqual(await names(page), ["dev-1-bbbbbb"]);
@@ -165,7 +165,7 @@ describe("the fleet", { skip }, () => {
 			for (const device of [stays, goes]) device.close();
 		});
 		const list = await open(t, url);
-		await list.getByText("2 of 2 here").waitFor();
+		await list.getByText("2 of 2 connected").waitFor();
 		// It may be forgotten while the page reads its past.
 		const looked = await open(t, url, { view: "#/device/dev-1-bbbbbb", expected: /404/ });
 		await looked.getByLabel("Volume", { exact: true }).waitFor();
@@ -173,11 +173,11 @@ describe("the fleet", { skip }, () => {
 		await other.getByRole("searchbox", { name: "Search the log" }).fill("battery");
 
 		goes.close();
-		await list.getByText("1 of 2 here").waitFor();
+		await list.getByText("1 of 2 connected").waitFor();
 		const path = `${url}/api/devices/dev-1-bbbbbb`;
 		const { status } = await fetch(path, { method: "DELETE", headers: bearer(monitorToken) });
 		assert.equal(status, 204);
-		await list.getByText("1 of 1 here").waitFor();
+		await list.getByText("1 of 1 connected").waitFor();
 		assert.deepEqual(await names(list), ["dev-1-aaaaaa"]);
 		await looked.getByText("No device is called dev-1-bbbbbb").waitFor();
 		stays.report({ "peripherals.audio.volume": 7 });
@@ -186,7 +186,7 @@ describe("the fleet", { skip }, () => {
 		assert.equal(await search.inputValue(), "battery", "what a person typed is still there");
 
 		await goes.connect();
-		await list.getByText("2 of 2 here").waitFor();
+		await list.getByText("2 of 2 connected").waitFor();
 		await looked.getByRole("heading", { name: "dev-1-bbbbbb" }).waitFor();
 		assert.equal(await looked.getByLabel("Volume", { exact: true }).isEnabled(), true);
 	});
@@ -247,7 +247,7 @@ describe("the fleet", { skip }, () => {
 		for (let from = 0; from < fleet.length; from += 100)
 			await Promise.all(fleet.slice(from, from + 100).map((device) => device.connect()));
 		const page = await open(t, url, { view: "#/?view=list" });
-		await page.getByText("1,000 of 1,000 here").waitFor();
+		await page.getByText("1,000 of 1,000 connected").waitFor();
 		await page.locator(".device-row").first().waitFor();
 		const rendered = async () => {
 			const count = await page.locator(".device-row").count();
@@ -283,7 +283,7 @@ describe("the fleet", { skip }, () => {
 		});
 		await Promise.all(fleet.map((device) => device.connect()));
 		const page = await open(t, url, { view: "#/?view=list" });
-		await page.getByText("200 of 200 here").waitFor();
+		await page.getByText("200 of 200 connected").waitFor();
 		await page.getByRole("link", { name: "dev-1-000003" }).focus();
 		await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
 		await page.getByRole("link", { name: "dev-1-000199" }).waitFor();
@@ -318,7 +318,7 @@ describe("without a device", { skip }, () => {
 		const page = await open(t, url);
 		for (const [hash, words] of [
 			["#/device/%E0%A4%A", "No device is called %E0%A4%A"],
-			["#/firmware?devices=%E0%A4%A", "Drop a .bin here"],
+			["#/firmware?devices=%E0%A4%A", "Drop a .bin file"],
 			["#/?search=%E0%A4%A", "npm run device"],
 		] as const) {
 			await page.getByText("npm run device").first().waitFor();

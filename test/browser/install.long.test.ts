@@ -74,7 +74,7 @@ describe("installing from the dashboard", { skip }, () => {
 		const url = /Dashboard\s+(\S+)\/login/.exec(demo.output())?.[1] ?? "";
 		const board = plugIn(t);
 		const page = await open(t, url, { prepare: withSerialPort(() => board) });
-		await page.getByText("2 of 2 here").waitFor();
+		await page.getByText("2 of 2 connected").waitFor();
 		await page.goto(`${url}/#/add?virtual`);
 		await fillIn(page);
 		await page.getByText("A board cannot reach this address").waitFor();

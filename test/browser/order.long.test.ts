@@ -70,7 +70,7 @@ test("on the page", { skip }, async (t) => {
 		}
 	}
 	const page = await open(t, url, { view: "#/?view=list" });
-	await page.getByText("6 of 7 here").waitFor();
+	await page.getByText("6 of 7 connected").waitFor();
 	const sortBy = async (sort: string, first: string) => {
 		await page.getByRole("combobox", { name: "Sort by" }).selectOption(sort);
 		await page.locator(".device-row").first().getByRole("link", { name: first, exact: true }).waitFor();
@@ -99,7 +99,7 @@ test("on the page", { skip }, async (t) => {
 		await page.getByRole("heading", { level: 1, name: "Meeting room 2 14" }).waitFor();
 		await page.goBack();
 		await search.fill("");
-		await page.getByText("6 of 7 here").waitFor();
+		await page.getByText("6 of 7 connected").waitFor();
 	});
 
 	await t.test("what needs a person comes before a download", async () => {

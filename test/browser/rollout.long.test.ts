@@ -100,7 +100,7 @@ describe("a new roll-out", { skip }, () => {
 		]);
 		fleet[1]?.close();
 		await form(page).getByRole("link", { name: "fleet" }).click();
-		await page.getByText("4 of 5 here").waitFor();
+		await page.getByText("4 of 5 connected").waitFor();
 		await page.getByRole("button", { name: "Select all 5" }).click();
 		await page.getByLabel("Select dev-1-000001").uncheck();
 		await page.getByRole("link", { name: "Update…" }).click();

@@ -81,7 +81,7 @@ test("a room", { skip }, async (t) => {
 
 	await t.test("has its page, from which it is announced to", async () => {
 		await kitchen.getByRole("link", { name: "Kitchen", exact: true }).click();
-		await page.locator("h1", { hasText: "Kitchen: 2 of 2 here" }).waitFor();
+		await page.locator("h1", { hasText: "Kitchen: 2 of 2 connected" }).waitFor();
 		assert.deepEqual(await page.locator(".device-row h2").allTextContents(), [
 			"dev-1-aaaaaa",
 			"dev-1-bbbbbb",

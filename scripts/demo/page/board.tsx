@@ -58,7 +58,7 @@ export function Board({ entry }: { entry: Entry }) {
 			<h2>
 				Board{" "}
 				<span class="hint">
-					{isOn ? "a virtual one, worked from here" : "off while the demo cannot be reached"}
+					{isOn ? "a virtual one, worked from this page" : "off while the demo cannot be reached"}
 				</span>
 			</h2>
 			<fieldset class="board-parts" disabled={!isOn}>

@@ -22,7 +22,7 @@ export function HearIt({ speakers }: { readonly speakers: readonly Speaker[] }) 
 	return (
 		<div class="actions">
 			<Button isPressed={isOn} onClick={toggle}>
-				Hear it here
+				Hear it in this browser
 			</Button>
 		</div>
 	);

@@ -97,7 +97,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 			{kind === "file" && (
 				<FileDrop accept="audio/*" onFiles={([file]) => file && take(kind, file, file.name)}>
 					<span>
-						Drop an audio file here, or <u>choose one</u>
+						Drop an audio file, or <u>choose one</u>
 					</span>
 					<span class="hint">At most 2 minutes; its loudness is evened out.</span>
 				</FileDrop>

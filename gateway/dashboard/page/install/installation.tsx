@@ -119,7 +119,7 @@ function Waiting({ deviceId, isStuck, since }: WaitingProps) {
 		>
 			<Problem>
 				{waitedMs > patienceMs &&
-					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept here, and install again.`}
+					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept, and install again.`}
 			</Problem>
 			<ul class="ways">
 				{ringMeanings.map(([ring, meaning]) => (
@@ -149,7 +149,7 @@ function Failed({ problem: { message, ways } }: { problem: InstallError }) {
 function WithoutSerial() {
 	return (
 		<>
-			<Panel title="This page cannot reach USB ports here" look="stack">
+			<Panel title="This browser cannot reach USB ports" look="stack">
 				{isSecureContext ? (
 					<p>
 						This browser has no Web Serial, by which a page reaches a board. Open this page in a browser on a

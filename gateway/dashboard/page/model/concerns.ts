@@ -98,7 +98,7 @@ function whyOf({ kind, reason = "" }: Attention, { session: { firmwareVersion, m
 		case "update_failed":
 			return `Update to ${metadata.otaVersion ?? "an unknown version"}: ${sentence(metadata.otaReason ?? "no reason is known")}`;
 		case "safe_mode":
-			return "The last three starts failed, so there is no sound, motor or sensor.";
+			return "The last three starts failed, so there is no sound, haptics or sensor.";
 		case "often_restarted":
 			return `Three times in a day or more, at last: ${resetText(reason)}.`;
 		case "faulty":

@@ -119,11 +119,12 @@ function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
 		<ul class="names">
 			{sorted.slice(0, isOpen ? undefined : namedAtMost).map((concern) => {
 				const { id, entry, refusal } = concern;
+				const name = nameOfConcern(concern);
 				const beside = entry?.session.room ?? refusal?.remoteAddress;
 				return (
 					<li key={id}>
-						{entry ? <a href={deviceAddress(entry.key)}>{nameOf(entry)}</a> : nameOfConcern(concern)}
-						{beside !== undefined && <span class="hint"> {beside}</span>}
+						{entry ? <a href={deviceAddress(entry.key)}>{name}</a> : name}
+						{beside !== undefined && beside !== name && <span class="hint"> {beside}</span>}
 					</li>
 				);
 			})}

@@ -17,7 +17,7 @@ export function RingControls({ entry: { key }, state: { peripherals } }: Control
 	const { led_ring: ring, haptic_intensity: haptics } = peripherals;
 	const { asked, isOff, ask } = useControl(key, "set_led");
 	return (
-		<Panel title={haptics === undefined ? "Ring" : "Ring and motor"} label="Ring" look="stack">
+		<Panel title={haptics === undefined ? "Ring" : "Ring and haptics"} label="Ring" look="stack">
 			<div class="control">
 				<span>LED ring</span>
 				<Toggles

@@ -79,8 +79,8 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	if (vitals.safeMode)
 		return (
 			<Notice tone="warn safe-mode" actions={to("firmware", "Firmware")}>
-				<strong>Safe mode.</strong> Its last three starts failed, so it runs without sound, motor and sensors.
-				Update it, or restart it to try again.
+				<strong>Safe mode.</strong> Its last three starts failed, so it runs without sound, haptics and
+				sensors. Update it, or restart it to try again.
 			</Notice>
 		);
 	const faults = state ? faultsOf(state.peripherals) : [];

@@ -72,14 +72,14 @@ function UploadPanel() {
 		<Panel title="Upload">
 			<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.take(files)}>
 				<span>
-					Drop a <b>.bin</b> here, or <u>choose a file</u>
+					Drop a <b>.bin</b> file, or <u>choose one</u>
 				</span>
 			</FileDrop>
 			{firmware.status && (
 				<p class="hint">
 					{firmware.status.signature_required
 						? "Firmware must be signed: choose the .bin and its .sig together."
-						: "Firmware need not be signed here: anyone who can log in can put any on every device (RELEASE_KEYS)."}
+						: "Firmware need not be signed: anyone who can log in can put any on every device (RELEASE_KEYS)."}
 				</p>
 			)}
 			{firmware.upload && <Sending upload={firmware.upload} />}

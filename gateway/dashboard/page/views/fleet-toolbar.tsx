@@ -52,9 +52,9 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 	const all = entries.length.toLocaleString("en");
 	const here = entries.filter(({ session }) => session.connected).length.toLocaleString("en");
 	const { [linkState.name]: known } = {
-		live: `${here} of ${all} here`,
+		live: `${here} of ${all} connected`,
 		connecting: `${all} loaded`,
-		lost: `${here} of ${all} were here`,
+		lost: `${here} of ${all} were connected`,
 	};
 	const marked = tallies.states.filter(
 		({ value, count }) => value === query.state || (count > 0 && stateKinds[value].look),

@@ -92,7 +92,7 @@ function Waiting() {
 	return (
 		<div class="empty">
 			<h1 class="visually-hidden">Fleet</h1>
-			<p role="status">{isFirst ? "Looking for devices…" : "Devices show here once the gateway is back."}</p>
+			<p role="status">{isFirst ? "Looking for devices…" : "Devices are shown once the gateway is back."}</p>
 		</div>
 	);
 }

@@ -13,7 +13,7 @@ export function GettingStarted() {
 		<>
 			<div class="start">
 				<h1>No device yet</h1>
-				<p>A device shows up here by itself as soon as it reaches this gateway. Two ways to get one:</p>
+				<p>A device shows up by itself as soon as it reaches this gateway. Two ways to get one:</p>
 				<section aria-labelledby="virtual">
 					<h2 id="virtual">A virtual one, on this computer</h2>
 					<p>The real firmware in a process. In the project's folder:</p>
