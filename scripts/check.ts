@@ -1,14 +1,16 @@
-/** `npm run check`: lint, format and the types of every TypeScript project. */
+/** `npm run check`: lint, format, the types of every TypeScript project, and how much code there is. */
 
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { describeRooms, roomsOf } from "./check/budget.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 import { runSteps, type Step } from "./command-line/steps.js";
 
 const usage = `Usage: npm run check
 
-Checks lint and format, and the types of each folder with a tsconfig.json. Reports all failures.`;
+Checks lint and format, the types of each folder with a tsconfig.json, and the lines of code of each folder that "budget" in
+package.json names. Reports all failures.`;
 
 await runCommand({ name: "check", usage, run });
 
@@ -27,7 +29,10 @@ async function run(words: readonly string[]): Promise<void> {
 		words: ["-p", folder, "--pretty", String(hasColours)],
 	}));
 	const isDone = await runSteps([lint, ...types], (text) => console.log(text));
-	if (!isDone) process.exitCode = 1;
+	const { budget } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
+	const rooms = roomsOf(budget, projectFolder);
+	console.log(describeRooms(rooms));
+	if (!isDone || rooms.some(({ lines, most }) => lines > most)) process.exitCode = 1;
 }
 
 /** Folders with a tsconfig.json. */

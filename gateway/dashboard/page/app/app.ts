@@ -19,7 +19,6 @@ import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
-import type { Installer } from "../install/installer.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
@@ -94,8 +93,6 @@ export class App {
 		() => this.painter.mark("rollouts"),
 		() => this.clock.now(),
 	);
-	/** Made by the view that installs, whose script is loaded when it is opened; it outlives that view. */
-	installer: Installer | undefined;
 	/** What another entry of the page adds to the view that announces. */
 	announcementSection: ComponentType | undefined;
 	/** What another entry of the page adds to the view of a device. */

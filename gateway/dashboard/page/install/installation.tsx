@@ -26,10 +26,13 @@ export function InstallationView({ search }: { search: string }) {
 	);
 }
 
+/** It outlives the view. */
+let installerOfPage: Installer | undefined;
+
 function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: boolean }) {
 	const app = useTopic("install");
-	app.installer ??= new Installer(app, serial);
-	const { installer } = app;
+	installerOfPage ??= new Installer(app, serial);
+	const installer = installerOfPage;
 	const { state } = installer;
 	useLeaveWarning(installer.isBusy);
 	return (
