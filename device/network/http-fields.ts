@@ -25,20 +25,3 @@ export function readSha256(field: string | undefined): string | undefined {
 	const end = field.indexOf(":", start + key.length);
 	return end < 0 ? "" : field.slice(start + key.length, end);
 }
-
-const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** Compares without building a string. */
-export function isBase64Of(text: string, bytes: Uint8Array): boolean {
-	const { byteLength } = bytes;
-	if (text.length !== Math.ceil(byteLength / 3) * 4) return false;
-	for (let index = 0; index < text.length; index++) {
-		// The six bits of a character are in one byte or in two.
-		const bit = index * 6;
-		const at = bit >> 3;
-		const pair = ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
-		const expected = at >= byteLength ? "=" : base64.charAt((pair >> (10 - (bit & 7))) & 63);
-		if (text.charAt(index) !== expected) return false;
-	}
-	return true;
-}

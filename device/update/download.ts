@@ -7,9 +7,9 @@
 import Timer from "timer";
 import type { Digest, Part } from "../host.js";
 import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
-import { isBase64Of } from "../network/http-fields.js";
 import type { Url } from "../network/url.js";
 import { judge, type Known } from "./answer.js";
+import { isBase64Of } from "./base64.js";
 
 /** The size of a request, and the most firmware in memory. */
 export const blockBytes = 16 * 1024;

@@ -3,23 +3,18 @@
  * The gateway or its tokens alone cannot install other firmware.
  */
 
-import { isScalar, type PublicKey, type Signature, Verification } from "./p256.js";
-
-/** Base64 (RFC 4648, 4). */
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+import { decodeBase64 } from "./base64.js";
+import { isScalar, type PublicKey, type Signature, toBigInt, Verification } from "./p256.js";
 
 /**
  * @param base64 of 64 bytes: r and s, big-endian (IEEE P1363)
  * @returns undefined for another form, or if r or s is not above 0 and below the order
  */
 export function readSignature(base64: string): Signature | undefined {
-	if (!/^[A-Za-z\d+/]{85}[AQgw]==$/.test(base64)) return undefined;
-	let bits = 0n;
-	for (const letter of base64.slice(0, 86)) bits = (bits << 6n) | BigInt(alphabet.indexOf(letter));
-	// 86 letters have 516 bits.
-	const bytes = bits >> 4n;
-	const r = bytes >> 256n;
-	const s = bytes - (r << 256n);
+	const bytes = decodeBase64(base64, 64);
+	if (!bytes) return undefined;
+	const r = toBigInt(bytes.subarray(0, 32));
+	const s = toBigInt(bytes.subarray(32));
 	return isScalar(r) && isScalar(s) ? { r, s } : undefined;
 }
 

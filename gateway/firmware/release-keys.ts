@@ -1,6 +1,6 @@
 /**
- * The public keys by which firmware is signed, and the check of signatures with the devices' own code. The gateway
- * never has a private key.
+ * The public keys by which firmware is signed, and the check of signatures with the devices' own code: `node:crypto`
+ * takes only whole messages, not the SHA-256 of an upload that was streamed to disk. The gateway never has a private key.
  */
 
 import { createPublicKey, type KeyObject } from "node:crypto";

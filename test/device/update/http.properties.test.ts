@@ -6,15 +6,11 @@ import fc from "fast-check";
 import { Backoff } from "../../../device/network/backoff.js";
 import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
-import {
-	isBase64Of,
-	readContentLength,
-	readContentRange,
-	readSha256,
-} from "../../../device/network/http-fields.js";
+import { readContentLength, readContentRange, readSha256 } from "../../../device/network/http-fields.js";
 import { parseHttpUrl } from "../../../device/network/http-url.js";
 import { judge } from "../../../device/update/answer.js";
 import { readAuthority } from "../../../device/update/authority.js";
+import { isBase64Of } from "../../../device/update/base64.js";
 import { damaged, nearText, oddText } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 import { startXsParsers } from "../protocol/xs-parsers.js";
