@@ -29,7 +29,7 @@ const lowBytes = 2 * blockBytes;
 const silentOutputBytes = 10_000 * bytesPerMs;
 
 export const codecFault = "The codec does not answer.";
-export const outputFault = "The audio output cannot be opened.";
+const outputFault = "The audio output cannot be opened.";
 
 export interface AudioOptions {
 	readonly output: Host["peripheral"]["audioOutput"];

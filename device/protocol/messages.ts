@@ -83,7 +83,7 @@ export type Crash = Infer<typeof crash>;
 /** Limit of a live log. */
 export const longestLogSeconds = 600;
 
-export const hapticIntensity = withPart("haptics", percent);
+const hapticIntensity = withPart("haptics", percent);
 
 /** Room for a certificate of 3 KB in DER. */
 const certificateInPem = string(4352);

@@ -33,7 +33,7 @@ export interface WantedFormat {
 }
 
 /** What the output plays, so that nothing is converted on the device. A tag with a picture is refused. */
-export const playable: WantedFormat = Object.freeze({
+const playable: WantedFormat = Object.freeze({
 	name: `a WAV of ${sampleRate} Hz, mono, 16 bit PCM`,
 	accepts: ({ isPcm, channels, rate, bits }: WavFormat) =>
 		isPcm && channels === 1 && rate === sampleRate && bits === 16,

@@ -18,7 +18,7 @@ export interface Known {
 	readonly isInParts: boolean;
 }
 
-export type Verdict =
+type Verdict =
 	/** `expected` bytes follow, from `first` on, with `sha256` in base64. */
 	| {
 			readonly kind: "bytes";

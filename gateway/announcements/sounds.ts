@@ -27,7 +27,7 @@ const record = object({
 });
 type SoundRecord = Infer<typeof record>;
 
-export const soundsAtMost = 100;
+const soundsAtMost = 100;
 /** Of those that are not kept. */
 const passingAtMost = 5;
 /** Of 4 MB each at most. */

@@ -43,7 +43,7 @@ const isoTime = pattern(
 	"a UTC time in ISO 8601",
 );
 
-export const seenAtMost = 10_000;
+const seenAtMost = 10_000;
 export const askedSeen = object({
 	items: list(
 		object({

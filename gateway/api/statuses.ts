@@ -1,7 +1,7 @@
 /** The statuses of updates and roll-outs, with the words that people read: for the gateway, the page and the terminal. */
 
 /** While a device's update can still go on. */
-export const activeUpdates = ["pending", "downloading", "rebooting"] as const;
+const activeUpdates = ["pending", "downloading", "rebooting"] as const;
 export const otaStatuses = ["idle", ...activeUpdates, "updated", "rolled_back", "failed"] as const;
 export type OtaStatus = (typeof otaStatuses)[number];
 

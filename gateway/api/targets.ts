@@ -5,7 +5,7 @@ import { boolean, changeOf, type Infer, list, optional, string } from "../../dev
 import { freeText } from "./text.js";
 
 /** Devices that may be named. */
-export const targetsAtMost = 10_000;
+const targetsAtMost = 10_000;
 /** Of a request that names as many. */
 export const maxTargetsBytes = targetsAtMost * 68;
 

@@ -13,7 +13,6 @@ export type Binaries = (request: IncomingMessage, response: ServerResponse) => b
 
 const readers = ["device", ...rolesOf("GET /ota/firmware.bin")] as const;
 const releasesPath = "/releases/";
-export const binaryPaths: readonly string[] = [uploadPath, `${releasesPath}{path}`];
 /** Tokens are checked for every block; the disk is read again after this time. */
 const tokenAgeMs = 1000;
 

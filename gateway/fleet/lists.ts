@@ -10,7 +10,7 @@ import type { SessionListener } from "../sessions/sessions.js";
 
 type List = FrameOf<"list_update">["list"];
 
-export const listsChannel = "lists";
+const listsChannel = "lists";
 
 export class Lists {
 	readonly #core: Pick<Core, "firmware" | "monitors" | "limits">;

@@ -12,7 +12,7 @@ import {
 import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 
-export const maxBodyBytes = 4096;
+const maxBodyBytes = 4096;
 const bodyMs = 10_000;
 const longCharacters = 64 * 1024;
 /** What was read, for the audit. */

@@ -17,7 +17,7 @@ export interface WriteOptions {
 const bitsPerSecond = 921_600;
 
 /** As in ESP-IDF's components/esptool_py/project_include.cmake; flash mode and size are those in the files. */
-export function esptoolWords({ chip, port, files }: Omit<WriteOptions, "environment">): readonly string[] {
+function esptoolWords({ chip, port, files }: Omit<WriteOptions, "environment">): readonly string[] {
 	const pairs = files.flatMap(({ file, offset }) => [`0x${offset.toString(16)}`, file]);
 	const options = ["--chip", chip, "--port", port, "--baud", String(bitsPerSecond)];
 	return ["-m", "esptool", ...options, "write-flash", ...pairs];

@@ -1,6 +1,6 @@
 /** The result of a bring-up: a table, a file, and what to change in pins.ts. */
 
-import type { AllPins, Finding } from "./step.js";
+import type { Finding } from "./step.js";
 
 export type Outcome = "passed" | "failed" | "skipped";
 
@@ -38,14 +38,6 @@ function literal(value: unknown): string {
 	if (typeof value !== "object" || value === null) return JSON.stringify(value);
 	const fields = Object.entries(value).map(([name, each]) => `${name}: ${literal(each)}`);
 	return `Object.freeze({ ${fields.join(", ")} })`;
-}
-
-export interface ReportFile {
-	readonly host: string;
-	readonly date: string;
-	readonly macAddress: string;
-	readonly pins: AllPins;
-	readonly steps: readonly StepResult[];
 }
 
 export function fileName(macAddress: string): string {

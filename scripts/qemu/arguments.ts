@@ -18,7 +18,7 @@ import { parseSettingWords, type SettingWords } from "../command-line/setting-wo
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
 /** The address of this computer in QEMU's user network, where 127.0.0.1 is the device itself. */
-export const hostAddress = "10.0.2.2";
+const hostAddress = "10.0.2.2";
 
 export const usage = `Usage: npm run qemu -- --gateway ws://127.0.0.1:8080/device [token=…]
        npm run qemu -- keep [--gateway …]      does not build: starts the flash that the last run left

@@ -21,7 +21,7 @@ export interface Limits {
 }
 
 /** Below what the boards have (hosts/esp32/manifest.json): 79 KB of chunks and the ring buffer for sounds, 77 KB of slots, 8 KB of stack. */
-export const boardLimits: Limits = { chunkBytes: 78_848 + 40_960, slots: 4_928, stackSlots: 512, keys: 256 };
+const boardLimits: Limits = { chunkBytes: 78_848 + 40_960, slots: 4_928, stackSlots: 512, keys: 256 };
 
 /** Slots are counted as on a board. */
 export interface Statistics {

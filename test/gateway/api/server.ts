@@ -3,12 +3,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { binaryPaths } from "../../../gateway/firmware/binaries.js";
+
+/** Answered before Express. */
+const binaries = ["GET /ota/firmware.bin", "GET /releases/{path}"];
 
 /** Each route, such as "GET /releases/{path}"; not static files. */
 export async function routesOf(url: string): Promise<readonly string[]> {
 	const app = await appOf(url);
-	const binaries = binaryPaths.map((path) => `GET ${path}`);
 	return [...new Set([...routesIn(app.router, ""), ...binaries])].sort();
 }
 

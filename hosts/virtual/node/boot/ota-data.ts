@@ -19,13 +19,13 @@ export const imageState = Object.freeze({
 });
 
 /** esp_ota_select_entry_t, without reserved fields. */
-export interface OtaEntry {
+interface OtaEntry {
 	readonly sequence: number;
 	/** One of `imageState`; another number after a power cut. */
 	readonly state: number;
 	readonly crc: number;
 }
-export type EntryIndex = 0 | 1;
+type EntryIndex = 0 | 1;
 
 const entryBytes = 32;
 const stateOffset = 24;
