@@ -8,8 +8,9 @@ import { type CancellableLookup, Connection, type ConnectionOptions } from "../n
 import { readContentLength, readContentRange } from "../network/http-fields.js";
 import { describeStatus, isPassing } from "../network/http-status.js";
 import type { Url } from "../network/url.js";
+import { sampleRate } from "../peripherals/track.js";
 import type { Ring } from "./ring.js";
-import { sampleRate, WavHeader } from "./wav-header.js";
+import { WavHeader } from "./wav-header.js";
 
 export const bytesPerSecond = sampleRate * 2;
 /** Resumptions in a row, with less than a second of sound between them. */

@@ -1,9 +1,7 @@
 /** Reads the header of a WAV file (RIFF) piece by piece, up to the first sample. Each refusal names what the file is. */
 
+import { sampleRate } from "../peripherals/track.js";
 import { nameFormat } from "./file-format.js";
-
-/** Hz; signed 16 bits, mono. */
-export const sampleRate = 16_000;
 
 const riffBytes = 12;
 const chunkHeadBytes = 8;

@@ -127,7 +127,7 @@ export class Announcements {
 	async #prepare(
 		announcement: Announcement,
 		asked: AskedAnnouncement,
-		spoken: Promise<readonly Buffer[]>,
+		spoken: Promise<readonly Uint8Array[]>,
 		signal: AbortSignal,
 	): Promise<void> {
 		const { sounds, core } = this.#options;

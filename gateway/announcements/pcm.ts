@@ -3,9 +3,11 @@
  * requests: a minute of speech takes a second in all on a slow computer.
  */
 
-import { sampleRate, type WantedFormat, type WavFormat, WavHeader } from "../../device/sound/wav-header.js";
+import { sampleRate } from "../../device/peripherals/track.js";
+import { type WantedFormat, type WavFormat, WavHeader } from "../../device/sound/wav-header.js";
+import { encodeSamples, wavHead } from "../api/wav.js";
+import { writeHeader } from "./wav.js";
 
-const headBytes = 44;
 /** Of 16 bits. */
 const bytesPerSample = 2;
 /** A piece takes about 1 ms, the first ones up to 10 ms. */
@@ -25,12 +27,12 @@ const convertible: WantedFormat = Object.freeze({
  * @yields the head of a WAV file of `sampleRate`, mono, 16 bit PCM, then its samples
  * @throws {Error} its message is a sentence that says what is wrong with the file
  */
-export function* convertWav(file: Buffer): Generator<Buffer, void> {
+export function* convertWav(file: Buffer): Generator<Uint8Array, void> {
 	const { channels, rate, samples } = readWav(file);
 	const frames = Math.floor(samples.length / bytesPerSample / channels);
 	const count = Math.floor((frames * sampleRate) / rate);
 	if (count === 0) throw new Error("The WAV file has no samples.");
-	yield headOf(count);
+	yield wavHead(count);
 	const filter = new Filter(rate, sampleRate);
 	for (let at = 0; at < count; at += samplesPerPiece) {
 		const length = Math.min(samplesPerPiece, count - at);
@@ -38,29 +40,24 @@ export function* convertWav(file: Buffer): Generator<Buffer, void> {
 		const input = new Float32Array(end - first);
 		for (let frame = Math.max(0, first); frame < Math.min(end, frames); frame += 1)
 			input[frame - first] = mix(samples, frame, channels);
-		yield encode(filter.apply(input, at, length));
+		yield encodeSamples(filter.apply(input, at, length));
 	}
 }
 
 function readWav(file: Buffer) {
 	const header = new WavHeader(convertible);
-	let at = 0;
-	while (at < file.length && !header.isWhole) {
-		const end = Math.min(file.length, at + header.wantedBytes);
-		header.write(file.subarray(at, end));
-		at = end;
-	}
+	const at = writeHeader(header, file);
 	const { format, isWhole } = header;
 	if (!format || !isWhole) throw new Error("The file ends before the first sample; it is no WAV.");
 	return { ...format, samples: file.subarray(at, at + header.sampleBytes(file.length - at)) };
 }
 
-/** @returns from -32,768 to 32,767 */
+/** @returns from -1 to 1 */
 function mix(samples: Buffer, frame: number, channels: number): number {
 	let sum = 0;
 	for (let channel = 0; channel < channels; channel += 1)
 		sum += samples.readInt16LE((frame * channels + channel) * bytesPerSample);
-	return sum / channels;
+	return sum / channels / 32_768;
 }
 
 /** Resamples by a sinc filter with a Hann window. Each output sample lies at one of a few phases between two input samples. */
@@ -127,32 +124,4 @@ class Filter {
 
 function greatestDivisor(a: number, b: number): number {
 	return b === 0 ? a : greatestDivisor(b, a % b);
-}
-
-function headOf(sampleCount: number): Buffer {
-	const head = Buffer.alloc(headBytes);
-	const dataBytes = sampleCount * bytesPerSample;
-	head.write("RIFF", 0);
-	head.writeUInt32LE(headBytes - 8 + dataBytes, 4);
-	head.write("WAVEfmt ", 8);
-	head.writeUInt32LE(16, 16);
-	head.writeUInt16LE(1, 20);
-	head.writeUInt16LE(1, 22);
-	head.writeUInt32LE(sampleRate, 24);
-	head.writeUInt32LE(sampleRate * bytesPerSample, 28);
-	head.writeUInt16LE(bytesPerSample, 32);
-	head.writeUInt16LE(16, 34);
-	head.write("data", 36);
-	head.writeUInt32LE(dataBytes, 40);
-	return head;
-}
-
-/** @param samples what is beyond 16 bits is cut off */
-function encode(samples: Float32Array): Buffer {
-	const bytes = Buffer.alloc(samples.length * bytesPerSample);
-	for (let index = 0; index < samples.length; index += 1) {
-		const sample = Math.round(samples[index] ?? 0);
-		bytes.writeInt16LE(Math.max(-32_768, Math.min(32_767, sample)), index * bytesPerSample);
-	}
-	return bytes;
 }

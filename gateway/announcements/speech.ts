@@ -14,7 +14,7 @@ const waitingAtMost = 10;
  * @returns the pieces of a WAV file as devices play it; rejects with an HttpProblem 502, or the signal's reason
  * @throws {HttpProblem} 422, 501, 503: at once
  */
-export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Buffer[]>;
+export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Uint8Array[]>;
 
 export function createSpeech({
 	settings,
@@ -33,7 +33,7 @@ export function createSpeech({
 			const spoken = queue.add(() =>
 				runProgram({ command, input: line, limitMs: limits.speechProgramMs, signal }),
 			);
-			const pieces: Buffer[] = [];
+			const pieces: Uint8Array[] = [];
 			for (const piece of convertWav(await Promise.race([spoken, aborted]))) {
 				pieces.push(piece);
 				await yieldToLoop();

@@ -1,10 +1,22 @@
-/** Checks a WAV file while it arrives, with the parser of the devices that will play it. */
+/** Reads WAV files with the parser of the devices that will play them, and checks one while it arrives. */
 
-import { sampleRate, WavHeader } from "../../device/sound/wav-header.js";
+import { sampleRate } from "../../device/peripherals/track.js";
+import { WavHeader } from "../../device/sound/wav-header.js";
 import { longestSeconds } from "../api/announcement.js";
 
 /** 16 bits, mono. */
 const bytesPerSecond = sampleRate * 2;
+
+/** @returns how many of the bytes belong to the header; the others are samples @throws {Error} as the header does */
+export function writeHeader(header: WavHeader, bytes: Uint8Array): number {
+	let at = 0;
+	while (at < bytes.length && !header.isWhole) {
+		const piece = bytes.subarray(at, at + header.wantedBytes);
+		header.write(piece);
+		at += piece.length;
+	}
+	return at;
+}
 
 /** Its message is a sentence for a person. */
 export class WavError extends Error {}
@@ -16,17 +28,11 @@ export class WavCheck {
 
 	/** @throws {WavError} */
 	write(chunk: Uint8Array): void {
-		let at = 0;
-		while (at < chunk.length && !this.#header.isWhole) {
-			const end = Math.min(chunk.length, at + this.#header.wantedBytes);
-			try {
-				this.#header.write(chunk.subarray(at, end));
-			} catch (error) {
-				throw new WavError(error instanceof Error ? error.message : String(error));
-			}
-			at = end;
+		try {
+			this.#byteCount += chunk.length - writeHeader(this.#header, chunk);
+		} catch (error) {
+			throw new WavError(error instanceof Error ? error.message : String(error));
 		}
-		this.#byteCount += chunk.length - at;
 		if (this.#seconds > longestSeconds)
 			throw new WavError(`The sound is longer than ${longestSeconds} s; shorten it.`);
 	}

@@ -5,11 +5,12 @@
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { sampleRate } from "../../device/peripherals/track.js";
 import { chimes } from "../../device/protocol/messages.js";
+import { writeWav } from "../../gateway/api/wav.js";
 
-const sampleRate = 16_000;
 /** 4/5 of full scale, so that no codec setting clips. */
-const peak = 0.8 * 32_767;
+const peak = (0.8 * 32_767) / 32_768;
 const fadeSeconds = 0.02;
 
 interface Note {
@@ -62,7 +63,7 @@ function bar(pitch: number, seconds: number): number {
 }
 
 /** A chime as a WAV file: PCM, 16 kHz, mono, 16 bits. */
-export function makeChime(name: (typeof chimes)[number]): Buffer {
+export function makeChime(name: (typeof chimes)[number]): Uint8Array {
 	const { length, notes } = scores[name];
 	const count = Math.round(length * sampleRate);
 	const sound = Array.from({ length: count }, (_, index) => {
@@ -71,22 +72,7 @@ export function makeChime(name: (typeof chimes)[number]): Buffer {
 		return fadeOut * notes.reduce((sum, note) => sum + note.loudness * bar(note.pitch, seconds - note.at), 0);
 	});
 	const loudest = Math.max(...sound.map(Math.abs));
-	const wav = Buffer.alloc(44 + count * 2);
-	wav.write("RIFF", 0);
-	wav.writeUInt32LE(36 + count * 2, 4);
-	wav.write("WAVEfmt ", 8);
-	wav.writeUInt32LE(16, 16);
-	wav.writeUInt16LE(1, 20);
-	wav.writeUInt16LE(1, 22);
-	wav.writeUInt32LE(sampleRate, 24);
-	wav.writeUInt32LE(sampleRate * 2, 28);
-	wav.writeUInt16LE(2, 32);
-	wav.writeUInt16LE(16, 34);
-	wav.write("data", 36);
-	wav.writeUInt32LE(count * 2, 40);
-	for (const [index, value] of sound.entries())
-		wav.writeInt16LE(Math.round((value / loudest) * peak), 44 + index * 2);
-	return wav;
+	return writeWav(sound.map((value) => (value / loudest) * peak));
 }
 
 export function chimePath(name: string): string {

@@ -1,6 +1,6 @@
 /** Loudness of one channel after ITU-R BS.1770, and samples brought to a target without clipping. */
 
-import { sampleRate } from "./wav.js";
+import { sampleRate } from "../../../../device/peripherals/track.js";
 
 /** LUFS; what streaming services and voice assistants aim at. */
 export const targetLoudness = -16;

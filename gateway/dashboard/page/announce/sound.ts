@@ -1,10 +1,10 @@
 /** Brings what the browser can decode to what devices play. */
 
+import { sampleRate } from "../../../../device/peripherals/track.js";
 import { magicBytes, nameFormat } from "../../../../device/sound/file-format.js";
 import { longestSeconds } from "../../../api/announcement.js";
 import { duration, timeLeft } from "../../../api/client/words.js";
 import { level, loudnessOf } from "./loudness.js";
-import { sampleRate } from "./wav.js";
 
 type Samples = Float32Array<ArrayBuffer>;
 

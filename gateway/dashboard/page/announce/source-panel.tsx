@@ -6,6 +6,7 @@ import { longestName, type Sound, type SoundList } from "../../../api/announceme
 import { ask, askFile, messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
 import { cleanText } from "../../../api/text.js";
+import { writeWav } from "../../../api/wav.js";
 import type { Resource } from "../app/resource.js";
 import { Button } from "../parts/button.js";
 import { Check, Field, Toggles } from "../parts/field.js";
@@ -16,7 +17,6 @@ import { recordingProblem } from "./microphone.js";
 import { Recording } from "./recording.js";
 import { type Draft, draftOf } from "./sound.js";
 import { type Source, upload } from "./source.js";
-import { writeWav } from "./wav.js";
 
 interface SourcePanelProps {
 	readonly sounds: Resource<SoundList>;

@@ -8,8 +8,8 @@ import {
 } from "../../../api/announcement.js";
 import { ask, Refusal } from "../../../api/client/request.js";
 import { cleanText, cutText } from "../../../api/text.js";
+import { writeWav } from "../../../api/wav.js";
 import type { Draft } from "./sound.js";
-import { writeWav } from "./wav.js";
 
 export interface Source {
 	/** Uploads what the gateway does not have. @returns what plays it @throws Error that says what to change */
