@@ -3,9 +3,11 @@
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
+import type { GatewayClock } from "../../../api/client/clock.js";
+import type { Fleet } from "../../../api/client/fleet.js";
 import { ask, messageOf } from "../../../api/client/request.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
-import type { App } from "../app/app.js";
+import type { Painter } from "../app/painter.js";
 import { Board, type FlashFile } from "./board.js";
 import { InstallError } from "./problems.js";
 import { chipOf, installableRelease, loadFiles } from "./release.js";
@@ -32,14 +34,23 @@ export type InstallState =
 	| { readonly name: "done"; readonly deviceId: string }
 	| { readonly name: "failed"; readonly problem: InstallError };
 
+/** What it needs of the page. */
+export interface InstallerPage {
+	readonly clock: Pick<GatewayClock, "now">;
+	readonly fleet: Pick<Fleet, "get">;
+	readonly painter: Painter;
+	/** Requests a device's reports. @returns a function that ends it */
+	follow(deviceId: string): () => void;
+}
+
 export class Installer {
-	readonly #app: App;
+	readonly #page: InstallerPage;
 	readonly #serial: Serial;
 	#state: InstallState = { name: "idle" };
 	#stopWaiting = () => {};
 
-	constructor(app: App, serial: Serial) {
-		this.#app = app;
+	constructor(page: InstallerPage, serial: Serial) {
+		this.#page = page;
 		this.#serial = serial;
 	}
 
@@ -85,7 +96,7 @@ export class Installer {
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);
-		const begunAt = this.#app.clock.now();
+		const begunAt = this.#page.clock.now();
 		const words = `Writing the firmware to ${deviceId}. Leave the board connected.`;
 		const onProgress = (part: number) =>
 			this.#set({ name: "working", words, percent: Math.floor(100 * part) });
@@ -97,7 +108,7 @@ export class Installer {
 
 	/** @param begunAt when it was begun to be written: its connection then does not count */
 	#waitFor(deviceId: string, begunAt: number, isStuck: boolean): void {
-		const { clock, fleet, painter } = this.#app;
+		const { clock, fleet, painter } = this.#page;
 		this.#set({ name: "waiting", deviceId, isStuck, since: clock.now() });
 		const check = () => {
 			const { connected = false, connectedAt = "" } = fleet.get(deviceId)?.session ?? {};
@@ -106,7 +117,7 @@ export class Installer {
 			this.#set({ name: "done", deviceId });
 		};
 		// The summary of all devices does not say when they have connected.
-		const ends = [this.#app.follow(deviceId), painter.listen(`device ${deviceId}`, check)];
+		const ends = [this.#page.follow(deviceId), painter.listen(`device ${deviceId}`, check)];
 		this.#stopWaiting = () => {
 			for (const end of ends.splice(0)) end();
 		};
@@ -115,7 +126,7 @@ export class Installer {
 
 	#set(state: InstallState): void {
 		this.#state = state;
-		this.#app.painter.mark("install");
+		this.#page.painter.mark("install");
 	}
 }
 
