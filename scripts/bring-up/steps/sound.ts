@@ -1,10 +1,10 @@
 /** Clocks, codec, amplifier and speaker together: what is heard, and where the way to the speaker breaks. */
 
+import { sampleRate } from "../../../device/peripherals/track.js";
 import { type Context, type Finding, failed, passed, type Step } from "../step.js";
 
 export const soundStep: Step = { name: "sound", title: "Amplifier and speaker", run: checkSound };
 
-const sampleRate = 16_000;
 /** Hz by pins.ts's names: 256 times the sample rate, two slots of 16 bits, once a sample. */
 const clocks = { masterClock: 256 * sampleRate, bitClock: 32 * sampleRate, wordSelect: sampleRate } as const;
 const tolerance = 0.02;
