@@ -41,6 +41,6 @@ describe("a pattern keeps no state for each character of a long text", () => {
 				assert.doesNotMatch(withoutClasses(pattern), greedy, `${name}: ${pattern}`);
 			}
 		}
-		assert.ok(count > 5, String(count));
+		assert.ok(count > 3, String(count));
 	});
 });
