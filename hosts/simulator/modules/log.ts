@@ -1,7 +1,4 @@
 /** The lines of the panel's log: commands received, messages sent, and what the firmware traces. It shows no secrets. */
-
-import { changesIn } from "./changes.js";
-
 export interface LogLine {
 	readonly kind: "command" | "message" | "update" | "problem" | "trace";
 	readonly text: string;
@@ -33,7 +30,7 @@ export interface LogOptions {
 
 export class Log {
 	readonly #options: LogOptions;
-	#report: unknown;
+	#report: ReadonlyMap<string, string> | undefined;
 	/** Unchanged reports in a row. */
 	#unchanged = 0;
 	/** What the last line is about; only a line of the same topic replaces it. */
@@ -92,14 +89,14 @@ export class Log {
 	}
 
 	#addReport(text: string): void {
-		const report: unknown = JSON.parse(text);
+		const report = flatten(JSON.parse(text));
 		const previous = this.#report;
 		this.#report = report;
 		this.#options.onSound(soundOf(report));
 		if (!previous) return this.#add("message", "> state_report, the first");
-		const changes = changesIn(previous, report)
-			.filter(([path]) => !unshown.includes(path))
-			.map(([path, , value]) => `${path.replace("peripherals.", "")} ${value}`);
+		const changes = [...report]
+			.filter(([path, value]) => !unshown.includes(path) && previous.get(path) !== value)
+			.map(([path, value]) => `${path.replace("peripherals.", "")} ${value}`);
 		if (changes.length > 0) return this.#add("message", `> state_report: ${changes.join(", ")}`);
 		this.#unchanged = this.#topic === "unchanged" ? this.#unchanged + 1 : 1;
 		const count = this.#unchanged > 1 ? ` (${this.#unchanged} times)` : "";
@@ -114,12 +111,11 @@ export class Log {
 	}
 }
 
-function soundOf(report: unknown): PlayedSound | null {
-	const values = new Map(changesIn(undefined, report).map(([path, , value]) => [path, String(value)]));
-	const state = values.get("peripherals.audio.player_state");
+function soundOf(report: ReadonlyMap<string, string>): PlayedSound | null {
+	const state = report.get("peripherals.audio.player_state");
 	if (state !== "playing" && state !== "paused") return null;
 	// A sound's id means nothing to a person.
-	const chime = values.get("peripherals.audio.current_track")?.match(/^file:\/\/\/chimes\/(.+)$/)?.[1];
+	const chime = report.get("peripherals.audio.current_track")?.match(/^file:\/\/\/chimes\/(.+)$/)?.[1];
 	return { name: chime ?? "a sound", isHeld: state === "paused" };
 }
 
@@ -149,4 +145,14 @@ function describeCommand(fields: Fields): string {
 
 function describeProgress(fields: Fields): string {
 	return `update ${fields.get("percent")} %, ${fields.get("bytes_written")} of ${fields.get("bytes_total")} bytes`;
+}
+
+/** The values of an object and of those in it, by their paths. */
+function flatten(value: object, path = ""): Map<string, string> {
+	const found = new Map<string, string>();
+	for (const [name, field] of Object.entries(value))
+		if (typeof field === "object" && field !== null)
+			for (const [inner, text] of flatten(field, `${path}${name}.`)) found.set(inner, text);
+		else found.set(path + name, String(field));
+	return found;
 }

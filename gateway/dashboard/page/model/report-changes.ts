@@ -1,7 +1,7 @@
 /** What an uplink says, in a few words: of a report in what it differs from the one before. */
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
-import { changesIn } from "../../../../hosts/simulator/modules/changes.js";
+import { isRecord } from "../../../../device/protocol/schema.js";
 import { bytes } from "../../../api/client/words.js";
 
 export const uplinkWords: Readonly<Record<UplinkType, string>> = {
@@ -46,6 +46,16 @@ const fields: Readonly<Record<string, Field>> = {
 	"peripherals.buttons.btn_vol_down": { name: "volume −", text: press },
 	"peripherals.audio.fault": { name: "sound's fault" },
 };
+
+type Change = readonly [path: string, from: unknown, to: unknown];
+
+/** What is new or different, by paths such as `network.wifi_rssi`. */
+function changesIn(before: unknown, after: unknown, path = ""): readonly Change[] {
+	if (!isRecord(after)) return before === after ? [] : [[path, before, after]];
+	return Object.entries(after).flatMap(([name, value]) =>
+		changesIn(isRecord(before) ? before[name] : undefined, value, path ? `${path}.${name}` : name),
+	);
+}
 
 /** @param before the report before it; null: there was none */
 export function uplinkText(uplink: Uplink, before: StateReport | null): string {
