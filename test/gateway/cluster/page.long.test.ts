@@ -18,13 +18,13 @@ describe("gateways that act as one", { skip }, () => {
 		t.after(() => device.close());
 		const page = await open(t, b.url);
 		await page.getByText("Live · 2 gateways").waitFor();
-		await page.getByText("1 of 1 here").waitFor();
+		await page.getByText("1 of 1 connected").waitFor();
 		await buses.cut(b.bus);
 		await page.getByText(`The gateway ${b.name} alone: others cannot be reached.`).waitFor();
-		await page.getByText("0 of 1 here").waitFor();
+		await page.getByText("0 of 1 connected").waitFor();
 		await buses.heal(b.bus);
 		await page.getByText("Live · 2 gateways").waitFor();
-		await page.getByText("1 of 1 here").waitFor();
+		await page.getByText("1 of 1 connected").waitFor();
 		assert.equal(await page.getByText("others cannot be reached").count(), 0);
 	});
 
