@@ -48,10 +48,10 @@ describe("logging in another device", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 		assert.deepEqual(await widerThan(page, phone.width), []);
 		const other = await open(t, url, {
+			view: link.slice(`${url}/`.length),
 			expected: /401/,
 			prepare: async (context) => context.clearCookies(),
 		});
-		await other.goto(link);
 		await other.getByRole("button", { name: "Log in" }).click();
 		await other.getByText("ben may play,").waitFor();
 		await other.goto(link);
