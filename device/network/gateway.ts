@@ -1,4 +1,4 @@
-/** The way to the gateway: Wi-Fi, the time, the link and what is to be sent on it. */
+/** The connection to the gateway: Wi-Fi, the time server, the link, and the messages that wait for it. */
 
 import type { Host } from "../host.js";
 import type { SoundUpdate } from "../protocol/messages.js";

@@ -21,7 +21,7 @@ export class Controls implements Component {
 		this.#peripherals = peripherals;
 	}
 
-	/** In safe mode commands of the parts that are not used are nobody's. */
+	/** A command of a part that is not used, as in safe mode, is not executed here; `Commands` refuses it. */
 	execute(command: Command): Answer {
 		const { audio, ring, haptics } = this.#peripherals;
 		switch (command.command) {

@@ -2,7 +2,7 @@
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** @returns undefined unless `text` is the one base64 text of so many bytes: with its padding, and zeros in unused bits */
+/** @returns undefined unless `text` is valid base64 of exactly so many bytes, with padding and with zeros in unused bits */
 export function decodeBase64(text: string, byteLength: number): Uint8Array | undefined {
 	const letters = Math.ceil((byteLength * 4) / 3);
 	const padding = "==".slice(0, -letters & 3);

@@ -27,7 +27,7 @@ export function describeRooms(rooms: readonly Room[]): string {
 	const lines = rooms.map(({ name, lines, most }) => {
 		const counts = `${name}: ${lines.toLocaleString("en")} lines of code, of at most ${most.toLocaleString("en")}`;
 		if (lines <= most) return counts;
-		return `✘ ${counts}. Look for what two places do, or nobody uses; "budget" in package.json is raised for a new capability alone.`;
+		return `✘ ${counts}. Remove what is duplicated or unused; "budget" in package.json is raised only for a new capability.`;
 	});
 	return lines.join("\n");
 }

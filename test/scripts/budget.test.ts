@@ -36,6 +36,6 @@ test("a room is counted without those inside of it, and says what to do where it
 		],
 	);
 	const [gateway = "", page = ""] = describeRooms(rooms).split("\n");
-	assert.match(gateway, /^✘ gateway: 3 lines of code, of at most 2\. Look for/);
+	assert.match(gateway, /^✘ gateway: 3 lines of code, of at most 2\. Remove/);
 	assert.equal(page, "gateway/page: 2 lines of code, of at most 2");
 });
