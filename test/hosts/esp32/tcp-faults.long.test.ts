@@ -46,7 +46,8 @@ const faults: readonly Fault[] = [
 			["	slots[slot].ready = 0;\n", ""],
 		],
 		sanitizer: "address",
-		found: /AddressSanitizer: heap-use-after-free/,
+		// A new connection may have the memory by then: it gets an event of the one before.
+		found: /AddressSanitizer: heap-use-after-free|an event after the error/,
 	},
 	{
 		name: "a close in a callback frees what the callback's caller still uses",
