@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { skip } from "../support/chromium.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
@@ -126,4 +127,29 @@ test("a connection that is lost without a close frame is noticed", { skip }, asy
 	await page.unrouteAll();
 	await page.clock.fastForward(20_000);
 	await page.getByText("Live").waitFor();
+});
+
+test("a connection on which reports come is kept, though the answer to another request is late", {
+	skip,
+}, async (t) => {
+	const { url } = await runGateway(t);
+	const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa" }).connect();
+	t.after(() => device.close());
+	const page = await open(t, url, { expected: /ERR_TIMED_OUT/ });
+	await page.clock.install();
+	await page.reload();
+	await page.getByText("1 of 1 connected").waitFor();
+	let late = 0;
+	await page.route("**/readyz", async (route) => {
+		device.report({ "peripherals.audio.volume": 71 });
+		await page.getByText("71", { exact: true }).waitFor();
+		await route.abort("timedout");
+		late += 1;
+	});
+	await page.clock.fastForward(21_000);
+	while (late === 0) await setTimeout(20);
+	await setTimeout(200);
+	assert.equal(await gatewayAway(page).count(), 0);
+	await page.getByText("Live").waitFor();
+	await page.unrouteAll();
 });

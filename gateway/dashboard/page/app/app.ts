@@ -279,8 +279,10 @@ export class App {
 
 	/** A connection can end without a close, and the page would look live. */
 	async #checkReadiness(): Promise<void> {
+		const heardBefore = this.heardAt;
 		await this.readiness.refresh();
-		if (this.readiness.problem !== "") this.#link.drop();
+		// On a slow link the answer may be late, while frames come.
+		if (this.readiness.problem !== "" && this.heardAt === heardBefore) this.#link.drop();
 	}
 
 	async #readPerson(): Promise<void> {
