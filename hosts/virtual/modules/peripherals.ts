@@ -203,10 +203,12 @@ export class AudioOutput implements AudioOutputInterface {
 
 	stop(): void {
 		if (this.#startedAtMs !== undefined) {
-			const passedMs = uptime() - this.#startedAtMs - this.#playedBlocks * this.#blockMs;
-			const playedBytes =
-				Math.floor((passedMs / this.#blockMs) * (blockBytes / bytesPerSample)) * bytesPerSample;
-			this.#channel.post("played", Math.max(0, Math.min(blockBytes, playedBytes)));
+			const playedBlocks = (uptime() - this.#startedAtMs) / this.#blockMs;
+			for (; this.#playedBlocks + 1 <= playedBlocks; this.#playedBlocks++)
+				this.#channel.post("played", blockBytes);
+			const partOfBlock = Math.max(0, playedBlocks - this.#playedBlocks);
+			const samples = Math.floor(partOfBlock * (blockBytes / bytesPerSample));
+			this.#channel.post("played", samples * bytesPerSample);
 			this.#channel.post("stop");
 		}
 		Timer.clear(this.#timer);
@@ -221,7 +223,7 @@ export class AudioOutput implements AudioOutputInterface {
 		this.#channel.close();
 	}
 
-	/** By the clock: on a busy computer the timer is late. */
+	/** By the clock: on a busy computer the timer is late, and so may `stop` find blocks that no timer has reported. */
 	#blocksOver(startedAtMs: number): number {
 		return Math.max(this.#playedBlocks, Math.floor((uptime() - startedAtMs) / this.#blockMs));
 	}
