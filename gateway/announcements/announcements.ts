@@ -1,16 +1,12 @@
 /** Plays sounds on devices, follows what each says, and reports it. Kept in memory: an announcement is over in minutes. */
 
-import { randomBytes } from "node:crypto";
-import { type UplinkOf, uplinks } from "../../device/protocol/messages.js";
-import { matches } from "../../device/protocol/schema.js";
-import type { AskedAnnouncement, Announcement as Shown, Sound } from "../api/announcement.js";
+import type { UplinkOf } from "../../device/protocol/messages.js";
+import type { AskedAnnouncement, PlayState, Announcement as Shown, Sound } from "../api/announcement.js";
+import type { DeviceEvent } from "../api/confirmation.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
-import { targetsOf } from "../jobs/targets.js";
 import { HttpProblem } from "../problem.js";
-import type { Device } from "../sessions/device.js";
-import type { SessionListener } from "../sessions/sessions.js";
-import { Announcement, type Moment } from "./announcement.js";
+import { Announcement } from "./announcement.js";
 import type { Sounds } from "./sounds.js";
 import type { Speak } from "./speech.js";
 
@@ -39,20 +35,10 @@ export interface AnnouncementsOptions {
 export class Announcements {
 	readonly jobs: Jobs<Shown, Announcement>;
 	readonly #options: AnnouncementsOptions;
-	/** Ids of the devices whose uplinks are needed. */
-	readonly #followed = new Set<string>();
-	#unfollow: (() => void) | undefined;
 	/** Kept or spoken sounds, by the id of the announcement that plays them. */
 	readonly #held = new Map<string, string>();
 	/** By the id of the announcement. */
 	readonly #preparations = new Map<string, Preparation>();
-
-	readonly sessions: SessionListener = {
-		onChanged: ({ device }, reason) => {
-			if (device && (reason === "disconnected" || reason === "replaced" || reason === "boot"))
-				this.#lose(device);
-		},
-	};
 
 	constructor(options: AnnouncementsOptions) {
 		this.#options = options;
@@ -60,8 +46,9 @@ export class Announcements {
 			core: options.core,
 			channel: "announcements",
 			noun: "announcement",
+			onEvent: (deviceId, event) => this.#onEvent(deviceId, event),
 			onTick: (announcement) => this.#onTick(announcement),
-			onRest: () => this.#rest(),
+			onStop: (announcement) => this.#stop(announcement),
 			followedMs,
 		});
 	}
@@ -75,8 +62,7 @@ export class Announcements {
 	async begin(asked: AskedAnnouncement, by: string | null): Promise<string> {
 		const { core, sounds, speak } = this.#options;
 		const { sound, url, text } = { ...asked, text: asked.text || undefined };
-		const devices = targetsOf(core.sessions.devices, asked.targets);
-		this.jobs.checkRoom();
+		const { id, devices } = this.jobs.plan(asked.targets);
 		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
 			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
 		const kept = sound === undefined ? undefined : sounds.find(sound);
@@ -85,13 +71,11 @@ export class Announcements {
 		const ending = new AbortController();
 		const spoken = text === undefined ? undefined : speak(text, ending.signal);
 
-		const id = randomBytes(8).toString("hex");
 		const name = kept?.name ?? text ?? null;
 		const again = () => (sound === undefined || sounds.find(sound) ? asked : null);
 		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again });
-		for (const deviceId of devices) announcement.set(deviceId, "preparing", this.#moment());
-		this.jobs.add(announcement);
-		this.#follow(devices);
+		for (const deviceId of devices) announcement.parts.set(deviceId, "preparing", this.jobs.moment);
+		const added = this.jobs.add(announcement);
 		if (spoken) {
 			const ended = this.#prepare(announcement, asked, spoken, ending.signal);
 			this.#preparations.set(id, { ending, ended });
@@ -100,23 +84,20 @@ export class Announcements {
 			sounds.hold(kept.id);
 			this.#playKept(announcement, asked, kept);
 		} else if (url !== undefined) this.#playOnAll(announcement, asked, { url, lengthMs: undefined });
-		core.log.info({ announcement: id, devices: devices.length }, "announcement");
-		await this.jobs.onBegun?.(id);
+		await added;
 		return id;
 	}
 
-	/** Stops it on all devices. @throws {HttpProblem} 404 */
-	stop(id: string): void {
-		const announcement = this.jobs.known(id);
+	/** On all devices. */
+	#stop(announcement: Announcement): void {
+		const { id, parts } = announcement;
 		this.#preparations.get(id)?.ending.abort();
-		for (const deviceId of announcement.running)
+		for (const deviceId of parts.running)
 			if (announcement.isAsked(deviceId)) void this.#send(deviceId, { command: "stop_sound", value: { id } });
-			else announcement.set(deviceId, "stopped", this.#moment(), "command");
+			else parts.set(deviceId, "stopped", this.jobs.moment, "command");
 	}
 
 	async close(): Promise<void> {
-		this.jobs.close();
-		this.#unfollow?.();
 		for (const { ending } of this.#preparations.values()) ending.abort();
 		for (const { ended } of this.#preparations.values()) await ended;
 		for (const sound of this.#held.values()) await this.#options.sounds.release(sound);
@@ -142,8 +123,8 @@ export class Announcements {
 				error instanceof HttpProblem
 					? error.message
 					: "The spoken text could not be kept; the gateway's log says why.";
-			for (const deviceId of announcement.running)
-				announcement.set(deviceId, "failed", this.#moment(), reason);
+			for (const deviceId of announcement.parts.running)
+				announcement.parts.set(deviceId, "failed", this.jobs.moment, reason);
 		}
 	}
 
@@ -154,8 +135,9 @@ export class Announcements {
 	}
 
 	#playOnAll(announcement: Announcement, asked: AskedAnnouncement, { url, lengthMs }: Source): void {
-		const { id, running: devices } = announcement;
-		announcement.ask(lengthMs, this.#moment());
+		const { id, parts } = announcement;
+		const devices = parts.running;
+		announcement.ask(lengthMs, this.jobs.moment);
 		const together = asked.together ?? devices.length > 1;
 		const value = { id, url, ...(asked.volume !== undefined && { volume: asked.volume }) };
 		const payload = { command: "play_sound", value: together ? { ...value, ready: true } : value };
@@ -164,15 +146,15 @@ export class Announcements {
 
 	async #play(announcement: Announcement, deviceId: string, payload: object): Promise<void> {
 		const device = this.#options.core.sessions.devices.get(deviceId);
-		const set = (state: Parameters<Announcement["set"]>[1], reason: string) =>
-			announcement.set(deviceId, state, this.#moment(), reason);
+		const { parts } = announcement;
+		const set = (state: PlayState, reason: string) => parts.set(deviceId, state, this.jobs.moment, reason);
 		if (!device) return set("away", "This device is not known.");
 		if (!device.session.connected) return set("away", "The device is not connected.");
 		if (!device.session.handshake.features.includes("sound"))
 			return set("unsupported", "The device's firmware plays no sounds; update it.");
-		announcement.set(deviceId, "waiting", this.#moment());
+		parts.set(deviceId, "waiting", this.jobs.moment);
 		const problem = await this.#send(deviceId, payload);
-		if (problem !== undefined && announcement.stateOf(deviceId) === "waiting") set("failed", problem);
+		if (problem !== undefined && parts.stateOf(deviceId) === "waiting") set("failed", problem);
 	}
 
 	/** @returns why it was not sent; undefined if it was */
@@ -187,33 +169,32 @@ export class Announcements {
 		}
 	}
 
-	/** @param text an uplink that was checked */
-	#receive(deviceId: string, text: string): void {
-		const uplink: unknown = JSON.parse(text);
-		if (matches(uplinks.sound_update, uplink)) this.#hear(deviceId, uplink);
-		else if (matches(uplinks.command_error, uplink) && uplink.command === "play_sound")
-			this.#refuse(deviceId, uplink.code, uplink.message);
+	#onEvent(deviceId: string, event: DeviceEvent): void {
+		if (event.type === "sound_update") this.#hear(deviceId, event);
+		else if (event.type === "gone") this.#lose(deviceId);
+		else if (event.type === "command_error" && event.command === "play_sound")
+			this.#refuse(deviceId, event.code, event.message);
 	}
 
 	#hear(deviceId: string, update: UplinkOf<"sound_update">): void {
 		const announcement = this.jobs.get(update.id);
-		announcement?.hear(deviceId, update, this.#moment());
+		announcement?.hear(deviceId, update, this.jobs.moment);
 		if (announcement && update.state === "ready") this.#start(announcement);
 	}
 
 	/** A refusal names no sound: it is of the latest that the device was asked to play. */
 	#refuse(deviceId: string, code: string, message: string): void {
-		const asked = [...this.jobs.all()].findLast((each) => each.stateOf(deviceId) === "waiting");
+		const asked = [...this.jobs.all()].findLast(({ parts }) => parts.stateOf(deviceId) === "waiting");
 		if (!asked) return;
-		asked.set(deviceId, code === "busy" ? "busy" : "failed", this.#moment(), message);
+		asked.parts.set(deviceId, code === "busy" ? "busy" : "failed", this.jobs.moment, message);
 		this.#start(asked);
 	}
 
 	/** It may still play, and says so when it is back. */
-	#lose({ deviceId }: Device): void {
+	#lose(deviceId: string): void {
 		for (const announcement of this.jobs.all())
 			if (announcement.isAsked(deviceId)) {
-				announcement.set(deviceId, "away", this.#moment(), "The device has disconnected.");
+				announcement.parts.set(deviceId, "away", this.jobs.moment, "The device has disconnected.");
 				this.#start(announcement);
 			}
 	}
@@ -225,30 +206,9 @@ export class Announcements {
 
 	#onTick(announcement: Announcement): void {
 		this.#start(announcement);
-		announcement.expire(this.#moment());
-		if (announcement.endedAt === null) return;
+		announcement.expire(this.jobs.moment);
+		if (announcement.parts.endedAt === null) return;
 		const held = this.#held.get(announcement.id);
 		if (held !== undefined && this.#held.delete(announcement.id)) void this.#options.sounds.release(held);
-	}
-
-	#follow(ids: readonly string[]): void {
-		const { monitors } = this.#options.core;
-		for (const id of ids) this.#followed.add(id);
-		this.#unfollow ??= monitors.follow(this.#followed, ({ device }, text) => {
-			if (device) this.#receive(device.deviceId, text.toString());
-		});
-		monitors.changed();
-	}
-
-	/** Until then a device that had gone could still say how it ended. */
-	#rest(): void {
-		this.#followed.clear();
-		this.#unfollow?.();
-		this.#unfollow = undefined;
-	}
-
-	#moment(): Moment {
-		const { now, monotonic } = this.#options.core;
-		return { now: now(), monotonic: monotonic() };
 	}
 }

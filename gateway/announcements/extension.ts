@@ -1,35 +1,38 @@
 /** Announcements: sounds that are kept, spoken or elsewhere, played on one device, on those of a room, or on all. */
 
 import { isRecord } from "../../device/protocol/schema.js";
+import { personOf } from "../access/access.js";
+import { askedAnnouncement, playStates } from "../api/announcement.js";
+import { maxTargetsBytes } from "../api/targets.js";
 import type { Core, Extension } from "../extension.js";
-import { SharedJobs } from "../jobs/shared-jobs.js";
+import { readJson } from "../http/request-body.js";
+import { jobsExtension } from "../jobs/extension.js";
 import { Announcements } from "./announcements.js";
-import { announcementRoutes, soundsPath } from "./routes.js";
+import { soundRoutes, soundsPath } from "./routes.js";
 import { Sounds } from "./sounds.js";
 import { createSpeech } from "./speech.js";
+
+const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
 	const speak = createSpeech(core);
 	const canSpeak = core.settings.speechCommand !== undefined;
 	const announcements = new Announcements({ core, sounds, speak });
-	const { jobs } = announcements;
-	const stop = (id: string) => announcements.stop(id);
-	const shared = core.peers && new SharedJobs({ peers: core.peers, core, jobs, stop });
-	const shown = shared ?? { list: () => jobs.list(), find: (id) => jobs.find(id), stop };
+	const jobs = jobsExtension({
+		core,
+		jobs: announcements.jobs,
+		states: playStates,
+		begin: async (request) => {
+			const asked = await readJson(request, askedAnnouncement, example, maxTargetsBytes);
+			return announcements.begin(asked, personOf(request)?.name ?? null);
+		},
+	});
 	return {
-		routes: announcementRoutes({
-			core,
-			sounds,
-			announcements,
-			speak,
-			shown,
-			canSpeak,
-		}),
+		...jobs,
+		routes: soundRoutes({ core, sounds, speak, canSpeak }).use(jobs.routes),
 		announcer: { canSpeak, sounds: () => sounds.list(), begin: (asked) => announcements.begin(asked, null) },
 		uploadPaths: [soundsPath],
-		sessions: [announcements.sessions],
-		channels: { announcements: () => jobs.frames() },
 		// A path of this gateway becomes the address by which the device reaches it.
 		intercept: (message, { link, handshake }) => {
 			if (message.type !== "control_device" || link.isRemote || !isRecord(message.payload)) return undefined;
@@ -41,10 +44,10 @@ export function createAnnouncements(core: Core): Extension {
 		},
 		open: async () => {
 			await sounds.open();
-			shared?.open();
+			await jobs.open();
 		},
 		close: async () => {
-			shared?.close();
+			await jobs.close();
 			await announcements.close();
 			await sounds.close();
 		},

@@ -1,58 +1,34 @@
-/** `/api/sounds`, `/api/announcements`, and `/sounds/<id>.wav`, from which devices play. */
+/** `/api/sounds`, `/api/speech`, and `/sounds/<id>.wav`, from which devices play. */
 
-import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { type Response, Router } from "express";
 import { matches } from "../../device/protocol/schema.js";
-import { personOf } from "../access/access.js";
-import {
-	type Announcement,
-	askedAnnouncement,
-	askedSpeech,
-	longestName,
-	playStates,
-	type SoundList,
-} from "../api/announcement.js";
-import { maxTargetsBytes } from "../api/targets.js";
+import { askedSpeech, longestName, type SoundList } from "../api/announcement.js";
 import { freeText } from "../api/text.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { readJson, readQuery } from "../http/request-body.js";
-import { jobRoutes } from "../jobs/routes.js";
-import type { ShownJobs } from "../jobs/shared-jobs.js";
 import { pick } from "../json.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
-import type { Announcements } from "./announcements.js";
 import { bodyOf, type Sounds } from "./sounds.js";
 import type { Speak } from "./speech.js";
 
 const soundName = freeText(longestName);
 /** A device decrypts a TLS record in one turn: one of 16 KB takes 0.1 s, in which no button is answered. */
 const recordBytes = 2048;
-const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 
 export const soundsPath = "/api/sounds";
 
-export interface AnnouncementRoutesOptions {
-	readonly core: Pick<Core, "access" | "requirePerson" | "storage" | "limits" | "yieldToLoop">;
+export interface SoundRoutesOptions {
+	readonly core: Pick<Core, "access" | "requirePerson" | "storage" | "limits">;
 	readonly sounds: Sounds;
-	readonly announcements: Pick<Announcements, "begin">;
 	readonly speak: Speak;
-	/** Of this gateway, or of all that act as one. */
-	readonly shown: ShownJobs<Announcement>;
 	/** Whether texts can be spoken. */
 	readonly canSpeak: boolean;
 }
 
-export function announcementRoutes({
-	core,
-	sounds,
-	announcements,
-	speak,
-	shown,
-	canSpeak,
-}: AnnouncementRoutesOptions): Router {
-	const { access, requirePerson, storage, limits, yieldToLoop } = core;
+export function soundRoutes({ core, sounds, speak, canSpeak }: SoundRoutesOptions): Router {
+	const { access, requirePerson, storage, limits } = core;
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, content: object, status = 200) =>
 		response.status(status).set("Cache-Control", "no-store").json(content);
@@ -131,23 +107,7 @@ export function announcementRoutes({
 		})
 		.all(refuseMethod("POST"));
 
-	const begin = async (request: IncomingMessage) => {
-		const asked = await readJson(request, askedAnnouncement, example, maxTargetsBytes);
-		return announcements.begin(asked, personOf(request)?.name ?? null);
-	};
-	const states = playStates;
-	return router.use(
-		jobRoutes({
-			channel: "announcements",
-			states,
-			shown,
-			begin,
-			// A list of 100 would be long with all their devices.
-			listed: ({ devices: _, ...head }) => head,
-			requirePerson,
-			yieldToLoop,
-		}),
-	);
+	return router;
 }
 
 function tooSlow(limitMs: number): HttpProblem {

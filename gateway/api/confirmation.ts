@@ -1,6 +1,6 @@
 /** What a device can be asked to do that its own report confirms: for the page, and for the gateway where many are asked. */
 
-import type { StateReport } from "../../device/protocol/messages.js";
+import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import type { Ask } from "./command.js";
 
 /** A report comes every 5 s: one that is sent at once and one that is periodic both have had their time. */
@@ -8,14 +8,21 @@ const reportMs = 11_000;
 /** Of a restart: Wi-Fi, TLS and a round of retries that fails, of 31 s. */
 const restartMs = 60_000;
 
+/** What a device has said, or that it has a new connection or none any more. */
+export type DeviceEvent = Uplink | { readonly type: "connected" | "gone" };
+
+/** How it ended. */
+export interface End {
+	readonly state: "done" | "failed" | "unsupported";
+	/** Why it is not done. */
+	readonly reason: string | null;
+}
+
+const done: End = Object.freeze({ state: "done", reason: null });
+
 /** How long a device has to confirm it. */
 export function confirmationMs({ command }: Ask): number {
 	return command === "restart" ? restartMs : reportMs;
-}
-
-/** Whether the device's next connection, not its report, confirms it. */
-export function isForConnection({ command }: Ask): boolean {
-	return command === "boot_device";
 }
 
 /** Whether a device may disconnect before it has confirmed it. */
@@ -23,8 +30,29 @@ export function endsConnection({ command }: Ask): boolean {
 	return command === "boot_device" || command === "restart";
 }
 
+/** Whether an event ends it. @param passedMs since it was asked @returns undefined: it goes on */
+export function endOf(ask: Ask, event: DeviceEvent, passedMs: number): End | undefined {
+	const { command } = ask;
+	switch (event.type) {
+		case "state_report":
+			return isConfirmedBy(ask, event, passedMs) ? done : undefined;
+		case "command_error": {
+			if (event.command !== command) return undefined;
+			const isUnsupported = event.code === "unsupported" || event.code === "unknown_command";
+			return { state: isUnsupported ? "unsupported" : "failed", reason: event.message };
+		}
+		case "connected":
+			return command === "boot_device" ? done : undefined;
+		case "gone":
+			if (endsConnection(ask)) return undefined;
+			return { state: "failed", reason: "The device disconnected before it confirmed it." };
+		default:
+			return undefined;
+	}
+}
+
 /** Whether a report shows what was asked for. @param passedMs since then */
-export function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs: number): boolean {
+function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs: number): boolean {
 	const { audio, led_ring, haptic_intensity } = peripherals;
 	switch (ask.command) {
 		case "set_volume":
@@ -59,5 +87,3 @@ export function unconfirmed({ command }: Ask): string {
 		? "The device did not come back in time."
 		: "The device did not confirm it in time.";
 }
-
-export const goneBefore = "The device disconnected before it confirmed it.";

@@ -11,7 +11,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { time } from "../storage/time.js";
-import { type DeviceStatus, deviceStatuses, pauseReasons, rolloutStatuses } from "./statuses.js";
+import { type DeviceStatus, deviceStatuses, pauseReasons, rolloutStatuses, zeros } from "./statuses.js";
 
 export type Counts = Readonly<Record<DeviceStatus, number>>;
 
@@ -120,24 +120,10 @@ export interface Rollout {
 	readonly devices: ReadonlyMap<string, DeviceStep>;
 }
 
-export const noCounts: Counts = Object.freeze({
-	queued: 0,
-	offered: 0,
-	downloading: 0,
-	rebooting: 0,
-	soaking: 0,
-	succeeded: 0,
-	failed: 0,
-	rolled_back: 0,
-	timed_out: 0,
-	rejected: 0,
-	already_installed: 0,
-	removed: 0,
-	cancelled: 0,
-});
+export const noCounts: Counts = Object.freeze(zeros(deviceStatuses));
 
 export function countsOf(devices: Iterable<DeviceStep>): Counts {
-	const counts: Record<DeviceStatus, number> = { ...noCounts };
+	const counts = zeros(deviceStatuses);
 	for (const { status } of devices) counts[status] += 1;
 	return counts;
 }

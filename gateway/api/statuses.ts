@@ -95,6 +95,12 @@ export function resetText(reason: string): string {
 	return resets[reason] ?? reason.toLowerCase().replaceAll("_", " ");
 }
 
+/** For each name 0. */
+export function zeros<N extends string>(names: readonly N[]): Record<N, number>;
+export function zeros(names: readonly string[]): Record<string, number> {
+	return Object.fromEntries(names.map((name) => [name, 0]));
+}
+
 export function isOneOf<T extends string>(list: readonly T[], value: string): value is T {
 	return list.some((each) => each === value);
 }

@@ -25,7 +25,7 @@ export interface ClusterOptions extends DeviceRequestsOptions {
 	/** For people. */
 	readonly name: () => string;
 	readonly catalog: { read(): Promise<Catalog> };
-	readonly monitors: Pick<MonitorSockets, "relay" | "needs">;
+	readonly monitors: Pick<MonitorSockets, "needs">;
 	/** Sends a frame to the monitors that asked for `cluster_update`. */
 	readonly announce: (frame: string) => void;
 	readonly metrics: Pick<Metrics, "counter" | "watch">;
@@ -209,8 +209,10 @@ export class Cluster {
 
 	#hear(uplink: RelayedUplink): void {
 		const session = this.#mirrors.hear(uplink);
-		if (session) this.#options.monitors.relay(session, uplink.text, uplink.isStateReport);
-		if (session?.device) this.#options.sessions.touch(session.device);
+		if (!session) return;
+		const { sessions } = this.#options;
+		sessions.relay(session, uplink.text, uplink.isStateReport);
+		if (session.device) sessions.touch(session.device);
 	}
 
 	#publish(kind: "beat" | "report", subject: readonly string[], message: object | string): void {

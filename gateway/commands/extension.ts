@@ -1,24 +1,22 @@
 /** Commands to many devices: one of them, those of a room, or all. The gateway carries them out, so that no page needs to stay open. */
 
 import type { IncomingMessage } from "node:http";
+import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
 import { personOf, requireAction } from "../access/access.js";
-import { askedCommand } from "../api/command.js";
+import { type Ask, type AskName, askedCommand, asks } from "../api/command.js";
 import { commandStates } from "../api/statuses.js";
 import { maxTargetsBytes } from "../api/targets.js";
 import type { Core, Extension } from "../extension.js";
 import { readJson, setBody } from "../http/request-body.js";
-import { jobRoutes } from "../jobs/routes.js";
-import { SharedJobs } from "../jobs/shared-jobs.js";
-import { readAsk } from "./ask.js";
+import { jobsExtension } from "../jobs/extension.js";
+import { pick } from "../json.js";
+import { HttpProblem } from "../problem.js";
 import { Commands } from "./commands.js";
 
 const example = '{"targets":{"room":"Kitchen"},"payload":{"command":"set_volume","value":40}}';
 
 export function createCommands(core: Core): Extension {
 	const commands = new Commands(core);
-	const { jobs } = commands;
-	const stop = (id: string) => commands.stop(id);
-	const shared = core.peers && new SharedJobs({ peers: core.peers, core, jobs, stop });
 	const begin = async (request: IncomingMessage) => {
 		const { targets, payload } = await readJson(request, askedCommand, example, maxTargetsBytes);
 		const ask = readAsk(payload);
@@ -26,24 +24,25 @@ export function createCommands(core: Core): Extension {
 		setBody(request, { targets, payload: ask });
 		return commands.begin(targets, ask, personOf(request)?.name ?? "");
 	};
-	return {
-		routes: jobRoutes({
-			channel: "commands",
-			states: commandStates,
-			shown: shared ?? { list: () => jobs.list(), find: (id) => jobs.find(id), stop },
-			begin,
-			checkStop: (request, { payload }) => requireAction(request, payload.command),
-			// A list of 100 would be long with all their devices.
-			listed: ({ devices: _, ...head }) => head,
-			requirePerson: core.requirePerson,
-			yieldToLoop: core.yieldToLoop,
-		}),
-		sessions: [commands.sessions],
-		channels: { commands: () => jobs.frames() },
-		open: async () => shared?.open(),
-		close: async () => {
-			shared?.close();
-			commands.close();
-		},
-	};
+	return jobsExtension({
+		core,
+		jobs: commands.jobs,
+		states: commandStates,
+		begin,
+		checkStop: (request, { payload }) => requireAction(request, payload.command),
+	});
+}
+
+/** @throws {HttpProblem} 422 */
+function readAsk(payload: unknown): Ask {
+	const name = isRecord(payload) ? payload.command : undefined;
+	if (typeof name !== "string" || !isAskName(name))
+		throw new HttpProblem(422, `payload: command must be one of ${Object.keys(asks).join(", ")}.`);
+	const picked = pick(asks[name], payload);
+	if (matches(asks[name], picked)) return picked;
+	throw new HttpProblem(422, `payload: ${name}: ${describeProblem(findProblem(asks[name], picked))}.`);
+}
+
+function isAskName(name: string): name is AskName {
+	return Object.hasOwn(asks, name);
 }

@@ -1,11 +1,20 @@
 /**
- * Jobs on many devices that this gateway has begun, such as announcements. They are kept in memory, since each is over in minutes;
- * monitors that ask for them get each one's changes in one frame, at most 4 times a second.
+ * Jobs on many devices that this gateway has begun, of one kind, such as announcements. They are kept in memory, since each is over in
+ * minutes; monitors that ask for them get each one's changes in one frame, at most 4 times a second.
  */
 
+import { randomBytes } from "node:crypto";
+import { checkUplink } from "../../device/protocol/messages.js";
+import type { DeviceEvent } from "../api/confirmation.js";
+import type { Targets } from "../api/targets.js";
 import type { Core } from "../extension.js";
+import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import { isEndReason } from "../sessions/view.js";
 import { isDue } from "../storage/time.js";
+import type { Moment, Parts, ShownPart } from "./parts.js";
+import { targetsOf } from "./targets.js";
 
 /** As `GET` shows it. */
 export interface JobDescription {
@@ -13,30 +22,45 @@ export interface JobDescription {
 	/** UTC. */
 	readonly createdAt: string;
 	readonly counts: Readonly<Record<string, number>>;
-	readonly devices: readonly object[];
+	readonly devices: readonly ShownPart<string>[];
 }
 
 export interface Job<D extends JobDescription> {
 	readonly id: string;
-	/** Milliseconds since 1970; null: not all devices have ended. */
-	readonly endedAt: number | null;
+	readonly parts: {
+		readonly endedAt: Parts<string>["endedAt"];
+		shown(): D["devices"];
+		takeChanges(): D["devices"];
+	};
+	/** Ids of the devices whose uplinks it needs. */
+	readonly followed: Iterable<string>;
 	describe(): D;
-	/** For a monitor that connects while it runs. */
-	frame(): string;
-	/** With what has changed since the last one, of a large job a part of that; undefined: nothing. */
-	nextFrame(): string | undefined;
+	/** For monitors. @param devices those that have changed */
+	frameOf(devices: D["devices"]): string;
+}
+
+/** What requests are answered from: the jobs of this gateway, or of all that act as one. */
+export interface ShownJobs<D extends JobDescription> {
+	/** The newest first. */
+	list(): Iterable<D> | AsyncIterable<D>;
+	/** @throws {HttpProblem} 404 */
+	find(id: string): D | Promise<D>;
+	/** @throws {HttpProblem} 404 */
+	stop(id: string): void | Promise<void>;
 }
 
 export interface JobsOptions<J> {
-	readonly core: Pick<Core, "monitors" | "now">;
+	readonly core: Pick<Core, "sessions" | "monitors" | "now" | "monotonic" | "log">;
 	/** Of monitors, and in the path of requests. */
 	readonly channel: string;
 	/** For refusals, such as "announcement". */
 	readonly noun: string;
-	/** Called 4 times a second for each job. */
+	/** Called with what a device that is followed has said, or its connection has done. */
+	readonly onEvent: (deviceId: string, event: DeviceEvent) => void;
+	/** Called 4 times a second for each job, and before it is forgotten. */
 	readonly onTick: (job: J) => void;
-	/** Called when no job has run for `followedMs`. */
-	readonly onRest: () => void;
+	/** A person stops it. */
+	readonly onStop: (job: J) => void;
 	/** After a job's end, while devices may still say something of it. */
 	readonly followedMs: number;
 }
@@ -45,7 +69,7 @@ const keptAtMost = 100;
 const runningAtMost = 20;
 const tickMs = 250;
 
-export class Jobs<D extends JobDescription, J extends Job<D>> {
+export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJobs<D> {
 	/** Called with the id of each job that begins, and awaited before it is answered. */
 	onBegun: ((id: string) => Promise<void>) | undefined;
 	/** Called with each frame for monitors. */
@@ -53,11 +77,27 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 	readonly options: JobsOptions<J>;
 	/** By id, the oldest first. */
 	readonly #jobs = new Map<string, J>();
+	/** Ids of devices. */
+	readonly #followed = new Set<string>();
+	#unfollow: (() => void) | undefined;
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: JobsOptions<J>) {
 		this.options = options;
 	}
+
+	readonly sessions: SessionListener = {
+		onChanged: ({ device }, reason) => {
+			if (reason === "connected") this.#hear(device?.deviceId, { type: "connected" });
+			else if (isEndReason(reason)) this.#hear(device?.deviceId, { type: "gone" });
+		},
+		onUplink: ({ device }, uplink) => this.#hear(device?.deviceId, uplink),
+		onRelayed: ({ device }, text) => {
+			if (!device || !this.#followed.has(device.deviceId)) return;
+			const checked = checkUplink(parseJson(text.toString()));
+			if (checked.problem === undefined) this.#hear(device.deviceId, checked.uplink);
+		},
+	};
 
 	/** The oldest first. */
 	all(): Iterable<J> {
@@ -68,72 +108,102 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 		return this.#jobs.get(id);
 	}
 
-	/** @throws {HttpProblem} 404 */
-	known(id: string): J {
+	/** Each is described when it is asked for: that of many devices takes long. */
+	*list(): Generator<D> {
+		for (const job of [...this.#jobs.values()].reverse()) yield job.describe();
+	}
+
+	find(id: string): D {
+		return this.#known(id).describe();
+	}
+
+	stop(id: string): void {
+		this.options.onStop(this.#known(id));
+	}
+
+	get moment(): Moment {
+		const { now, monotonic } = this.options.core;
+		return { now: now(), monotonic: monotonic() };
+	}
+
+	/** @returns an id for a job, and the ids of its devices @throws {HttpProblem} 409: too many run; 422 */
+	plan(targets: Targets): { readonly id: string; readonly devices: readonly string[] } {
+		const { core, channel } = this.options;
+		const devices = targetsOf(core.sessions.devices, targets);
+		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
+		if (running.length >= runningAtMost)
+			throw new HttpProblem(409, `${runningAtMost} ${channel} are running; wait until one has ended.`);
+		return { id: randomBytes(8).toString("hex"), devices };
+	}
+
+	/** @returns once the other gateways know it */
+	async add(job: J): Promise<void> {
+		const { core, noun } = this.options;
+		this.#jobs.set(job.id, job);
+		for (const other of this.#jobs.values())
+			if (other.parts.endedAt !== null && this.#jobs.size > keptAtMost) this.forget(other);
+		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
+		this.follow();
+		core.log.info({ id: job.id }, noun);
+		await this.onBegun?.(job.id);
+	}
+
+	/** Removes one that has ended. */
+	forget(job: J): void {
+		this.options.onTick(job);
+		this.#jobs.delete(job.id);
+	}
+
+	/** To be called when a job follows other devices. */
+	follow(): void {
+		const { monitors } = this.options.core;
+		this.#followed.clear();
+		for (const job of this.#jobs.values())
+			if (this.#isFollowed(job)) for (const id of job.followed) this.#followed.add(id);
+		this.#unfollow ??= monitors.need(this.#followed);
+		monitors.changed();
+	}
+
+	/** For a monitor that asks for jobs. */
+	frames(): readonly string[] {
+		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
+		return running.map((job) => job.frameOf(job.parts.shown()));
+	}
+
+	close(): void {
+		clearInterval(this.#timer);
+		this.#timer = undefined;
+		this.#followed.clear();
+		this.#unfollow?.();
+		this.#unfollow = undefined;
+	}
+
+	#known(id: string): J {
 		const job = this.#jobs.get(id);
 		if (job) return job;
 		const { noun, channel } = this.options;
 		throw new HttpProblem(404, `No ${noun} is called ${id}; see /api/${channel}.`);
 	}
 
-	/** The newest first, each described when it is asked for: that of many devices takes long. */
-	*list(): Generator<D> {
-		for (const job of [...this.#jobs.values()].reverse()) yield job.describe();
+	#hear(deviceId: string | undefined, event: DeviceEvent): void {
+		if (deviceId !== undefined && this.#followed.has(deviceId)) this.options.onEvent(deviceId, event);
 	}
 
-	/** @throws {HttpProblem} 404 */
-	find(id: string): D {
-		return this.known(id).describe();
-	}
-
-	/** @throws {HttpProblem} 409: too many run */
-	checkRoom(): void {
-		const running = [...this.#jobs.values()].filter(({ endedAt }) => endedAt === null);
-		if (running.length < runningAtMost) return;
-		throw new HttpProblem(
-			409,
-			`${runningAtMost} ${this.options.channel} are running; wait until one has ended.`,
-		);
-	}
-
-	add(job: J): void {
-		this.#jobs.set(job.id, job);
-		for (const other of this.#jobs.values()) {
-			if (other.endedAt !== null && this.#jobs.size > keptAtMost) this.forget(other);
-		}
-		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
-	}
-
-	/** Removes one that has ended. */
-	forget(job: J): void {
-		// It may have to end what belongs to this one.
-		this.options.onTick(job);
-		this.#jobs.delete(job.id);
-	}
-
-	/** For a monitor that asks for jobs. */
-	frames(): readonly string[] {
-		return [...this.#jobs.values()].filter(({ endedAt }) => endedAt === null).map((job) => job.frame());
-	}
-
-	close(): void {
-		clearInterval(this.#timer);
-		this.#timer = undefined;
+	#isFollowed({ parts: { endedAt } }: J): boolean {
+		const { core, followedMs } = this.options;
+		return endedAt === null || !isDue(endedAt + followedMs, core.now(), followedMs);
 	}
 
 	#tick(): void {
-		const { core, channel, onTick, onRest, followedMs } = this.options;
+		const { core, channel, onTick } = this.options;
 		for (const job of this.#jobs.values()) {
 			onTick(job);
-			for (let frame = job.nextFrame(); frame !== undefined; frame = job.nextFrame()) {
+			for (let some = job.parts.takeChanges(); some.length > 0; some = job.parts.takeChanges()) {
+				const frame = job.frameOf(some);
 				core.monitors.broadcast(channel, frame);
 				this.onFrame?.(frame);
 			}
 		}
-		const isFollowed = ({ endedAt }: J) =>
-			endedAt === null || !isDue(endedAt + followedMs, core.now(), followedMs);
-		if ([...this.#jobs.values()].some(isFollowed)) return;
-		this.close();
-		onRest();
+		if (![...this.#jobs.values()].some((job) => this.#isFollowed(job))) this.close();
 	}
 }

@@ -1,17 +1,27 @@
 /** The devices of a job, each with its state, counted by state. Without sockets, timers and clocks. */
 
+import { zeros } from "../api/statuses.js";
 import { isoTime } from "../sessions/view.js";
 
+/** A time on both clocks, in milliseconds. */
+export interface Moment {
+	/** Since 1970. */
+	readonly now: number;
+	readonly monotonic: number;
+}
+
 /** A device's part of a job. */
-export interface Part<S extends string> {
+interface Part<S extends string, M> {
 	readonly state: S;
 	/** One sentence; null: the state says it. */
 	readonly reason: string | null;
-	/** Of the latest change of its state, in milliseconds since 1970. */
-	readonly at: number;
+	/** Of the latest change of its state. */
+	readonly moment: Moment;
+	readonly more: M;
 }
 
-export interface PartHead<S extends string> {
+/** As people get it. */
+export interface ShownPart<S extends string> {
 	readonly deviceId: string;
 	readonly state: S;
 	readonly reason: string | null;
@@ -19,12 +29,20 @@ export interface PartHead<S extends string> {
 	readonly at: string;
 }
 
+export interface PartsOptions<S extends string, M extends object> {
+	readonly states: readonly S[];
+	/** Those in which a device has ended. */
+	readonly lastStates: readonly S[];
+	/** What else is shown of a device, before it has said anything. */
+	readonly first: M;
+}
+
 /** More would not fit a message of the bus. */
 export const partsAtOnce = 2_000;
 
-export class Parts<S extends string, P extends Part<S> = Part<S>> {
-	readonly #lastStates: readonly S[];
-	readonly #parts = new Map<string, P>();
+export class Parts<S extends string, M extends object = object> {
+	readonly #options: PartsOptions<S, M>;
+	readonly #parts = new Map<string, Part<S, M>>();
 	readonly #counts: Record<S, number>;
 	/** Ids of the devices that have changed since `takeChanges`. */
 	readonly #changed = new Set<string>();
@@ -32,10 +50,9 @@ export class Parts<S extends string, P extends Part<S> = Part<S>> {
 	#running = 0;
 	#endedAt: number | null = null;
 
-	/** @param counts zeros @param lastStates those in which a device has ended */
-	constructor(counts: Readonly<Record<S, number>>, lastStates: readonly S[]) {
-		this.#counts = { ...counts };
-		this.#lastStates = lastStates;
+	constructor(options: PartsOptions<S, M>) {
+		this.#options = options;
+		this.#counts = zeros(options.states);
 	}
 
 	/** Milliseconds since 1970; null: not all devices have ended. */
@@ -43,53 +60,74 @@ export class Parts<S extends string, P extends Part<S> = Part<S>> {
 		return this.#endedAt;
 	}
 
-	get(deviceId: string): P | undefined {
-		return this.#parts.get(deviceId);
+	get counts(): Readonly<Record<S, number>> {
+		return { ...this.#counts };
 	}
 
-	isRunning(deviceId: string): boolean {
-		const part = this.#parts.get(deviceId);
-		return part !== undefined && !this.#lastStates.includes(part.state);
+	get ids(): Iterable<string> {
+		return this.#parts.keys();
 	}
 
 	/** Ids of the devices that have not ended. */
 	get running(): readonly string[] {
-		return [...this.#parts.keys()].filter((deviceId) => this.isRunning(deviceId));
+		return [...this.ids].filter((deviceId) => this.isRunning(deviceId));
 	}
 
-	all(): Iterable<readonly [deviceId: string, part: P]> {
-		return this.#parts;
+	isRunning(deviceId: string): boolean {
+		const state = this.stateOf(deviceId);
+		return state !== undefined && !this.#options.lastStates.includes(state);
+	}
+
+	/** @returns undefined if it is none of the devices */
+	stateOf(deviceId: string): S | undefined {
+		return this.#parts.get(deviceId)?.state;
+	}
+
+	/** Since the latest change of a device's state, in milliseconds. */
+	ageOf(deviceId: string, { monotonic }: Moment): number {
+		return monotonic - (this.#parts.get(deviceId)?.moment.monotonic ?? monotonic);
 	}
 
 	/** Adds a device, or changes what it has come to. */
-	set(deviceId: string, part: P): void {
+	set(deviceId: string, state: S, moment: Moment, reason: string | null = null, more?: Partial<M>): void {
 		const known = this.#parts.get(deviceId);
 		if (known) this.#count(known.state, -1);
-		this.#count(part.state, 1);
-		this.#parts.set(deviceId, part);
-		this.#changed.add(deviceId);
+		this.#count(state, 1);
+		this.#parts.set(deviceId, { state, reason, moment, more: known?.more ?? this.#options.first });
+		this.note(deviceId, more);
 		if (this.#running > 0) this.#endedAt = null;
-		else this.#endedAt ??= part.at;
+		else this.#endedAt ??= moment.now;
 	}
 
-	counts(): Readonly<Record<S, number>> {
-		return { ...this.#counts };
+	/** Changes what else is shown of a device. */
+	note(deviceId: string, more: Partial<M> = {}): void {
+		const part = this.#parts.get(deviceId);
+		if (!part) return;
+		this.#parts.set(deviceId, { ...part, more: { ...part.more, ...more } });
+		this.#changed.add(deviceId);
 	}
 
-	/** @returns ids of devices that have changed since the last call, or some of them if they are many */
-	takeChanges(): readonly string[] {
+	/** All devices, as people get them. */
+	shown(): readonly (ShownPart<S> & M)[] {
+		return Array.from(this.#parts, ([deviceId, part]) => show(deviceId, part));
+	}
+
+	/** @returns the devices that have changed since the last call, or some of them if they are many */
+	takeChanges(): readonly (ShownPart<S> & M)[] {
 		const ids = [...this.#changed].slice(0, partsAtOnce);
 		for (const id of ids) this.#changed.delete(id);
-		return ids;
+		return ids.flatMap((deviceId) => {
+			const part = this.#parts.get(deviceId);
+			return part ? [show(deviceId, part)] : [];
+		});
 	}
 
 	#count(state: S, by: 1 | -1): void {
 		this.#counts[state] += by;
-		if (!this.#lastStates.includes(state)) this.#running += by;
+		if (!this.#options.lastStates.includes(state)) this.#running += by;
 	}
 }
 
-/** As monitors get it. */
-export function headOf<S extends string>(deviceId: string, { state, reason, at }: Part<S>): PartHead<S> {
-	return { deviceId, state, reason, at: isoTime(at) };
+function show<S extends string, M>(deviceId: string, { state, reason, moment, more }: Part<S, M>) {
+	return { deviceId, state, reason, at: isoTime(moment.now), ...more };
 }

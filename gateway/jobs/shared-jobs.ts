@@ -7,7 +7,7 @@ import { type Bucket, type BucketOptions, BusError, subjectOf, type Unsubscribe 
 import type { Core, Peers } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
-import type { Job, JobDescription, Jobs } from "./jobs.js";
+import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { partsAtOnce } from "./parts.js";
 
 const bucketOptions: BucketOptions = Object.freeze({ ttlMs: 24 * 60 * 60 * 1000 });
@@ -23,22 +23,10 @@ interface Question {
 	readonly stop?: boolean;
 }
 
-/** What requests are answered from: the jobs of this gateway, or of all that act as one. */
-export interface ShownJobs<D extends JobDescription> {
-	/** The newest first. */
-	list(): Iterable<D> | AsyncIterable<D>;
-	/** @throws {HttpProblem} 404 */
-	find(id: string): D | Promise<D>;
-	/** @throws {HttpProblem} 404 */
-	stop(id: string): void | Promise<void>;
-}
-
 export interface SharedJobsOptions<D extends JobDescription, J extends Job<D>> {
 	readonly peers: Pick<Peers, "id" | "bus">;
 	readonly core: Pick<Core, "monitors">;
 	readonly jobs: Jobs<D, J>;
-	/** One of this gateway. @throws {HttpProblem} 404 */
-	readonly stop: (id: string) => void;
 }
 
 export class SharedJobs<D extends JobDescription, J extends Job<D>> implements ShownJobs<D> {
@@ -107,7 +95,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 
 	/** @throws {HttpProblem} 404, 503 */
 	async stop(id: string): Promise<void> {
-		if (this.#isOwn(id)) this.#options.stop(id);
+		if (this.#isOwn(id)) this.#options.jobs.stop(id);
 		else await this.#ask({ id, from: 0, stop: true });
 	}
 
@@ -118,8 +106,9 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 
 	#answer({ id, from, stop }: Question): string {
 		try {
-			if (stop) this.#options.stop(id);
-			const found = this.#options.jobs.find(id);
+			const { jobs } = this.#options;
+			const found = jobs.find(id);
+			if (stop) jobs.stop(id);
 			return JSON.stringify({ ...found, devices: found.devices.slice(from, from + partsAtOnce) });
 		} catch (error) {
 			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.refusal });

@@ -9,8 +9,8 @@ import { SharedRollouts } from "./shared/shared-rollouts.js";
 import { RolloutStore } from "./store.js";
 
 export function createRollouts(core: Core): Extension {
-	const { settings, sessions, firmware, monitors, peers, metrics, disk, log, now, monotonic, yieldToLoop } =
-		core;
+	const { settings, sessions, firmware, monitors, peers, metrics, disk, log } = core;
+	const { now, monotonic, yieldToLoop, storage } = core;
 	const onProblem = (problem: string) => log.warn({ problem }, "roll-outs");
 	const store = new RolloutStore({ onProblem });
 	const directory = join(settings.dataDir, "rollouts");
@@ -22,6 +22,7 @@ export function createRollouts(core: Core): Extension {
 		now,
 		monotonic,
 		yieldToLoop,
+		storage,
 		announce: (frame: string) => monitors.broadcast("rollouts", frame),
 		log,
 	};

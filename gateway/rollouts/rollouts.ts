@@ -11,6 +11,7 @@ import type { Selection } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
+import type { Storage } from "../storage/records.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
 import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
@@ -24,6 +25,8 @@ export interface RolloutsOptions extends AttemptsOptions {
 	readonly now: () => number;
 	/** Open, if this gateway is alone. */
 	readonly store: RolloutStore;
+	/** Where that keeps them. */
+	readonly storage: Storage;
 	/** Whether steps are taken here; default: always. */
 	readonly isDriver?: () => boolean;
 	readonly selection: Pick<Selection, "pin">;
@@ -114,31 +117,38 @@ export class Rollouts {
 
 	/**
 	 * Starts a roll-out, or finds the one that has this id and the same plan.
-	 * @throws {HttpProblem} 409, 422, 507
+	 * @throws {HttpProblem} 409, 422, and 507 or 503 if it cannot be stored
 	 */
 	put(id: string, asked: unknown): Promise<{ readonly rollout: Rollout; readonly isNew: boolean }> {
 		return this.#queue.add(async () => {
-			const { store } = this.#options;
-			const known = store.find(id);
-			if (known && (isDeepStrictEqual(known.asked, asked) || isDeepStrictEqual(known.plan, asked)))
-				return { rollout: known, isNew: false };
-			if (known) throw new HttpProblem(409, `The roll-out ${id} has another plan; choose another id.`);
-			const plan = await this.#complete(asked);
-			const ids = this.#targetsOf(plan);
-			if (ids.length === 0 && !mayGrow(plan))
-				throw new HttpProblem(422, "target names no device that this gateway knows.");
-			this.#refuseBusy(ids);
-			if (this.active().length >= keptAtMost)
-				throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
-			const at = this.#steady();
-			const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
-			const rollout: Rollout = { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
-			if (!(await store.create(rollout))) throw notStored();
-			await this.#makeRoom();
-			await this.#options.yieldToLoop();
-			await this.#step(this.find(id));
-			return { rollout: this.find(id), isNew: true };
+			const { store, yieldToLoop } = this.#options;
+			const isNew = await this.#store(id, async () => {
+				const known = store.find(id);
+				if (!known) return (await store.create(await this.#make(id, asked))) && "created";
+				if (isDeepStrictEqual(known.asked, asked) || isDeepStrictEqual(known.plan, asked)) return "known";
+				throw new HttpProblem(409, `The roll-out ${id} has another plan; choose another id.`);
+			});
+			if (isNew === "created") {
+				await this.#makeRoom();
+				await yieldToLoop();
+				await this.#step(this.find(id));
+			}
+			return { rollout: this.find(id), isNew: isNew === "created" };
 		});
+	}
+
+	/** @throws {HttpProblem} 409, 422 */
+	async #make(id: string, asked: unknown): Promise<Rollout> {
+		const plan = await this.#complete(asked);
+		const ids = this.#targetsOf(plan);
+		if (ids.length === 0 && !mayGrow(plan))
+			throw new HttpProblem(422, "target names no device that this gateway knows.");
+		this.#refuseBusy(ids);
+		if (this.active().length >= keptAtMost)
+			throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
+		const at = this.#steady();
+		const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
+		return { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
 	}
 
 	/** What a plan would meet now. @throws {HttpProblem} 422 */
@@ -163,69 +173,105 @@ export class Rollouts {
 
 	/**
 	 * @param revision that the client has seen; undefined: any
-	 * @throws {HttpProblem} 404, 409, 412, 507
+	 * @throws {HttpProblem} 404, 409, 412, and 507 or 503 if it cannot be stored
 	 */
 	execute(id: string, command: RolloutCommand, revision: number | undefined): Promise<Rollout> {
 		return this.#queue.add(async () => {
-			const rollout = this.find(id);
-			if (revision !== undefined && revision !== rollout.head.revision)
-				throw new HttpProblem(
-					412,
-					`It has changed at the same moment, perhaps by another person; look again at revision ${rollout.head.revision}.`,
-				);
-			const change = executeCommand(rollout, command, this.#momentOf(rollout));
-			if (typeof change === "string") throw new HttpProblem(409, change);
-			if (command === "retry")
-				this.#refuseBusy(
-					change.devices.map(({ deviceId }) => deviceId),
-					id,
-				);
-			if (!(await this.#commit(rollout, change))) throw notStored();
+			await this.#store(id, () => {
+				const rollout = this.find(id);
+				if (revision !== undefined && revision !== rollout.head.revision)
+					throw new HttpProblem(
+						412,
+						`It has changed at the same moment, perhaps by another person; look again at revision ${rollout.head.revision}.`,
+					);
+				const change = executeCommand(rollout, command, this.#momentOf(rollout));
+				if (typeof change === "string") throw new HttpProblem(409, change);
+				if (command === "retry")
+					this.#refuseBusy(
+						change.devices.map(({ deviceId }) => deviceId),
+						id,
+					);
+				// Also if nothing changes: another gateway may have changed it just now.
+				return this.#commit(rollout, change);
+			});
 			await this.#step(this.find(id));
 			return this.find(id);
 		});
 	}
 
-	/** @throws {HttpProblem} 404, 409, 507 */
+	/** @throws {HttpProblem} 404, 409, and 507 or 503 if it cannot be removed */
 	remove(id: string): Promise<void> {
 		return this.#queue.add(async () => {
-			if (isActive(this.find(id))) throw new HttpProblem(409, "The roll-out is not over; cancel it first.");
-			if (!(await this.#options.store.remove(id))) throw notStored();
+			await this.#store(id, () => {
+				if (isActive(this.find(id))) throw new HttpProblem(409, "The roll-out is not over; cancel it first.");
+				return this.#options.store.remove(id);
+			});
 		});
+	}
+
+	/**
+	 * Stores what a person asks for: again, if another gateway has changed the roll-out first.
+	 * @param attempt as `RolloutStore.append` @throws {HttpProblem} 507 or 503 if it cannot be stored
+	 */
+	async #store<T>(id: string, attempt: () => Promise<T | false | undefined>): Promise<T> {
+		const { store, storage } = this.#options;
+		for (;;) {
+			const before = store.revisionOf(id);
+			const result = await attempt();
+			if (result !== false && result !== undefined) return result;
+			if (result === false && (await store.reached(id, before + 1))) continue;
+			const where = storage.status === 507 ? "; see /readyz" : "; try again";
+			throw new HttpProblem(storage.status, `The roll-out could not be written to ${storage.place}${where}.`);
+		}
 	}
 
 	/** @returns why a person may not update a device: a roll-out does */
 	findHolder(device: Device): UpdateRefusal | undefined {
-		const holder = this.#held().get(device.deviceId);
-		const step = holder?.devices.get(device.deviceId);
-		if (!holder || !step || !holdsSlot(step)) return undefined;
+		const holder = this.#holderOf(device.deviceId);
+		if (!holder) return undefined;
 		const message = `The roll-out ${holder.id} is updating this device; wait until it has ended there.`;
 		return { code: "ota_in_progress", message };
+	}
+
+	/** The roll-out in which a device holds a slot. */
+	#holderOf(deviceId: string): Rollout | undefined {
+		return this.#options.store.list().find(({ devices }) => {
+			const step = devices.get(deviceId);
+			return step && holdsSlot(step);
+		});
 	}
 
 	/** Takes every active roll-out as far as it goes now. */
 	advance(): Promise<void> {
 		return this.#queue.add(async () => {
-			const { store, isDriver = () => true } = this.#options;
+			const { store } = this.#options;
 			for (const rollout of this.list())
-				if (isDriver() && (isActive(rollout) || store.hasFailed(rollout.id))) await this.#step(rollout);
+				if (isActive(rollout) || store.hasFailed(rollout.id)) await this.#step(rollout);
 			this.#announce();
 		});
 	}
 
 	async #step(rollout: Rollout): Promise<void> {
+		const { store, isDriver = () => true } = this.#options;
+		if (!isDriver()) return;
 		const joined = mayGrow(rollout.plan) ? this.#join(rollout) : [];
 		const grown = apply(rollout, { devices: joined });
 		const { head, devices } = advance(grown, (id) => this.#attempts.look(id), this.#momentOf(rollout));
-		await this.#commit(rollout, { ...(head && { head }), devices: [...joined, ...devices] });
+		// Two gateways may have been asked at the same moment for roll-outs with the same device.
+		const free = devices.filter(
+			({ deviceId, status }) =>
+				status !== "offered" || (this.#holderOf(deviceId) ?? rollout).id === rollout.id,
+		);
+		const change = { ...(head && { head }), devices: [...joined, ...free] };
+		if (head || change.devices.length > 0 || store.hasFailed(rollout.id)) await this.#commit(rollout, change);
 	}
 
-	/** @returns whether it is stored; if not, nothing is begun */
-	async #commit(rollout: Rollout, change: Change): Promise<boolean> {
+	/** @returns as `RolloutStore.append`; if it is not stored, nothing is begun */
+	async #commit(rollout: Rollout, change: Change): Promise<boolean | undefined> {
 		const { store } = this.#options;
-		if (!change.head && change.devices.length === 0 && !store.hasFailed(rollout.id)) return true;
-		const next = (await store.append(rollout.id, change)) && store.find(rollout.id);
-		if (!next) return false;
+		const isStored = await store.append(rollout.id, change);
+		const next = store.find(rollout.id);
+		if (!isStored || !next) return isStored;
 		const { head } = change;
 		if (head) this.#options.log.info({ rollout: rollout.id, ...head }, `roll-out: ${head.status}`);
 		for (const { deviceId, status, reason } of change.devices) {
@@ -368,8 +414,4 @@ export function frameOf({ id, head, devices }: Rollout, isDeleted = false): stri
 
 function mayGrow({ target }: Plan): boolean {
 	return "model" in target && target.joinLater;
-}
-
-function notStored(): HttpProblem {
-	return new HttpProblem(507, "The roll-out could not be written to the gateway's disk; see /readyz.");
 }

@@ -1,11 +1,10 @@
 /**
  * The roll-outs as they are in a log, to which each change is appended before it is acted on. A damaged entry costs that
- * entry, a damaged plan that roll-out. Of several gateways only the one that drives them appends, after the latest entry
- * that it knows: so a driver that has lost its lease without noticing can store nothing once the next one has claimed the
- * roll-outs. Each roll-out is a key.
+ * entry, a damaged plan that roll-out. Of several gateways each appends only after the latest entry that it knows: so a driver
+ * that has lost its lease without noticing can store nothing once the next one has claimed the roll-outs. Each roll-out is a key.
  */
 
-import { isRecord, matches } from "../../device/protocol/schema.js";
+import { matches } from "../../device/protocol/schema.js";
 import type { DeviceStep, Head, Rollout } from "../api/rollout.js";
 import { BusError, type Entry, type Log } from "../bus.js";
 import { parseJson } from "../json.js";
@@ -27,15 +26,11 @@ import { storedPlan } from "./plan.js";
 export interface RolloutStoreOptions {
 	/** Of this run; undefined: this gateway is alone. */
 	readonly gatewayId?: string;
-	/** Whether this gateway drives the roll-outs; default: always. */
-	readonly isDriver?: () => boolean;
-	/** Called when another gateway has appended, or when it is not known whether this one has. */
+	/** Called when another gateway has claimed the roll-outs, or when it is not known whether this one has appended. */
 	readonly onStale?: () => void;
 	readonly onProblem: (sentence: string) => void;
 }
 
-/** Entries that only say that a roll-out was removed: other gateways have long read older ones. */
-const removedAtMost = 100;
 /** Limit for an entry that is known to be there. */
 const readMs = 5_000;
 
@@ -134,56 +129,55 @@ export class RolloutStore {
 				if (isClaimed) break;
 				if (isClaimed === undefined || !(await this.reached(id, before + 1))) return false;
 			}
-		await this.#forgetRemoved();
 		return true;
 	}
 
-	/** Not only for the driver: a gateway's disk may have one of the time before it joined. @returns whether it is stored */
-	async create(rollout: Rollout): Promise<boolean> {
+	/** @returns as `append`; also false if there is one of this id */
+	async create(rollout: Rollout): Promise<boolean | undefined> {
 		const { id } = rollout;
 		if (this.find(id)) return false;
 		try {
-			await this.#removeOlder(id);
-			for (const entry of entriesOf(rollout)) if (!(await this.#append(id, entry))) return false;
+			await this.#clear(id);
+			for (const entry of entriesOf(rollout)) {
+				const isAppended = await this.#append(id, entry);
+				if (!isAppended) return isAppended;
+			}
 		} catch (error) {
 			this.#report(id, error);
 		}
-		return this.find(id) !== undefined;
+		return this.find(id) ? true : undefined;
 	}
 
-	/** @returns whether it is stored; if not, a part of it may be */
-	async append(id: string, change: Change): Promise<boolean> {
-		const { isDriver = () => true, onStale } = this.#options;
-		if (!this.find(id)) return false;
+	/**
+	 * A part of it may be stored where it is not.
+	 * @returns false if another gateway has changed it first; undefined if it could not be stored, or that is not known
+	 */
+	async append(id: string, change: Change): Promise<boolean | undefined> {
 		try {
-			for (const entry of changeEntries(change))
-				if (!isDriver() || !(await this.#append(id, entry))) {
-					onStale?.();
-					return false;
-				}
+			for (const entry of changeEntries(change)) {
+				const isAppended = await this.#append(id, entry);
+				if (!isAppended) return isAppended;
+			}
 			this.#failed.delete(id);
 			return true;
 		} catch (error) {
 			this.#failed.set(id, this.#report(id, error));
-			return false;
+			return undefined;
 		}
 	}
 
-	/** @returns whether it is gone */
-	async remove(id: string): Promise<boolean> {
-		const { isDriver = () => true, onStale } = this.#options;
+	/** @returns as `append` */
+	async remove(id: string): Promise<boolean | undefined> {
 		try {
-			const isGone = isDriver() && (await this.#append(id, { removed: true }));
-			if (!isGone) onStale?.();
-			if (!isGone) return false;
+			const isGone = await this.#append(id, { removed: true });
+			if (!isGone) return isGone;
 			this.#failed.delete(id);
 		} catch (error) {
 			this.#report(id, error);
-			return false;
+			return undefined;
 		}
 		// If that fails, the next start or removal does it.
-		await this.#removeOlder(id).catch((error) => void this.#report(id, error));
-		await this.#forgetRemoved();
+		await this.#clear(id).catch((error) => void this.#report(id, error));
 		return true;
 	}
 
@@ -199,20 +193,6 @@ export class RolloutStore {
 	/** The entry by which a device was offered the update; 0: it holds no slot. */
 	offerOf(id: string, deviceId: string): number {
 		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
-	}
-
-	/** Removes what is left of removed roll-outs: in files at once, as no other process reads them. */
-	async #forgetRemoved(): Promise<void> {
-		const log = this.#log;
-		const removed = [...this.#kept].filter(([, { isRemoved }]) => isRemoved);
-		removed.sort(([, a], [, b]) => b.revision - a.revision);
-		for (const [id, { revision }] of removed.slice(log?.replace ? 0 : removedAtMost))
-			try {
-				await log?.removeBefore(id, revision + 1);
-				if (this.revisionOf(id) === revision) this.#kept.delete(id);
-			} catch (error) {
-				this.#report(id, error);
-			}
 	}
 
 	/** Rewrites each roll-out without its outdated entries, if no other process reads the log. */
@@ -239,24 +219,27 @@ export class RolloutStore {
 		if (!this.#log) return undefined;
 		const entry = { ...content, by: this.#options.gatewayId };
 		try {
-			const text = JSON.stringify(entry);
-			let revision = await this.#log.append(id, text, this.revisionOf(id));
-			// Another gateway may have removed the entry that says so.
-			if (revision === undefined && this.#kept.get(id)?.isRemoved)
-				revision = await this.#log.append(id, text, 0);
+			const revision = await this.#log.append(id, JSON.stringify(entry), this.revisionOf(id));
 			if (revision !== undefined) this.#take(id, revision, entry);
 			return revision !== undefined;
 		} catch (error) {
 			if (this.#options.gatewayId === undefined) throw error;
 			if (!(error instanceof BusError)) this.#report(id, error);
+			this.#options.onStale?.();
 			return undefined;
 		}
 	}
 
-	/** Entries of a roll-out that was removed, or not stored completely. @throws as `Log.removeBefore` */
-	async #removeOlder(id: string): Promise<void> {
+	/**
+	 * Removes the entries of a roll-out that was removed, or not stored completely. Other gateways still have to read the last
+	 * one. @throws as `Log.removeBefore`
+	 */
+	async #clear(id: string): Promise<void> {
 		const latest = this.revisionOf(id);
-		if (latest > 0) await this.#log?.removeBefore(id, latest);
+		if (latest === 0 || !this.#log) return;
+		if (!this.#log.replace) return this.#log.removeBefore(id, latest);
+		await this.#log.replace(id, [], latest);
+		this.#kept.delete(id);
 	}
 
 	#readAll(entries: readonly (readonly [string, Entry])[]): void {
@@ -268,14 +251,14 @@ export class RolloutStore {
 		if (before.some(({ id, revision }) => this.revisionOf(id) !== revision)) this.#options.onStale?.();
 	}
 
-	/** @returns whether another gateway has appended it */
+	/** @returns whether another gateway has claimed the roll-outs by it */
 	#read(id: string, { text, revision }: Entry, isNews = true): boolean {
 		// Own entries are read too, maybe before they are answered.
 		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
 		const value = parseJson(text);
 		this.#take(id, revision, value, isNews);
 		for (const check of this.#waiting) check();
-		return isRecord(value) && value.by !== this.#options.gatewayId;
+		return matches(claimedEntry, value) && value.by !== this.#options.gatewayId;
 	}
 
 	#take(id: string, revision: number, value: unknown, isNews = true): void {

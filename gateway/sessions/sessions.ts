@@ -44,6 +44,8 @@ export interface SessionListener {
 	onRefused?(refusal: Refusal, isTemporary: boolean): void;
 	/** `text` is as received, in UTF-8; `session` is up to date. */
 	onUplink?(session: Session, uplink: Uplink, text: Buffer): void;
+	/** An uplink of a device that is connected to another process, which has checked it. `text` is in UTF-8. */
+	onRelayed?(session: Session, text: Buffer, isStateReport: boolean): void;
 	/** @param why `surplus`: too many devices; `removed`: another process removed its record */
 	onForgotten?(device: Device, why: ForgetReason): void;
 }
@@ -138,6 +140,11 @@ export class Sessions {
 			session.device.settingsKeptAt = session.lastSeenAt;
 		for (const listener of this.#listeners) listener.onUplink?.(session, uplink, text);
 		return undefined;
+	}
+
+	/** Another process has received an uplink. */
+	relay(session: Session, text: Buffer, isStateReport: boolean): void {
+		for (const listener of this.#listeners) listener.onRelayed?.(session, text, isStateReport);
 	}
 
 	/** No effect if it has ended. @param close frame to send; absent if the socket is closed */

@@ -35,13 +35,6 @@ export interface MonitorHooks {
 /** What a monitor gets: see Monitor. */
 export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
 
-/** A part of this gateway that needs uplinks of devices, whichever process they are connected to. */
-interface Follower extends MonitorNeeds {
-	readonly devices: ReadonlySet<string>;
-	readonly hearsReports: boolean;
-	readonly onUplink: (session: Session, text: Buffer) => void;
-}
-
 export interface MonitorSocketsOptions extends SocketsOptions {
 	readonly execute: Execute;
 	readonly hooks: readonly MonitorHooks[];
@@ -51,7 +44,8 @@ export class MonitorSockets {
 	readonly #options: MonitorSocketsOptions;
 	/** With the channels of each. */
 	readonly #monitors = new Map<Monitor, ReadonlySet<string>>();
-	readonly #followers = new Set<Follower>();
+	/** Of other parts of this gateway. */
+	readonly #needs = new Set<MonitorNeeds>();
 	/** Monitors that wait for their snapshot. */
 	readonly #waiting = new Set<Monitor>();
 	#announcing: NodeJS.Timeout | undefined;
@@ -63,6 +57,7 @@ export class MonitorSockets {
 	readonly sessions: SessionListener = {
 		onChanged: (session, reason) => this.announce(session, reason),
 		onUplink: (session, { type }, text) => this.relay(session, text, type === "state_report"),
+		onRelayed: (...uplink) => this.relay(...uplink),
 		onForgotten: (_device, why) => {
 			if (why === "removed") this.announceAll();
 		},
@@ -169,22 +164,21 @@ export class MonitorSockets {
 		return this.#monitors.keys();
 	}
 
-	/** Of all monitors and followers. */
+	/** Of all monitors, and of other parts of this gateway. */
 	needs(): Iterable<MonitorNeeds> {
-		return [...this.#monitors.keys(), ...this.#followers];
+		return [...this.#monitors.keys(), ...this.#needs];
 	}
 
 	/**
-	 * @param onUplink called with the uplinks of these devices, as received
-	 * @param hearsReports whether with their state reports too
+	 * Has the uplinks of these devices relayed to this gateway, whichever they are connected to. Call `changed` when others are needed.
 	 * @returns a function that ends it
 	 */
-	follow(devices: ReadonlySet<string>, onUplink: Follower["onUplink"], hearsReports = false): () => void {
-		const follower = { devices, hearsReports, summary: undefined, isGathering: false, onUplink };
-		this.#followers.add(follower);
+	need(devices: ReadonlySet<string>): () => void {
+		const needs = { devices, summary: undefined, isGathering: false };
+		this.#needs.add(needs);
 		this.changed();
 		return () => {
-			if (this.#followers.delete(follower)) this.changed();
+			if (this.#needs.delete(needs)) this.changed();
 		};
 	}
 
@@ -228,9 +222,6 @@ export class MonitorSockets {
 
 	/** @param text of an uplink, in UTF-8 */
 	relay(session: Session, text: Buffer, isStateReport: boolean): void {
-		const { deviceId = "" } = session.device ?? {};
-		for (const { devices, hearsReports, onUplink } of this.#followers)
-			if ((hearsReports || !isStateReport) && devices.has(deviceId)) onUplink(session, text);
 		this.#sendAbout(
 			session,
 			() => textFrame(deviceMessageHead(session), text, "}"),

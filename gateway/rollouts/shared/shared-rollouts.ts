@@ -1,13 +1,9 @@
 /**
  * The roll-outs of several gateways. One drives all of them: it holds the lease, and has claimed what is stored. The
- * others show what is stored, and forward to it what a person asks for.
+ * others show what is stored, and store what a person asks for.
  */
 
 import { setTimeout } from "node:timers/promises";
-import type { Rollout } from "../../api/rollout.js";
-import { BusError } from "../../bus.js";
-import { HttpProblem, type HttpRefusal } from "../../problem.js";
-import type { RolloutCommand } from "../commands.js";
 import { Rollouts, type RolloutsOptions } from "../rollouts.js";
 import { RolloutStore } from "../store.js";
 import { Lease, leaseBucket } from "./lease.js";
@@ -20,26 +16,6 @@ export interface SharedRolloutsOptions
 	readonly earlier: RolloutStore;
 }
 
-/** What a person asks of the driver. */
-interface Request {
-	readonly method: "put" | "remove" | RolloutCommand;
-	readonly id: string;
-	/** That the person has seen. */
-	readonly revision?: number | undefined;
-	/** A plan. */
-	readonly asked?: unknown;
-}
-
-interface Done {
-	readonly isNew: boolean;
-	/** The roll-out's latest entry in the log. */
-	readonly entry: number;
-}
-type Answer = Done | { readonly problem: HttpRefusal };
-
-const subject = "gw.rollouts";
-/** A plan may have to be stored for 10,000 devices. */
-const requestMs = 15_000;
 const retryMs = 1_000;
 
 export class SharedRollouts extends Rollouts {
@@ -51,7 +27,6 @@ export class SharedRollouts extends Rollouts {
 	/** Counts the ends of the lease. */
 	#term = 0;
 	readonly #ends: (() => void)[] = [];
-	#stopServing = () => {};
 	#joining: Promise<void> | undefined;
 	#isClosed = false;
 
@@ -59,7 +34,6 @@ export class SharedRollouts extends Rollouts {
 		const isDriver = () => this.isDriver;
 		const store = new RolloutStore({
 			gatewayId: options.id,
-			isDriver,
 			onStale: () => {
 				if (this.#hasClaimed) this.#lease?.stepDown();
 			},
@@ -94,70 +68,8 @@ export class SharedRollouts extends Rollouts {
 		this.#isClosed = true;
 		for (const end of this.#ends) end();
 		await this.#joining;
-		this.#stopServing();
 		await super.close();
 		await this.#lease?.close();
-	}
-
-	/** @throws {HttpProblem} also 503 */
-	override async put(id: string, asked: unknown) {
-		const { isNew } = await this.#ask({ method: "put", id, asked });
-		return { rollout: this.find(id), isNew };
-	}
-
-	/** @throws {HttpProblem} also 503 */
-	override async execute(id: string, method: RolloutCommand, revision: number | undefined): Promise<Rollout> {
-		await this.#ask({ method, id, revision });
-		return this.find(id);
-	}
-
-	/** @throws {HttpProblem} also 503 */
-	override async remove(id: string): Promise<void> {
-		await this.#ask({ method: "remove", id });
-	}
-
-	async #ask(request: Request): Promise<Done> {
-		const { bus } = this.#options;
-		if (this.isDriver) return this.#perform(request);
-		let answer: Answer;
-		try {
-			answer = JSON.parse(await bus.request(subject, JSON.stringify(request), requestMs));
-		} catch (error) {
-			if (error instanceof BusError) throw unavailable(error.problem);
-			throw error;
-		}
-		if ("problem" in answer) {
-			const { status, detail, headers } = answer.problem;
-			throw new HttpProblem(status, detail, headers);
-		}
-		await this.#store.reached(request.id, answer.entry);
-		return answer;
-	}
-
-	/** As the driver. @throws {HttpProblem} */
-	async #perform({ method, id, revision, asked }: Request): Promise<Done> {
-		let isNew = false;
-		if (!this.isDriver) throw unavailable("timeout");
-		try {
-			if (method === "put") ({ isNew } = await super.put(id, asked));
-			else if (method === "remove") await super.remove(id);
-			else await super.execute(id, method, revision);
-		} catch (error) {
-			// Not written: another gateway may drive by now.
-			if (error instanceof HttpProblem && error.refusal.status === 507) throw unavailable("timeout");
-			throw error;
-		}
-		return { isNew, entry: this.#store.revisionOf(id) };
-	}
-
-	async #answer(text: string): Promise<string> {
-		try {
-			return JSON.stringify(await this.#perform(JSON.parse(text)));
-		} catch (error) {
-			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.refusal });
-			this.#options.log.error({ err: error }, "roll-outs: request failed");
-			throw error;
-		}
 	}
 
 	/** Opens the log once the bus is reached. */
@@ -195,7 +107,7 @@ export class SharedRollouts extends Rollouts {
 	}
 
 	async #takeOver(): Promise<void> {
-		const { bus, log } = this.#options;
+		const { log } = this.#options;
 		const lease = this.#lease;
 		const term = this.#term;
 		if (!(await this.#store.claim())) return lease?.stepDown();
@@ -203,24 +115,12 @@ export class SharedRollouts extends Rollouts {
 			this.#hasClaimed = term === this.#term && !this.#isClosed;
 			return this.#hasClaimed;
 		});
-		if (!this.#hasClaimed) return;
-		this.#stopServing = bus.serve(subject, (text) => this.#answer(text));
-		log.info("roll-outs: driven by this gateway");
+		if (this.#hasClaimed) log.info("roll-outs: driven by this gateway");
 	}
 
 	#stepDown(): void {
 		this.#term += 1;
-		this.#stopServing();
 		if (this.#hasClaimed) this.#options.log.info("roll-outs: no longer driven by this gateway");
 		this.#hasClaimed = false;
 	}
-}
-
-function unavailable(problem: BusError["problem"]): HttpProblem {
-	const why = {
-		away: "This gateway cannot reach NATS, where roll-outs are kept",
-		noResponders: "No gateway drives the roll-outs at the moment; one will within 15 s",
-		timeout: "The gateway that drives the roll-outs has not answered",
-	}[problem];
-	return new HttpProblem(503, `${why}; try again.`, { "Retry-After": "5" });
 }

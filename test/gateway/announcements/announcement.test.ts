@@ -9,7 +9,7 @@ const at = (ms: number) => ({ now: ms, monotonic: ms });
 function begin(...ids: readonly string[]) {
 	const announcement = new Announcement({ id: "a1", name: null, by: null, createdAt: 0, again: () => null });
 	announcement.ask(2_000, at(0));
-	for (const id of ids) announcement.set(id, "waiting", at(0));
+	for (const id of ids) announcement.parts.set(id, "waiting", at(0));
 	const says = (id: string, state: "ready" | "playing" | "played" | "stopped" | "failed", ms = 0) =>
 		announcement.hear(id, { type: "sound_update", deviceId: id, id: "a1", state }, at(ms));
 	const partOf = (id: string) => announcement.describe().devices.find(({ deviceId }) => deviceId === id);
@@ -28,7 +28,7 @@ describe("an announcement", () => {
 
 	test("does not wait for a device that cannot play, nor longer than 3 s, and says how late the others begin", () => {
 		const { announcement, says, partOf } = begin("a", "b", "c");
-		announcement.set("c", "busy", at(10), "an update is under way");
+		announcement.parts.set("c", "busy", at(10), "an update is under way");
 		says("a", "ready", 100);
 		assert.deepEqual(announcement.starts(2_999), []);
 		assert.deepEqual(announcement.starts(3_000), ["a"]);
@@ -41,10 +41,10 @@ describe("an announcement", () => {
 		const { announcement, says, partOf } = begin("a", "b");
 		says("a", "playing", 10);
 		says("a", "played", 2_010);
-		announcement.set("b", "away", at(2_500), "The device has disconnected.");
-		assert.equal(announcement.endedAt, 2_500);
+		announcement.parts.set("b", "away", at(2_500), "The device has disconnected.");
+		assert.equal(announcement.parts.endedAt, 2_500);
 		says("b", "playing", 2_600);
-		assert.equal(announcement.endedAt, null);
+		assert.equal(announcement.parts.endedAt, null);
 		announcement.hear(
 			"b",
 			{
@@ -58,7 +58,7 @@ describe("an announcement", () => {
 			},
 			at(2_700),
 		);
-		assert.equal(announcement.endedAt, 2_700);
+		assert.equal(announcement.parts.endedAt, 2_700);
 		const { state, reason, underruns, heardMs } = partOf("b") ?? {};
 		assert.deepEqual([state, reason, underruns, heardMs], ["failed", "404", 2, 120]);
 	});
@@ -68,20 +68,23 @@ describe("an announcement", () => {
 		says("a", "playing", 1_000);
 		says("c", "played", 1_000);
 		announcement.expire(at(30_001));
-		assert.deepEqual([announcement.stateOf("a"), announcement.stateOf("b")], ["playing", "failed"]);
+		assert.deepEqual(
+			[announcement.parts.stateOf("a"), announcement.parts.stateOf("b")],
+			["playing", "failed"],
+		);
 		announcement.expire(at(35_001));
-		assert.equal(announcement.stateOf("a"), "failed");
+		assert.equal(announcement.parts.stateOf("a"), "failed");
 		announcement.expire(at(3_600_000));
-		assert.equal(announcement.stateOf("c"), "played");
+		assert.equal(announcement.parts.stateOf("c"), "played");
 	});
 
 	test("whose text is being spoken waits for no device, and none is late for the time that it took", () => {
 		const { announcement, says, partOf } = begin();
-		for (const id of ["a", "b"]) announcement.set(id, "preparing", at(0));
+		for (const id of ["a", "b"]) announcement.parts.set(id, "preparing", at(0));
 		announcement.expire(at(300_000));
-		assert.deepEqual([announcement.stateOf("a"), announcement.endedAt], ["preparing", null]);
+		assert.deepEqual([announcement.parts.stateOf("a"), announcement.parts.endedAt], ["preparing", null]);
 		announcement.ask(2_000, at(300_000));
-		for (const id of ["a", "b"]) announcement.set(id, "waiting", at(300_000));
+		for (const id of ["a", "b"]) announcement.parts.set(id, "waiting", at(300_000));
 		says("a", "ready", 300_100);
 		assert.deepEqual(announcement.starts(300_100), []);
 		assert.deepEqual(announcement.starts(303_000), ["a"]);
@@ -91,7 +94,7 @@ describe("an announcement", () => {
 	test("hears nothing of devices that are none of its", () => {
 		const { announcement, says } = begin("a");
 		says("b", "playing");
-		assert.equal(announcement.stateOf("b"), undefined);
+		assert.equal(announcement.parts.stateOf("b"), undefined);
 	});
 
 	test("counts its devices, in whichever order they change, and reports each change once", () => {
@@ -104,25 +107,25 @@ describe("an announcement", () => {
 				const { announcement } = begin();
 				const states = new Map<string, string>();
 				for (const { device, state } of changes) {
-					announcement.set(device, state, at(0));
+					announcement.parts.set(device, state, at(0));
 					states.set(device, state);
 				}
 				const counted = playStates.map(
 					(state) => [...states.values()].filter((each) => each === state).length,
 				);
 				assert.deepEqual(
-					playStates.map((state) => announcement.counts()[state]),
+					playStates.map((state) => announcement.parts.counts[state]),
 					counted,
 				);
 				assert.deepEqual(
-					new Map(announcement.takeChanges().map((each) => [each.deviceId, each.state])),
+					new Map(announcement.parts.takeChanges().map((each) => [each.deviceId, each.state])),
 					states,
 				);
-				assert.deepEqual(announcement.takeChanges(), []);
+				assert.deepEqual(announcement.parts.takeChanges(), []);
 				const isRunning = [...states.values()].some((state) =>
 					["preparing", "waiting", "ready", "playing"].includes(state),
 				);
-				assert.equal(announcement.endedAt !== null, changes.length > 0 && !isRunning);
+				assert.equal(announcement.parts.endedAt !== null, changes.length > 0 && !isRunning);
 			}),
 		);
 	});

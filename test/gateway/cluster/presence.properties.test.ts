@@ -61,6 +61,9 @@ class Node {
 				if (isEnd && this.shown.get(session.sessionId) === false) this.problems.push(`${reason} twice`);
 				this.shown.set(session.sessionId, session.connected);
 			},
+			onRelayed: () => {
+				this.heard += 1;
+			},
 		});
 		this.cluster = new Cluster({
 			...clock,
@@ -69,12 +72,7 @@ class Node {
 			id: randomUUID(),
 			name: () => "one",
 			catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
-			monitors: {
-				needs: () => [this.monitor],
-				relay: () => {
-					this.heard += 1;
-				},
-			},
+			monitors: { needs: () => [this.monitor] },
 			announce: () => {},
 			execute: async () => refuse("unknown_target", "none"),
 			metrics: createMetrics(new Registry()),

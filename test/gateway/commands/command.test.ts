@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { type CommandError, uplinks } from "../../../device/protocol/messages.js";
+import { matches } from "../../../device/protocol/schema.js";
 import type { Ask } from "../../../gateway/api/command.js";
 import { Command } from "../../../gateway/commands/command.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
@@ -9,14 +11,17 @@ const volume: Ask = { command: "set_volume", value: 40 };
 
 function begin(count: number, ask = volume) {
 	const devices = Array.from({ length: count }, (_, index) => `dev-${index}`);
-	const command = new Command({ id: "c1", ask, by: "monitor", devices, createdAt: 0 });
+	const command = new Command({ id: "c1", ask, by: "monitor", devices, moment: at(0) });
 	const asked = command.next(at(0));
-	const reports = (deviceId: string, value: number, ms = 100) => {
-		const report = altered(sampleReport("DEV-1"), "peripherals.audio.volume", value);
+	const reports = (deviceId: string, value: number, ms = 100, path = "peripherals.audio.volume") => {
+		const report = altered(sampleReport("DEV-1"), path, value);
+		assert.ok(matches(uplinks.state_report, report));
 		command.hear(deviceId, report, at(ms));
 	};
+	const refuses = (deviceId: string, what: Pick<CommandError, "command" | "message">) =>
+		command.hear(deviceId, { type: "command_error", deviceId, code: "busy", ...what }, at(10));
 	const partOf = (deviceId: string) => command.describe().devices.find((each) => each.deviceId === deviceId);
-	return { command, asked, reports, partOf };
+	return { command, asked, reports, refuses, partOf };
 }
 
 describe("a command to many devices", () => {
@@ -30,18 +35,17 @@ describe("a command to many devices", () => {
 		reports("dev-30", 40);
 		assert.deepEqual(command.next(at(0)), ["dev-20"]);
 		const { done, waiting } = command.describe().counts;
-		assert.deepEqual([done, waiting, command.endedAt], [1, 29, null]);
+		assert.deepEqual([done, waiting, command.parts.endedAt], [1, 29, null]);
 	});
 
 	test("says why a device did not do it", () => {
-		const { command, partOf } = begin(5);
-		const refusal = { type: "command_error", command: "set_volume", message: "an update is under way" };
-		command.hear("dev-0", { ...refusal, deviceId: "dev-0", code: "busy" }, at(10));
-		command.onGone("dev-1", at(10));
+		const { command, refuses, partOf } = begin(5);
+		refuses("dev-0", { command: "set_volume", message: "an update is under way" });
+		command.hear("dev-1", { type: "gone" }, at(10));
 		command.refuse("dev-2", { code: "target_offline", message: "dev-2 is not connected" }, at(10));
 		command.refuse("dev-3", { code: "unsupported_command", message: "update it" }, at(10));
 		command.expire(at(11_000));
-		assert.equal(command.endedAt, null);
+		assert.equal(command.parts.endedAt, null);
 		command.expire(at(11_001));
 		assert.deepEqual(
 			["dev-0", "dev-1", "dev-2", "dev-3", "dev-4"].map((id) => partOf(id)?.state),
@@ -51,17 +55,16 @@ describe("a command to many devices", () => {
 			[partOf("dev-0")?.reason, partOf("dev-4")?.reason],
 			["An update is under way.", "The device did not confirm it in time."],
 		);
-		assert.equal(command.endedAt, 11_001);
+		assert.equal(command.parts.endedAt, 11_001);
 	});
 
 	test("of another refusal, or of a device that has ended, nothing changes", () => {
-		const { command, reports, partOf } = begin(1);
-		const refusal = { type: "command_error", deviceId: "dev-0", code: "busy", message: "no" };
-		command.hear("dev-0", { ...refusal, command: "identify" }, at(10));
+		const { command, reports, refuses, partOf } = begin(1);
+		refuses("dev-0", { command: "identify", message: "no" });
 		assert.equal(partOf("dev-0")?.state, "asked");
 		reports("dev-0", 40);
-		command.onGone("dev-0", at(200));
-		assert.deepEqual([partOf("dev-0")?.state, command.endedAt], ["done", 100]);
+		command.hear("dev-0", { type: "gone" }, at(200));
+		assert.deepEqual([partOf("dev-0")?.state, command.parts.endedAt], ["done", 100]);
 	});
 
 	test("that is called off is not asked of those that wait; those that were asked still count", () => {
@@ -75,30 +78,28 @@ describe("a command to many devices", () => {
 
 	test("to connect again is confirmed by the next connection, to restart by a new uptime", () => {
 		const boot = begin(1, { command: "boot_device" });
-		boot.command.onGone("dev-0", at(10));
+		boot.command.hear("dev-0", { type: "gone" }, at(10));
 		assert.equal(boot.partOf("dev-0")?.state, "asked");
-		boot.command.onConnected("dev-0", at(20));
+		boot.command.hear("dev-0", { type: "connected" }, at(20));
 		assert.equal(boot.partOf("dev-0")?.state, "done");
-		const { command, partOf } = begin(1, { command: "restart" });
-		const reports = (seconds: number, ms: number) =>
-			command.hear("dev-0", altered(sampleReport("DEV-1"), "health.uptime_seconds", seconds), at(ms));
-		command.onGone("dev-0", at(10));
-		command.onConnected("dev-0", at(4_000));
-		reports(9_000, 4_100);
+		const { command, reports, partOf } = begin(1, { command: "restart" });
+		const runsFor = (seconds: number, ms: number) => reports("dev-0", seconds, ms, "health.uptime_seconds");
+		command.hear("dev-0", { type: "gone" }, at(10));
+		command.hear("dev-0", { type: "connected" }, at(4_000));
+		runsFor(9_000, 4_100);
 		assert.equal(partOf("dev-0")?.state, "asked");
-		reports(3, 4_200);
+		runsFor(3, 4_200);
 		assert.equal(partOf("dev-0")?.state, "done");
 	});
 
 	test("names in its frames each change once, and no device that waits", () => {
 		const { command, reports } = begin(30);
-		const named = () => {
-			const frame = command.nextFrame();
-			return frame === undefined ? undefined : JSON.parse(frame).devices.length;
-		};
-		assert.deepEqual([named(), named()], [20, undefined]);
+		const namedIn = (devices: Parameters<typeof command.frameOf>[0]) =>
+			JSON.parse(command.frameOf(devices)).devices.length;
+		const named = () => namedIn(command.parts.takeChanges());
+		assert.deepEqual([named(), named()], [20, 0]);
 		reports("dev-3", 40);
-		assert.deepEqual([named(), named()], [1, undefined]);
-		assert.equal(JSON.parse(command.frame()).devices.length, 20);
+		assert.deepEqual([named(), named()], [1, 0]);
+		assert.equal(namedIn(command.parts.shown()), 20);
 	});
 });

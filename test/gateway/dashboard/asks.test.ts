@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
 import type { Ask } from "../../../gateway/api/command.js";
-import { isConfirmedBy } from "../../../gateway/api/confirmation.js";
+import { endOf } from "../../../gateway/api/confirmation.js";
 import { type Answer, Asks, newSettings } from "../../../gateway/dashboard/page/model/asks.js";
 import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 
@@ -55,13 +55,13 @@ describe("a command to a device", () => {
 	test("is pending until the device's report confirms it", async () => {
 		const { asks, answer, volume, setVolume, timers } = setUp();
 		setVolume(30);
-		asks.onReport(deviceId, report());
+		asks.hear(deviceId, report());
 		await answer(taken);
 		assert.deepEqual(volume()?.ask, { command: "set_volume", value: 30 });
 		assert.equal(volume()?.reason, null);
-		asks.onReport("another", report({ "peripherals.audio.volume": 30 }));
+		asks.hear("another", report({ "peripherals.audio.volume": 30 }));
 		assert.notEqual(volume(), undefined, "another device says nothing about it");
-		asks.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
+		asks.hear(deviceId, report({ "peripherals.audio.volume": 30 }));
 		assert.equal(volume(), undefined);
 		assert.equal(timers.size, 0);
 	});
@@ -78,11 +78,11 @@ describe("a command to a device", () => {
 		setVolume(30);
 		await answer(taken);
 		const error = { type: "command_error", deviceId, code: "busy" } as const;
-		asks.onCommandError(deviceId, { ...error, command: "set_led", message: "an update runs" });
+		asks.hear(deviceId, { ...error, command: "set_led", message: "an update runs" });
 		assert.equal(volume()?.reason, null);
-		asks.onCommandError(deviceId, { ...error, command: "set_volume", message: "an update runs" });
+		asks.hear(deviceId, { ...error, command: "set_volume", message: "an update runs" });
 		assert.equal(volume()?.reason, "An update runs.");
-		asks.onReport(deviceId, report({ "peripherals.audio.volume": 30 }));
+		asks.hear(deviceId, report({ "peripherals.audio.volume": 30 }));
 		assert.equal(volume()?.reason, "An update runs.", "a refusal stays until it is read");
 		asks.dismiss(deviceId, "set_volume");
 		assert.equal(volume(), undefined);
@@ -100,10 +100,10 @@ describe("a command to a device", () => {
 		const { asks, ask, volume, setVolume } = setUp();
 		setVolume(30);
 		void ask({ command: "boot_device" });
-		asks.onGone(deviceId);
+		asks.hear(deviceId, { type: "gone" });
 		assert.match(volume()?.reason ?? "", /disconnected/);
 		assert.equal(asks.get(deviceId, "boot_device")?.reason, null);
-		asks.onConnected(deviceId);
+		asks.hear(deviceId, { type: "connected" });
 		assert.equal(asks.get(deviceId, "boot_device"), undefined);
 	});
 
@@ -112,13 +112,13 @@ describe("a command to a device", () => {
 		const restart = () => asks.get(deviceId, "restart");
 		const reportAt = (now: number, uptimeSeconds: number) => {
 			clock.now = now;
-			asks.onReport(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
+			asks.hear(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
 		};
 		const ended = ask({ command: "restart" });
 		await answer(taken);
 		reportAt(400, 3);
-		asks.onGone(deviceId);
-		asks.onConnected(deviceId);
+		asks.hear(deviceId, { type: "gone" });
+		asks.hear(deviceId, { type: "connected" });
 		reportAt(9_000, 12);
 		assert.equal(restart()?.reason, null, "it has only connected again");
 		reportAt(12_000, 9);
@@ -129,7 +129,7 @@ describe("a command to a device", () => {
 	test("to restart is given up when the device does not come back", async () => {
 		const { asks, ask, timers } = setUp();
 		void ask({ command: "restart" });
-		asks.onGone(deviceId);
+		asks.hear(deviceId, { type: "gone" });
 		for (const expire of timers) expire();
 		assert.equal(asks.get(deviceId, "restart")?.reason, "The device did not restart in time.");
 	});
@@ -153,11 +153,11 @@ describe("new settings", () => {
 		clock.now = 1000;
 		await answer(taken);
 		assert.deepEqual([settings()?.status, settings()?.endsAt], ["pending", 121_000]);
-		asks.onGone(deviceId);
-		asks.onConnected(deviceId);
-		asks.onReport(deviceId, report());
+		asks.hear(deviceId, { type: "gone" });
+		asks.hear(deviceId, { type: "connected" });
+		asks.hear(deviceId, report());
 		assert.deepEqual(asks.pending(), [deviceId]);
-		asks.onSettingsResult(deviceId, { ...result, outcome: "kept" });
+		asks.hear(deviceId, { ...result, outcome: "kept" });
 		assert.equal((await ended).status, "done");
 		assert.equal(settings(), undefined);
 		assert.deepEqual([asks.pending(), timers.size], [[], 0]);
@@ -180,7 +180,7 @@ describe("new settings", () => {
 		await answer(taken);
 		const never = () => assert.fail("sent");
 		assert.equal((await trySettings(never)).reason, "Other settings are being tried.");
-		asks.onSettingsResult(deviceId, { ...result, outcome: "returned", reason: "no gateway answered" });
+		asks.hear(deviceId, { ...result, outcome: "returned", reason: "no gateway answered" });
 		assert.deepEqual(await first, { ask: newSettings, status: "failed", reason: "No gateway answered." });
 	});
 
@@ -210,8 +210,8 @@ test("a report confirms each command by the field that it changes", () => {
 		],
 	];
 	for (const [ask, change] of cases) {
-		assert.equal(isConfirmedBy(ask, report(), 0), false, ask.command);
-		assert.equal(isConfirmedBy(ask, report(change), 0), true, ask.command);
+		assert.equal(endOf(ask, report(), 0), undefined, ask.command);
+		assert.equal(endOf(ask, report(change), 0)?.state, "done", ask.command);
 	}
-	assert.equal(isConfirmedBy({ command: "query_state" }, report(), 0), true);
+	assert.equal(endOf({ command: "query_state" }, report(), 0)?.state, "done");
 });

@@ -152,8 +152,8 @@ describe("the roll-outs on disk", () => {
 		assert.ok(await store.create(created));
 		isFull = true;
 		const running = apply(created, change);
-		assert.equal(await store.append("autumn", change), false);
-		assert.equal(await store.append("autumn", change), false);
+		assert.equal(await store.append("autumn", change), undefined);
+		assert.equal(await store.append("autumn", change), undefined);
 		assert.match(store.readinessProblem ?? "", /ENOSPC/);
 		assert.equal(problems.length, 1, "reported once");
 		isFull = false;

@@ -261,7 +261,7 @@ export class App {
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
 			if (frame.reason === "crash") void this.#pasts.get(deviceId)?.refresh();
-			if (connected && state && frame.reason !== "connected") this.asks.onReport(deviceId, state);
+			if (connected && state && frame.reason !== "connected") this.asks.hear(deviceId, state);
 		}
 		this.#onSnapshot(isSnapshotComplete);
 	}
@@ -298,8 +298,9 @@ export class App {
 
 	/** Acts on a change, from the summary or the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
-		if (session.connected && session.sessionId !== before.sessionId) this.asks.onConnected(key);
-		if (!session.connected && before.connected) this.asks.onGone(key);
+		if (session.connected && session.sessionId !== before.sessionId)
+			this.asks.hear(key, { type: "connected" });
+		if (!session.connected && before.connected) this.asks.hear(key, { type: "gone" });
 	}
 
 	/** Ids of devices whose reports are needed, shown or not. */
@@ -313,9 +314,7 @@ export class App {
 		const key = this.fleet.receive(frame, now);
 		if (key === undefined) return;
 		const { message } = frame;
-		if (message.type === "state_report") this.asks.onReport(key, message);
-		else if (message.type === "settings_result") this.asks.onSettingsResult(key, message);
-		else if (message.type === "command_error") this.asks.onCommandError(key, message);
+		this.asks.hear(key, message);
 		if (message.type === "settings_result" || isRestart(message, before))
 			void this.#pasts.get(key)?.refresh();
 		// The names before it can hold no quotation mark, so the first one is the field itself.

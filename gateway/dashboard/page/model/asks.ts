@@ -3,18 +3,10 @@
  * asked for until the device's own report confirms it; if that does not happen, it returns to the reported value and says why.
  */
 
-import type { CommandError, SettingsResult, StateReport } from "../../../../device/protocol/messages.js";
 import { messageOf } from "../../../api/client/request.js";
 import { sentence, withFieldName } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
-import {
-	confirmationMs,
-	endsConnection,
-	goneBefore,
-	isConfirmedBy,
-	isForConnection,
-	unconfirmed,
-} from "../../../api/confirmation.js";
+import { confirmationMs, type DeviceEvent, endOf, unconfirmed } from "../../../api/confirmation.js";
 import { settingLabels } from "./setting-labels.js";
 
 /** A command; or new settings, of which nothing is kept here, since they may be secret. */
@@ -119,37 +111,15 @@ export class Asks {
 		this.#options.onChanged(deviceId);
 	}
 
-	/** A device reported. */
-	onReport(deviceId: string, report: StateReport): void {
-		this.#each(deviceId, ({ attempt: { ask }, askedAt }) => {
-			const passedMs = this.#options.now() - askedAt;
-			return !isSettings(ask) && isConfirmedBy(ask, report, passedMs) ? done : undefined;
-		});
-	}
-
-	/** A device has tried settings. */
-	onSettingsResult(deviceId: string, { outcome, reason = "it did not say why" }: SettingsResult): void {
-		const ended = outcome === "kept" ? done : failed(reason);
-		this.#each(deviceId, ({ attempt: { ask } }) => (isSettings(ask) ? ended : undefined));
-	}
-
-	/** A device would refuse it. */
-	onCommandError(deviceId: string, { command, message }: CommandError): void {
-		this.#each(deviceId, ({ attempt: { ask } }) => (ask.command === command ? failed(message) : undefined));
-	}
-
-	/** A device has a new connection. */
-	onConnected(deviceId: string): void {
-		this.#each(deviceId, ({ attempt: { ask } }) =>
-			!isSettings(ask) && isForConnection(ask) ? done : undefined,
-		);
-	}
-
-	/** A device has gone. */
-	onGone(deviceId: string): void {
-		this.#each(deviceId, ({ attempt: { ask } }) =>
-			isSettings(ask) || endsConnection(ask) ? undefined : failed(goneBefore),
-		);
+	/** Something has happened to a device, which may end what it was asked. */
+	hear(deviceId: string, event: DeviceEvent): void {
+		for (const slot of [...this.#slots.values()]) {
+			const { ask } = slot.attempt;
+			if (slot.deviceId !== deviceId || !isPending(slot.attempt)) continue;
+			const passedMs = this.#options.now() - slot.askedAt;
+			const end = isSettings(ask) ? endOfSettings(event) : endOf(ask, event, passedMs);
+			if (end) this.#end(slot, end.reason === null ? done : failed(end.reason));
+		}
 	}
 
 	async #send(slot: Slot, send: Send): Promise<void> {
@@ -172,15 +142,6 @@ export class Asks {
 		if (how === done) this.#slots.delete(slotName(deviceId, attempt.ask.command));
 		this.#options.onChanged(deviceId);
 	}
-
-	/** Ends those that are pending. @param endOf undefined: it goes on */
-	#each(deviceId: string, endOf: (slot: Slot) => End | undefined): void {
-		for (const slot of [...this.#slots.values()]) {
-			if (slot.deviceId !== deviceId || !isPending(slot.attempt)) continue;
-			const end = endOf(slot);
-			if (end) this.#end(slot, end);
-		}
-	}
 }
 
 type End = Pick<Attempt, "status" | "reason">;
@@ -189,6 +150,14 @@ const done = { status: "done", reason: null } as const;
 
 function failed(reason: string): End {
 	return { status: "failed", reason: sentence(withFieldName(reason, settingLabels)) };
+}
+
+/** Only the device itself says how a trial has ended. */
+function endOfSettings(event: DeviceEvent): { readonly reason: string | null } | undefined {
+	if (event.type === "settings_result")
+		return { reason: event.outcome === "kept" ? null : (event.reason ?? "it did not say why") };
+	const isRefusal = event.type === "command_error" && event.command === newSettings.command;
+	return isRefusal ? { reason: event.message } : undefined;
 }
 
 function isSettings(ask: Asked): ask is typeof newSettings {

@@ -18,12 +18,7 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 	const place = { ofDevice: "owner" };
 	const join = async (gatewayId: string) => {
 		const bus = server.connect();
-		const store = new RolloutStore({
-			gatewayId,
-			isDriver: () => true,
-			onStale: () => {},
-			onProblem: () => {},
-		});
+		const store = new RolloutStore({ gatewayId, onStale: () => {}, onProblem: () => {} });
 		await store.open(await bus.log("gw-rollout-log"));
 		const handshake = { deviceId, isBound: true, model: undefined, chip: undefined, features: [] };
 		const link = { send: () => {}, isOpen: () => true, close: () => {} };
