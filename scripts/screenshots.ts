@@ -22,9 +22,7 @@ import { addRelease } from "./release/folder.js";
 
 const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));
 /** In place of the system's font, so that the pictures are the same on each computer. */
-const fontFile = fileURLToPath(
-	import.meta.resolve("@fontsource-variable/inter/files/inter-latin-wght-normal.woff2"),
-);
+const fontFile = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
 const desktop = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
 
@@ -301,7 +299,7 @@ async function shoot(
 }
 
 async function fontStyle(): Promise<string> {
-	const font = await readFile(fontFile, "base64");
+	const font = await readFile(fileURLToPath(import.meta.resolve(fontFile)), "base64");
 	return `@font-face { font-family: Inter; font-weight: 100 900; src: url(data:font/woff2;base64,${font}) }
 		:root { font-family: Inter }`;
 }

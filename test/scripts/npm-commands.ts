@@ -12,7 +12,7 @@ import { runCommand } from "../support/command-line.js";
 const others = ["format"];
 
 const packageJson: unknown = JSON.parse(readFileSync("package.json", "utf8"));
-const scripts = isRecord(packageJson) && isRecord(packageJson.scripts) ? packageJson.scripts : {};
+export const scripts = isRecord(packageJson) && isRecord(packageJson.scripts) ? packageJson.scripts : {};
 /** Each npm script that is a command of ours: its file, and what package.json gives to it. */
 export const commands = Object.entries(scripts)
 	.filter(([name]) => !others.includes(name))
@@ -51,4 +51,11 @@ export async function run(
 	const code = await command.exitCode;
 	assert.deepEqual(outputs(folder), before);
 	return { code, output: command.output() };
+}
+
+/** What a command prints for --help. */
+export async function usageOf(t: TestContext, name: string): Promise<string> {
+	const command = commands.find((each) => each.name === name);
+	assert.ok(command, `there is no command ${name}`);
+	return (await run(t, command.file, [...command.given, "--help"])).output;
 }

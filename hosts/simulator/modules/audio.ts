@@ -2,6 +2,7 @@
 
 import Resource from "Resource";
 import { SilentOutput } from "moddable/silent-output";
+import { chimes } from "protocol/messages";
 import type { Panel } from "simulator/panel";
 import type { Speaker } from "simulator/speaker";
 import Time from "time";
@@ -11,7 +12,6 @@ import type { AudioOutputOptions, Codec } from "../../../device/host.js";
 const bytesPerMs = 32;
 /** Of Moddable's MAUD resources. */
 const headerBytes = 12;
-const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected"]);
 /** More than this is left of a sound that is stopped before its end. */
 const restMs = 60;
 

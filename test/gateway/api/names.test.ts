@@ -11,6 +11,7 @@ import {
 	uplinks,
 } from "../../../device/protocol/messages.js";
 import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
+import { asks } from "../../../gateway/api/command.js";
 import { label, labelFields } from "../../../gateway/api/label.js";
 import { monitorErrorDescriptions } from "../../../scripts/api/descriptions.js";
 import { ApiDocument } from "./schemas.js";
@@ -31,10 +32,17 @@ function fieldsOf(schema: Schema): string[] {
 	return Object.entries(schema.fields).flatMap(([name, field]) => [name, ...fieldsOf(field)]);
 }
 
+/** The texts that the schema's fields may have, where they are a few. */
+function valuesOf(schema: Schema): readonly string[] {
+	if (schema.type === "object") return Object.values(schema.fields).flatMap(valuesOf);
+	return schema.type === "string" ? (schema.values ?? []) : [];
+}
+
 describe("gateway/api/interface.md names", () => {
 	const lists: Readonly<Record<string, readonly string[]>> = {
 		command: keysOf(commands),
 		"field of a command": Object.values(commands).flatMap(fieldsOf),
+		"value of a command": Object.values(commands).flatMap(valuesOf),
 		"kind of uplink": keysOf(uplinks),
 		"field of an uplink": Object.values(uplinks).flatMap(fieldsOf),
 		feature: features,
@@ -72,6 +80,11 @@ describe("gateway/api/interface.md names", () => {
 test("openapi.yaml names each model where a roll-out's target is one", () => {
 	const target = openApi.at("components", "schemas", "plan", "properties", "target", "properties", "model");
 	assert.deepEqual(target.enum, models);
+});
+
+test("openapi.yaml names each command to many devices", () => {
+	const { enum: names } = openApi.at("components", "schemas", "commandPayload", "properties", "command");
+	assert.deepEqual(names, keysOf(asks));
 });
 
 test("openapi.yaml has each field of a label, with its length: in the change, and in what is answered", () => {

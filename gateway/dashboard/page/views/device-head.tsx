@@ -1,6 +1,7 @@
 /** The head of a device's page: which one it is, and what a person does most. */
 
-import type { Feature } from "../../../../device/protocol/messages.js";
+import type { Chime, Feature } from "../../../../device/protocol/messages.js";
+import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { Ask } from "../../../api/command.js";
 import { announceAddress, type DeviceTab, deviceAddress, useMayChange, useTopic } from "../app/hooks.js";
@@ -10,13 +11,20 @@ import { Ring } from "../parts/ring.js";
 import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
 
+/** The start-up chime has a button of its own. */
+const chimeTexts: Readonly<Record<Exclude<Chime, "startup">, string>> = {
+	wifi_connecting: "Wi-Fi connecting",
+	wifi_connected: "Wi-Fi connected",
+};
+
 /** What is wanted rarely. */
 const more: readonly (readonly [text: string, ask: Ask, feature?: Feature])[] = [
 	["Ask for a report", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],
 	["Restart", { command: "restart" }, "restart"],
-	["Play “Wi-Fi connecting”", { command: "play_audio", value: "wifi_connecting" }],
-	["Play “Wi-Fi connected”", { command: "play_audio", value: "wifi_connected" }],
+	...keysOf(chimeTexts).map(
+		(value) => [`Play “${chimeTexts[value]}”`, { command: "play_audio", value }] as const,
+	),
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
 

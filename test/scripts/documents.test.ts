@@ -1,0 +1,78 @@
+/** The READMEs beside what they name: commands, settings, files and links. */
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, test } from "node:test";
+import { installedSettings } from "../../device/protocol/messages.js";
+import { readSettings } from "../../gateway/settings.js";
+import { scripts, usageOf } from "./npm-commands.js";
+
+const documents = [
+	"README.md",
+	"gateway/README.md",
+	"gateway/cluster.md",
+	"hosts/README.md",
+	"hosts/upstream.md",
+];
+const read = (file: string) => readFileSync(file, "utf8");
+
+/** Those of `names` that `text` does not have as a word. */
+function missing(names: Iterable<string>, text: string): readonly string[] {
+	return [...names].filter((name) => !new RegExp(`(?<![\\w:-])${name}(?![\\w:-])`).test(text));
+}
+
+/** What the first cells of the tables name. */
+function rowsOf(file: string): string {
+	return (read(file).match(/^\| `[^|]*/gm) ?? []).join("\n");
+}
+
+test("README.md names each command of package.json, and the documents name no other", () => {
+	const named = (file: string) =>
+		[...read(file).matchAll(/\bnpm (?:run ([a-z-]+(?::[a-z]+)?)|(test|start)\b)/g)].map(
+			([, run, own]) => run ?? own ?? "",
+		);
+	assert.deepEqual(missing(Object.keys(scripts), named("README.md").join("\n")), []);
+	for (const file of documents)
+		assert.deepEqual(missing(named(file), Object.keys(scripts).join("\n")), [], file);
+});
+
+test("gateway/README.md and the usage of npm start name each variable that the gateway reads", async (t) => {
+	const variables = new Set<string>();
+	const get = (_: object, name: string | symbol) => void variables.add(String(name));
+	readSettings(new Proxy({}, { get }));
+	// Where the system has programs.
+	variables.delete("PATH");
+	assert.deepEqual(missing(variables, rowsOf("gateway/README.md")), []);
+	assert.deepEqual(missing(variables, await usageOf(t, "start")), []);
+});
+
+test("hosts/README.md and the usage of npm run flash name each setting of a device", async (t) => {
+	assert.deepEqual(missing(installedSettings, rowsOf("hosts/README.md")), []);
+	assert.deepEqual(missing(installedSettings, await usageOf(t, "flash")), []);
+});
+
+describe("a document leads to files and headings that are there:", () => {
+	/** As GitHub makes them. */
+	const anchorsOf = (file: string) =>
+		[...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+			heading
+				.toLowerCase()
+				.replaceAll(/[^\p{L}\p{N}\s-]/gu, "")
+				.replaceAll(" ", "-"),
+		);
+
+	for (const file of [...documents, "gateway/api/interface.md", "test/bench/README.md"])
+		test(file, () => {
+			const links = [...read(file).matchAll(/\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)/g)];
+			for (const [link, path = "", anchor] of links) {
+				const target = path === "" ? file : join(dirname(file), path);
+				assert.ok(existsSync(target) && (!anchor || anchorsOf(target).includes(anchor)), link);
+			}
+		});
+});
+
+test("README.md names files, folders and tests that are there", () => {
+	const named = read("README.md").matchAll(/`((?:device|gateway|hosts|scripts|test)\/[\w./-]*)`/g);
+	for (const [, path = ""] of named) assert.ok(existsSync(path) || existsSync(`${path}.test.ts`), path);
+});
