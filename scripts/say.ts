@@ -7,12 +7,10 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { convertWav } from "../gateway/announcements/pcm.js";
-import { type Announcement, longestName, type Play } from "../gateway/api/announcement.js";
+import { type Announcement, longestName, type Play, type Sound } from "../gateway/api/announcement.js";
 import { cutText } from "../gateway/api/text.js";
-import { printable } from "../gateway/telemetry/printable.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { messageOf, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
-import { AnnouncementClient, type Content } from "./say/client.js";
 
 const usage = `Usage: npm run say -- --room Kitchen dinner.wav
        npm run say -- --device dev-1-a1b2c3 "Dinner is ready"
@@ -50,16 +48,29 @@ async function run(words: readonly string[]): Promise<void> {
 	const targets = { ...(all && { all }), ...(room && { room }), ...(device && { devices: device }) };
 	if (Object.keys(targets).length !== 1)
 		throw new UsageError("Say where: one of --all, --room and --device.");
-	const volume = volumeText === undefined ? undefined : Number(volumeText);
-	if (volume !== undefined && !(Number.isInteger(volume) && volume >= 0 && volume <= 100))
-		throw new UsageError("--volume must be a whole number from 0 to 100.");
+	const volume = volumeText === undefined ? undefined : wholeNumber("--volume", volumeText, 0, 100);
 	const content = await contentOf(what);
-	const gateway = new AnnouncementClient(new GatewayClient(values.gateway));
-	const source = await gateway.prepare(content);
-	const id = await gateway.begin({ ...source, targets, ...(volume !== undefined && { volume }) });
-	process.once("SIGINT", () => void gateway.stop(id));
-	const { counts, devices } = await watch(gateway, id);
+	const gateway = new GatewayClient(values.gateway);
+	const source = "text" in content ? content : { sound: await send(gateway, content) };
+	const body = { ...source, targets, ...(volume !== undefined && { volume }) };
+	const { id } = await gateway.ask<Pick<Announcement, "id">>("/api/announcements", { method: "POST", body });
+	const path = `/api/announcements/${id}`;
+	process.once("SIGINT", () => void gateway.ask(path, { method: "DELETE" }));
+	const { counts, devices } = await watch(gateway, path);
 	if (counts.played < devices.length) process.exitCode = someHaveNot;
+}
+
+/** A WAV file as devices play it, or a text. */
+type Content = WavFile | { readonly text: string };
+interface WavFile {
+	readonly wav: Uint8Array<ArrayBuffer>;
+	readonly name: string;
+}
+
+/** @returns the id under which the gateway has it @throws {Refusal} */
+async function send(gateway: GatewayClient, { wav, name }: WavFile): Promise<string> {
+	const path = `/api/sounds?name=${encodeURIComponent(name)}&temporary=true`;
+	return (await gateway.ask<Sound>(path, { method: "POST", file: wav })).id;
 }
 
 /** @throws {UsageError} */
@@ -75,7 +86,7 @@ async function contentOf(what: string): Promise<Content> {
 		const wav = new Uint8Array(Buffer.concat([...convertWav(bytes)]));
 		return { wav, name: isFile ? cutText(basename(what), longestName) : "say" };
 	} catch (error) {
-		throw new UsageError(`${subject} cannot be played. ${error instanceof Error ? error.message : error}`);
+		throw new UsageError(`${subject} cannot be played. ${messageOf(error)}`);
 	}
 }
 
@@ -90,15 +101,15 @@ function textOf(bytes: Buffer): string | undefined {
 }
 
 /** Prints each change. @returns how it ended */
-async function watch(gateway: AnnouncementClient, id: string): Promise<Announcement> {
+async function watch(gateway: GatewayClient, path: string): Promise<Announcement> {
 	const shown = new Map<string, string>();
 	for (;;) {
-		const announcement = await gateway.find(id);
+		const announcement = await gateway.ask<Announcement>(path);
 		for (const play of announcement.devices) {
 			const line = describe(play);
 			if (shown.get(play.deviceId) === line) continue;
 			shown.set(play.deviceId, line);
-			console.log(printable(`${play.deviceId}  ${line}`));
+			print(`${play.deviceId}  ${line}`);
 		}
 		if (announcement.endedAt !== null) return announcement;
 		await setTimeout(lookMs);

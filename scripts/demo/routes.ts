@@ -13,7 +13,7 @@ import type { DemoReleases } from "./releases.js";
 interface Served {
 	readonly device: VirtualDevice;
 	readonly stream: BoardStream;
-	/** That is under way. */
+	/** The one that goes on now. */
 	powerCut?: Promise<void> | undefined;
 }
 
@@ -75,7 +75,7 @@ export class DemoApi {
 		});
 		post("/api/demo/devices/:id/power-cut", async ({ params }, response) => {
 			const served = this.#find(params.id);
-			// Two at once would start it twice.
+			// Two at the same time would start the device twice.
 			served.powerCut ??= served.device.powerCycle().finally(() => {
 				served.powerCut = undefined;
 			});

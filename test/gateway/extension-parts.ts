@@ -22,7 +22,6 @@ export const extensionParts = {
 	],
 	announcements: [
 		"scripts/say.ts",
-		"scripts/say",
 		"test/bench/load/listeners.ts",
 		"test/browser/announce.long.test.ts",
 		"test/bench/sound.ts",

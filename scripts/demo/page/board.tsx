@@ -1,19 +1,19 @@
 /** The board of one of the demo's devices: what a person would do to it by hand, and what its speaker plays. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
+import { ask } from "../../../gateway/api/client/request.js";
+import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import { Check } from "../../../gateway/dashboard/page/parts/field.js";
 import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import { Slider } from "../../../gateway/dashboard/page/parts/slider.js";
-import type { BoardInput } from "../../../hosts/virtual/node/input.js";
 import { HearIt } from "./hear-it.js";
 import { HoldButton } from "./hold-button.js";
-import { BoardInputs } from "./inputs.js";
+import { useInputs } from "./inputs.js";
 import { LevelMeter } from "./level-meter.js";
 import { MakeAndInstall } from "./make-and-install.js";
-import { PowerCut } from "./power-cut.js";
 import { Speaker } from "./speaker.js";
 import { type BoardState, useBoard } from "./use-board.js";
 
@@ -31,6 +31,7 @@ const nothingYet: BoardState = {
 	gain: 0,
 	next: "",
 	sound: null,
+	expect: () => {},
 };
 
 /** For all devices, so that it stays on from one to the next. */
@@ -40,14 +41,20 @@ const speakers = [speaker];
 export function Board({ entry }: { entry: Entry }) {
 	const path = `api/demo/devices/${encodeURIComponent(entry.key)}`;
 	const state = useBoard(path, speaker);
-	const { inputs, gain, sound, next } = state ?? nothingYet;
-	const [problem, setProblem] = useState("");
+	const { inputs, gain, sound, next, expect } = state ?? nothingYet;
 	const isOn = state !== undefined;
-	useEffect(() => setProblem(""), [isOn]);
-	const sender = useMemo(() => new BoardInputs(path, setProblem), [path]);
-	const send = (input: BoardInput) => sender.send(input);
+	const { send, problem } = useInputs(path, isOn);
+	const changeLight = (light: number) => {
+		send({ light });
+		expect({ light });
+	};
+	/** @param rssi null: out of range */
+	const changeSignal = (rssi: number | null) => {
+		send(rssi === null ? { wifi: false } : { rssi });
+		expect({ rssi });
+	};
 	const has = (part: BoardPart) => entry.session.model !== null && hasPart(entry.session.model, part);
-	/** The last one in range. */
+	/** The last signal in range. */
 	const [rssi, setRssi] = useState(usualRssi);
 	const rssiNow = state?.inputs.rssi ?? null;
 	useEffect(() => {
@@ -69,13 +76,13 @@ export function Board({ entry }: { entry: Entry }) {
 							<HoldButton
 								key={button}
 								isPressed={inputs.pressed.includes(button)}
-								onChange={(pressed) => void send({ button, pressed })}
+								onChange={(pressed) => send({ button, pressed })}
 							>
 								{text}
 							</HoldButton>
 						))}
 						{has("touch") && (
-							<HoldButton isPressed={inputs.isTouched} onChange={(touch) => void send({ touch })}>
+							<HoldButton isPressed={inputs.isTouched} onChange={(touch) => send({ touch })}>
 								Touch
 							</HoldButton>
 						)}
@@ -84,27 +91,26 @@ export function Board({ entry }: { entry: Entry }) {
 				<div class="board-part">
 					<h3>Around it</h3>
 					{has("ambientLight") && (
-						<BoardRange
-							label="Light on it"
-							range={[0, 4095]}
-							value={inputs.light}
-							onChange={(light) => send({ light })}
-						/>
+						<Slider label="Light on it" range={[0, 4095]} value={inputs.light} onChange={changeLight} />
 					)}
-					<BoardCheck
+					<Check
 						label="Wi-Fi in range"
-						value={inputs.rssi !== null}
-						onChange={(inRange) => send(inRange ? { rssi } : { wifi: false })}
+						checked={inputs.rssi !== null}
+						onToggle={(inRange) => changeSignal(inRange ? rssi : null)}
 					/>
-					<BoardRange
+					<Slider
 						label="Wi-Fi signal"
 						unit=" dBm"
 						range={[-95, -30]}
 						value={rssi}
 						isOff={inputs.rssi === null}
-						onChange={(value) => send({ rssi: value })}
+						onChange={changeSignal}
 					/>
-					<PowerCut path={path} />
+					<div class="actions">
+						<Button onClick={() => ask(`${path}/power-cut`, { method: "POST" })}>
+							Cut its power for a moment
+						</Button>
+					</div>
 				</div>
 				<div class="board-part">
 					<h3>Speaker</h3>
@@ -117,42 +123,6 @@ export function Board({ entry }: { entry: Entry }) {
 			<Problem>{problem}</Problem>
 		</section>
 	);
-}
-
-interface BoardRangeProps extends Omit<Parameters<typeof Slider>[0], "value" | "onChange"> {
-	readonly value: number;
-	/** @returns resolves once the board has it */
-	readonly onChange: (value: number) => Promise<void>;
-}
-
-function BoardRange({ value, onChange, ...look }: BoardRangeProps) {
-	const [shown, change] = useWanted(value, onChange);
-	return <Slider {...look} value={shown} onChange={(next) => void change(next)} />;
-}
-
-interface BoardCheckProps {
-	readonly label: string;
-	/** As the board has it. */
-	readonly value: boolean;
-	/** @returns resolves once the board has it */
-	readonly onChange: (value: boolean) => Promise<void>;
-}
-
-function BoardCheck({ label, value, onChange }: BoardCheckProps) {
-	const [shown, change] = useWanted(value, onChange);
-	return <Check label={label} checked={shown} onToggle={(next) => void change(next)} />;
-}
-
-/** The value that a control shows, with the function that changes it: what was chosen is shown until the board has it. */
-function useWanted<T>(value: T, onChange: (value: T) => Promise<void>): [T, (next: T) => Promise<void>] {
-	const [wanted, setWanted] = useState<{ readonly value: T }>();
-	const change = async (next: T) => {
-		const sent = { value: next };
-		setWanted(sent);
-		await onChange(next);
-		setWanted((latest) => (latest === sent ? undefined : latest));
-	};
-	return [wanted === undefined ? value : wanted.value, change];
 }
 
 function SpeakerText({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {

@@ -22,7 +22,7 @@ export function HoldButton({ isPressed, onChange, children }: HoldButtonProps) {
 	useEffect(() => () => latest.current(false), []);
 	const onKey = (event: KeyboardEvent) => {
 		if (event.key !== " " && event.key !== "Enter") return;
-		// Neither a click nor scrolling.
+		// The key neither clicks nor scrolls.
 		event.preventDefault();
 		hold(event.type === "keydown");
 	};
@@ -41,7 +41,7 @@ export function HoldButton({ isPressed, onChange, children }: HoldButtonProps) {
 			onKeyUp={onKey}
 			onBlur={() => hold(false)}
 			onClick={({ detail }) => {
-				// Of assistive technology, which has no pointer and no key.
+				// A click of assistive technology, without a pointer or a key.
 				if (detail !== 0) return;
 				hold(true);
 				hold(false);

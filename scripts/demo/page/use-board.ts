@@ -5,7 +5,7 @@ import { useIsLive } from "../../../gateway/dashboard/page/app/hooks.js";
 import type { BoardEvents } from "../messages.js";
 import { decodeSamples, type Heard, type Speaker } from "./speaker.js";
 
-export interface BoardState {
+interface Streamed {
 	readonly inputs: BoardEvents["inputs"];
 	readonly gain: number;
 	readonly next: string;
@@ -13,14 +13,19 @@ export interface BoardState {
 	readonly sound: Heard | null;
 }
 
+export interface BoardState extends Streamed {
+	/** Shows inputs that were just sent, until the board says what it has. */
+	readonly expect: (inputs: Partial<BoardEvents["inputs"]>) => void;
+}
+
 /** @param path of the board. @returns undefined while nothing comes */
 export function useBoard(path: string, speaker: Speaker): BoardState | undefined {
 	const isLive = useIsLive();
-	const [board, setBoard] = useState<Partial<BoardState>>({});
+	const [board, setBoard] = useState<Partial<Streamed>>({});
 	useEffect(() => {
 		if (!isLive) return;
 		let stream: EventSource | undefined;
-		const add = (change: Partial<BoardState>) => setBoard((known) => ({ ...known, ...change }));
+		const add = (change: Partial<Streamed>) => setBoard((known) => ({ ...known, ...change }));
 		const close = () => {
 			stream?.close();
 			stream = undefined;
@@ -68,5 +73,8 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 		};
 	}, [path, speaker, isLive]);
 	const { inputs, gain, next, sound = null } = board;
-	return inputs && gain !== undefined && next !== undefined ? { inputs, gain, next, sound } : undefined;
+	if (!inputs || gain === undefined || next === undefined) return undefined;
+	const expect: BoardState["expect"] = (changed) =>
+		setBoard((known) => ({ ...known, ...(known.inputs && { inputs: { ...known.inputs, ...changed } }) }));
+	return { inputs, gain, next, sound, expect };
 }
