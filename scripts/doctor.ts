@@ -1,4 +1,4 @@
-/** `npm run doctor`: says what this computer has and lacks for the demo, the simulator and boards, and how a person mends it. */
+/** `npm run doctor`: says what this computer has and lacks for the demo, the simulator and boards, and how a person corrects it. */
 
 import { runCommand, UsageError } from "./command-line/command.js";
 import { thisMachine } from "./command-line/machine.js";
@@ -9,7 +9,7 @@ import { idfVersion, sdkVersion } from "./moddable/versions.js";
 const usage = `Usage: npm run doctor [-- ${purposes.join("|")}]
 
 Looks at all that this computer needs for the demo, the simulator or a board, by default for all of them, and says what is missing
-or wrong and how to mend it. The simulator and boards are built with the Moddable SDK ${sdkVersion}, boards and QEMU also with
+or wrong and how to fix it. The simulator and boards are built with the Moddable SDK ${sdkVersion}, boards and QEMU also with
 ESP-IDF v${idfVersion}. It changes nothing. The exit code is 1 if something is missing.`;
 
 await runCommand({ name: "doctor", usage, run });

@@ -58,7 +58,7 @@ function locate(name: string): string {
 function write(file: string, content: string, mode: number): void {
 	try {
 		writeFileSync(file, content, { mode, flag: "wx" });
-		// Whatever the umask is.
+		// The umask may have taken bits away.
 		chmodSync(file, mode);
 	} catch (error) {
 		if (errorCode(error) !== "EEXIST") throw error;

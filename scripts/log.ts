@@ -6,8 +6,7 @@ import { deviceId as deviceIdSchema, longestLogSeconds, uplinks } from "../devic
 import { isRecord, matches } from "../device/protocol/schema.js";
 import { newLines } from "../gateway/api/client/trace-lines.js";
 import { sentence, thereAre } from "../gateway/api/client/words.js";
-import { printable } from "../gateway/telemetry/printable.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
 const usage = `Usage: npm run log -- dev-1-a1b2c3 [--gateway http://127.0.0.1:8080] [--seconds ${longestLogSeconds}]
@@ -31,13 +30,11 @@ async function run(words: readonly string[]): Promise<void> {
 	if (positionals.length > 1) throw new UsageError("One device at a time.");
 	if (!matches(deviceIdSchema, deviceId))
 		throw new UsageError(deviceId ? `"${deviceId}" is not a device id.` : "The device id is missing.");
-	const seconds = Number(values.seconds);
-	if (!(Number.isInteger(seconds) && seconds > 0 && seconds <= longestLogSeconds))
-		throw new UsageError(`--seconds must be a whole number from 1 to ${longestLogSeconds}.`);
+	const seconds = wholeNumber("--seconds", values.seconds, 1, longestLogSeconds);
 	await printLog(new GatewayClient(values.gateway), deviceId, seconds);
 }
 
-/** To the uplinks of the device alone. Its answer says that the device's gateway sends them here. */
+/** Subscribes to the uplinks of this device alone. It is answered once the device's gateway sends them. */
 function subscription(deviceId: string): object {
 	return { type: "subscribe", summary: false, devices: [deviceId], requestId: subscribing };
 }
@@ -82,7 +79,7 @@ function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Pr
 			if (frame.deviceId !== deviceId || !matches(uplinks.log, frame.message)) return;
 			const lines = newLines({ last: last === undefined ? undefined : { text: last } }, frame.message);
 			last = lines.at(-1) ?? last;
-			for (const line of lines) console.log(printable(line));
+			for (const line of lines) print(line);
 		});
 	});
 }

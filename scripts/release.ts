@@ -3,18 +3,12 @@
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { missingIdf } from "./boards/tools.js";
+import { needBoardTools } from "./boards/tools.js";
 import { runCommand, UsageError } from "./command-line/command.js";
-import { thisMachine } from "./command-line/machine.js";
+import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { formatReleaseKeys, givenReleaseKeys } from "./command-line/release-keys.js";
-import {
-	anyVersionFlag,
-	type FindOptions,
-	findModdableSdk,
-	MissingTool,
-	type ModdableSdk,
-} from "./moddable/sdk.js";
+import { anyVersionFlag } from "./moddable/sdk.js";
 import {
 	addRelease,
 	type InstallableImage,
@@ -61,8 +55,10 @@ async function run(words: readonly string[]): Promise<void> {
 	const images: (Uint8Array | InstallableImage)[] = [
 		...(await makeVirtualImages(version, buildTime, releaseKeys)),
 	];
-	const sdk = findBoardTools({ isAnyVersion: values[anyVersionFlag] });
-	if (typeof sdk === "string") console.log(`Without images for boards and QEMU: ${sdk}`);
+	const problems = new Problems();
+	const sdk = needBoardTools(problems, { isAnyVersion: values[anyVersionFlag] });
+	if (problems.areFound || !sdk)
+		console.log(`Without images for boards and QEMU: ${problems.asError().message}`);
 	else {
 		const buildFolder = join(projectFolder, ".cache");
 		const onOutput = (text: string) => process.stdout.write(text);
@@ -80,17 +76,6 @@ async function run(words: readonly string[]): Promise<void> {
 			: "It is not signed (--key), and a device that runs it takes any firmware.",
 	);
 	console.log(`Release ${version} is in ${releasesDir}; the latest is ${catalog.latest ?? "none"}.`);
-}
-
-/** @returns the SDK; a sentence where something is missing */
-function findBoardTools(tools: FindOptions): ModdableSdk | string {
-	try {
-		const sdk = findModdableSdk(tools);
-		return missingIdf(thisMachine(), tools) ?? sdk;
-	} catch (error) {
-		if (error instanceof MissingTool) return error.message;
-		throw error;
-	}
 }
 
 /** A release must be found by its commit. @throws ReleaseRefused */

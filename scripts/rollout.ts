@@ -20,8 +20,8 @@ import {
 	type PlanOptions,
 } from "../gateway/api/client/rollout-plan.js";
 import { plural } from "../gateway/api/client/words.js";
-import { printable, printableLines } from "../gateway/telemetry/printable.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { printableLines } from "../gateway/telemetry/printable.js";
+import { print, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { RolloutClient } from "./rollout/client.js";
@@ -98,7 +98,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const client = new RolloutClient(new GatewayClient(values.gateway));
 	if (values.list) return list(client);
 	if (action === "delete") return client.remove(values.delete);
-	if (action) return print(await client.act(values[action], action));
+	if (action) return show(await client.act(values[action], action));
 	if (values.watch) return watchToEnd(client, values.watch);
 	const plan = planOf(version ?? "", values);
 	const preview = await client.preview(plan);
@@ -165,11 +165,9 @@ async function watchToEnd(client: RolloutClient, id: string): Promise<void> {
 async function list(client: RolloutClient): Promise<void> {
 	const rollouts = await client.list();
 	if (rollouts.length === 0) console.log("There is no roll-out.");
-	for (const rollout of rollouts) print(rollout);
+	for (const rollout of rollouts) show(rollout);
 }
 
-function print(rollout: RolloutHead | Rollout): void {
-	console.log(
-		printable(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`),
-	);
+function show(rollout: RolloutHead | Rollout): void {
+	print(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`);
 }

@@ -3,25 +3,25 @@
 import { join } from "node:path";
 import { type InstalledSetting, installedSettings } from "../device/protocol/messages.js";
 import type { Model } from "../device/protocol/schema.js";
-import { printable } from "../gateway/telemetry/printable.js";
 import { exitCodeOf } from "./command-line/child.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { print, runCommand } from "./command-line/command.js";
 import {
 	type DeviceSettings,
 	findModel,
-	findToken,
 	modelNames,
 	modelProblem,
 	parseGateway,
 	readAuthority,
+	tokenByDefault,
 } from "./command-line/device-settings.js";
+import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { parseSettingWords } from "./command-line/setting-words.js";
-import { anyVersionFlag, findModdableSdk, type ModdableSdk } from "./moddable/sdk.js";
-import { buildForSimulator, startSimulator } from "./simulator/app.js";
-import { findDebugger, startDebugger } from "./simulator/debugger.js";
+import { anyVersionFlag, findApp, findSdk, findTypeScript, type ModdableSdk } from "./moddable/sdk.js";
+import { buildForSimulator, findWindow, startSimulator } from "./simulator/app.js";
+import { startDebugger } from "./simulator/debugger.js";
 import { SimulatorFolder } from "./simulator/folder.js";
 
 const usage = `Usage: npm run simulator -- ${modelNames.join("|")} [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug] [--any-version]
@@ -46,19 +46,14 @@ await runCommand({
 });
 
 async function run(words: readonly string[]): Promise<void> {
-	const { model, given, isDebugged, isAnyVersion } = readArguments(words);
-	const settings = {
-		ssid: "Simulated",
-		gateway: "ws://127.0.0.1:8080/device",
-		token: given.token ?? findToken(),
-		...given,
-		...(given.ca && { ca: readAuthority(given.ca) }),
-	};
-	parseGateway(settings.gateway);
-	const sdk = findModdableSdk({ isAnyVersion });
-	if (isDebugged) findDebugger(sdk);
-	if (sdk.desktop === "lin" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY)
-		throw new Error("The simulator needs a desktop for its window: DISPLAY is not set.");
+	const problems = new Problems();
+	const { model, settings, isDebugged, isAnyVersion } = readArguments(words, problems);
+	const machine = thisMachine();
+	problems.need<object>(findTypeScript(machine));
+	const sdk = problems.need(findSdk(machine, { isAnyVersion }));
+	const xsbug = isDebugged && sdk ? problems.need(findApp(sdk, "xsbug", machine))?.app : undefined;
+	problems.need(findWindow(machine));
+	if (problems.areFound || !model || !sdk) throw problems.asError();
 
 	const folder = SimulatorFolder.claim({
 		parent: join(projectFolder, ".cache", "simulator"),
@@ -66,7 +61,7 @@ async function run(words: readonly string[]): Promise<void> {
 		desktop: sdk.desktop,
 	});
 	try {
-		await runIn(folder, { sdk, model, settings, isDebugged });
+		await runIn(folder, { sdk, model, settings, xsbug });
 	} finally {
 		folder.close();
 	}
@@ -76,13 +71,11 @@ interface RunOptions {
 	readonly sdk: ModdableSdk;
 	readonly model: Model;
 	readonly settings: DeviceSettings;
-	readonly isDebugged: boolean;
+	/** Path of the debugger; undefined: without one. */
+	readonly xsbug: string | undefined;
 }
 
-async function runIn(
-	{ path }: SimulatorFolder,
-	{ sdk, model, settings, isDebugged }: RunOptions,
-): Promise<void> {
+async function runIn({ path }: SimulatorFolder, { sdk, model, settings, xsbug }: RunOptions): Promise<void> {
 	console.log(`Building the firmware for the simulated ${model} with the Moddable SDK in ${sdk.folder}`);
 	let output = "";
 	const app = await buildForSimulator({
@@ -98,34 +91,34 @@ async function runIn(
 		throw error;
 	});
 
-	const xsbug = isDebugged ? await startDebugger(sdk) : undefined;
+	const debug = xsbug === undefined ? undefined : await startDebugger(xsbug, sdk, thisMachine());
 	const simulator = startSimulator({
 		sdk,
 		model,
 		app,
 		configFolder: path,
 		settings,
-		onTrace: (line) => console.log(printable(line)),
+		onTrace: print,
 	});
 	console.log(`The simulated ${model} connects to ${settings.gateway}. Ctrl-C ends it.`);
 	const stop = () => simulator.kill();
 	process.once("SIGINT", stop);
 	process.once("SIGTERM", stop);
 	const code = await exitCodeOf(simulator);
-	xsbug?.kill();
+	debug?.kill();
 	if (code) throw new Error(`mcsim ended with ${code}`);
 }
 
 interface Arguments {
-	readonly model: Model;
-	readonly given: DeviceSettings;
+	/** Undefined: it is missing, which is a problem. */
+	readonly model: Model | undefined;
+	readonly settings: DeviceSettings;
 	readonly isDebugged: boolean;
 	readonly isAnyVersion: boolean;
 }
 
-/** @throws UsageError */
-function readArguments([name, ...words]: readonly string[]): Arguments {
-	const problems = new Problems();
+/** @param problems gets everything that is wrong */
+function readArguments([name, ...words]: readonly string[], problems: Problems): Arguments {
 	const model = findModel(name);
 	if (!model) problems.add(modelProblem(name));
 	const { values, flags } = parseSettingWords(
@@ -134,10 +127,13 @@ function readArguments([name, ...words]: readonly string[]): Arguments {
 	);
 	for (const name of needed)
 		if (values[name] === "") problems.add(`${name}= has no value: leave it out, or write what it should be.`);
-	if (problems.areFound || !model) throw new UsageError(problems.asError().message);
+	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(tokenByDefault) } = values;
+	if (gateway !== "") problems.attempt(() => parseGateway(gateway));
+	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : values.ca;
+	problems.endOfUsage();
 	return {
 		model,
-		given: { ...values },
+		settings: { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) },
 		isDebugged: flags.includes(debugFlag),
 		isAnyVersion: flags.includes(anyVersionFlag),
 	};

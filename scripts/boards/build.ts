@@ -15,7 +15,7 @@ export interface BoardBuildOptions {
 	/** Folder under hosts/; default: the model's board. */
 	readonly host?: string;
 	/** Relative to the project; default: the firmware's. */
-	readonly manifest?: string | undefined;
+	readonly manifest?: string;
 	/** By semantic versioning, at most 31 characters. */
 	readonly version: string;
 	/** Of `formatReleaseKeys`. */
@@ -30,7 +30,7 @@ export function boardOf(model: Model): string {
 }
 
 /** The board that runs in QEMU. */
-export const qemuBoard = { model: "DEV-1", host: "qemu" } as const;
+export const qemuBoard = { model: "DEV-1", host: "qemu", flashBytes: 4 * 1024 * 1024 } as const;
 
 /** For mcconfig's -p. */
 export function boardPlatform(host: string): string {
@@ -48,7 +48,6 @@ export function binFolder(outputFolder: string, host: string): string {
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const { sdk, model, host = boardOf(model), version, releaseKeys, outputFolder, onOutput } = options;
-	const { manifest } = options;
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
 	// mcconfig may succeed without replacing it.
 	rmSync(image, { force: true });
@@ -61,7 +60,7 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	await build({
 		sdk: { ...sdk, environment: { ...sdk.environment, SDKCONFIGPATH, SOURCE_DATE_EPOCH } },
 		platform: boardPlatform(host),
-		...(manifest && { manifest }),
+		...(options.manifest && { manifest: options.manifest }),
 		outputFolder,
 		isDebug: false,
 		settings: releaseKeys === "" ? [] : [`release_keys=${releaseKeys}`],

@@ -3,9 +3,7 @@
 import { installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { isThisComputer, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
-import { UsageError } from "../command-line/command.js";
 import {
-	type ArgumentsOptions,
 	type DeviceSettings,
 	findModel,
 	modelNames,
@@ -13,9 +11,9 @@ import {
 	parseGateway,
 	readAuthority,
 	settingsOf,
-	tokenFrom,
+	tokenByDefault,
 } from "../command-line/device-settings.js";
-import { Problems } from "../command-line/problems.js";
+import type { Problems } from "../command-line/problems.js";
 import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
@@ -39,39 +37,32 @@ type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["valu
 
 export const options: readonly string[] = [...names, ...flags];
 
-export interface FlashArguments {
-	readonly model: Model;
+export interface FlashArguments extends FindOptions {
+	/** Undefined: it is missing, which is a problem. */
+	readonly model: Model | undefined;
 	/** Undefined: the board keeps its own. */
 	readonly settings: DeviceSettings | undefined;
 	/** Serial port; undefined: to be found. */
 	readonly port: string | undefined;
 }
 
-/** @throws UsageError with everything that is wrong */
-export function readArguments({ words, findToken }: ArgumentsOptions): FlashArguments {
-	const [first, ...others] = words;
-	const problems = new Problems();
+/** @param words after the command's name @param problems gets everything that is wrong */
+export function readArguments([first, ...others]: readonly string[], problems: Problems): FlashArguments {
 	const model = findModel(first);
 	if (!model) problems.add(modelProblem(first));
 	const { values, flags: given } = parseSettingWords({ words: others, names, flags, position: 2 }, problems);
 	const isKept = given.includes("keep");
-	const settings = isKept ? undefined : readSettings(values, problems, findToken);
+	const settings = isKept ? undefined : readSettings(values, problems);
 	if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))
 		problems.add("keep leaves the board's settings as they are: write it without other settings.");
-	if (problems.areFound || !model) throw new UsageError(problems.asError().message);
-	return { model, settings, port: values.port || undefined };
+	problems.endOfUsage();
+	return { model, settings, port: values.port || undefined, isAnyVersion: given.includes(anyVersionFlag) };
 }
 
-/** What counts on a command line that may have mistakes. */
-export function toolsIn(words: readonly string[]): { readonly port: string | undefined } & FindOptions {
-	const { values, flags: given } = parseSettingWords({ words, names, flags }, new Problems());
-	return { port: values.port || undefined, isAnyVersion: given.includes(anyVersionFlag) };
-}
-
-function readSettings(values: Values, problems: Problems, findToken: () => string): DeviceSettings {
+function readSettings(values: Values, problems: Problems): DeviceSettings {
 	checkNetwork(values, problems);
 	const ca = checkGateway(values, problems);
-	const token = values.token || problems.attempt(() => tokenFrom(findToken));
+	const token = values.token || problems.attempt(tokenByDefault);
 	const { port: _, ...given } = values;
 	return settingsOf({ ...given, token, ca });
 }

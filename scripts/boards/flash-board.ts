@@ -1,4 +1,3 @@
-import type { DeviceSettings } from "../command-line/device-settings.js";
 /**
  * Builds the firmware, the same image as a release, and writes it to a board by USB. The settings have a partition of their
  * own, so neither the build nor esptool's command line contains them.
@@ -6,45 +5,28 @@ import type { DeviceSettings } from "../command-line/device-settings.js";
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Model } from "../../device/protocol/schema.js";
-import type { ModdableSdk } from "../moddable/sdk.js";
-import { binFolder, boardOf, buildBoard } from "./build.js";
+import type { DeviceSettings } from "../command-line/device-settings.js";
+import { type BoardBuildOptions, boardOf, buildBoard } from "./build.js";
 import { writeToBoard } from "./esptool.js";
-import {
-	boardChip as chip,
-	type FlashFile,
-	firmwareFiles,
-	partitionsFile,
-	settingsPartition,
-} from "./flash-image.js";
+import { builtFor, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
 
-export interface BoardFlashOptions {
-	readonly sdk: ModdableSdk;
-	readonly model: Model;
-	/** Relative to the project; default: the firmware's. */
-	readonly manifest?: string;
-	readonly version: string;
-	/** Of `formatReleaseKeys`. */
-	readonly releaseKeys: string;
+export interface BoardFlashOptions extends Omit<BoardBuildOptions, "host"> {
 	/** Undefined: the board keeps its own. */
 	readonly settings: DeviceSettings | undefined;
 	/** Serial port. */
 	readonly port: string;
-	readonly outputFolder: string;
-	readonly onOutput: (text: string) => void;
 	/** Called before the board is written. */
 	readonly onBuilt: () => void;
 }
 
 /** @throws Error where a setting is too long, the build fails, or the board is not fully written */
 export async function flashBoard(options: BoardFlashOptions): Promise<void> {
-	const { sdk, model, manifest, version, releaseKeys, settings, port, outputFolder, onOutput, onBuilt } =
-		options;
-	const partition = settings && settingsPartition(partitionsFile, settings);
-	await buildBoard({ sdk, model, manifest, version, releaseKeys, outputFolder, onOutput });
+	const { sdk, model, settings, port, outputFolder, onBuilt } = options;
+	const built = builtFor(boardOf(model), outputFolder);
+	const partition = settings && settingsPartition(built.partitionsFile, settings);
+	await buildBoard(options);
 	onBuilt();
-	const folder = binFolder(outputFolder, boardOf(model));
-	const files: FlashFile[] = [...firmwareFiles({ chip, folder, partitionsFile })];
+	const files: FlashFile[] = [...firmwareFiles(built)];
 	const settingsFile = join(outputFolder, "settings.bin");
 	// After Ctrl-C esptool ends, and the settings file is still removed.
 	const ignore = () => {};
@@ -54,7 +36,7 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 			writeSecretFile(settingsFile, partition.bytes);
 			files.push({ file: settingsFile, offset: partition.offset });
 		}
-		await writeToBoard({ chip, port, files, environment: sdk.environment });
+		await writeToBoard({ chip: built.chip, port, files, environment: sdk.environment });
 	} finally {
 		rmSync(settingsFile, { force: true });
 		process.off("SIGINT", ignore);

@@ -7,14 +7,18 @@ import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js"
 import { partitionTableBytes, partitionTableOffset } from "../../hosts/esp32/partition-table.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
 import { projectFolder } from "../command-line/project.js";
+import { binFolder, qemuBoard } from "./build.js";
 
 /** Where the chip's ROM loads it from. */
 const bootLoaderOffsets = Object.freeze({ esp32: 0x1000, esp32s3: 0 });
 export type BoardChip = keyof typeof bootLoaderOffsets & Chip;
 
 /** Of the boards. */
-export const boardChip: BoardChip = "esp32s3";
-export const partitionsFile = join(projectFolder, "hosts", "esp32", "sdkconfig", "partitions.csv");
+export const partitionsFile = partitionsFileOf("esp32");
+
+function partitionsFileOf(host: string): string {
+	return join(projectFolder, "hosts", host, "sdkconfig", "partitions.csv");
+}
 
 export interface Partition {
 	readonly name: string;
@@ -49,6 +53,13 @@ export interface BuiltFirmware {
 	/** Of the build's files. */
 	readonly folder: string;
 	readonly partitionsFile: string;
+}
+
+/** What a build for a host leaves. @param host folder under hosts/: a board's, or QEMU's */
+export function builtFor(host: string, outputFolder: string): BuiltFirmware {
+	const folder = binFolder(outputFolder, host);
+	if (host === qemuBoard.host) return { chip: "esp32", folder, partitionsFile: partitionsFileOf(host) };
+	return { chip: "esp32s3", folder, partitionsFile };
 }
 
 /** Everything except the settings. @throws Error where a file is missing, or too long for its partition */

@@ -1,17 +1,15 @@
-/** Finds ESP-IDF, and the serial port of the board. */
+/** Finds what builds for boards and QEMU, and the serial port of a board. */
 
-import { accessSync, constants, existsSync } from "node:fs";
-import { join } from "node:path";
 import {
-	describeProblem,
 	foldersOnPath,
-	isProblem,
 	type Machine,
 	pathsOf,
 	quoted,
 	type ToolProblem,
+	thisMachine,
 } from "../command-line/machine.js";
-import type { FindOptions } from "../moddable/sdk.js";
+import type { Problems } from "../command-line/problems.js";
+import { type FindOptions, findSdk, findTypeScript, type ModdableSdk } from "../moddable/sdk.js";
 import {
 	activateIdf,
 	idfSeries,
@@ -21,7 +19,7 @@ import {
 	isIdfFitting,
 } from "../moddable/versions.js";
 
-export interface FoundIdf {
+interface FoundIdf {
 	readonly folder: string;
 	/** Such as 6.0.2. */
 	readonly version: string;
@@ -47,26 +45,26 @@ export function findIdf(
 	const installed = isWindows
 		? undefined
 		: activations.find(({ file }) => machine.exists(join(machine.home, file)));
-	const mend = installed
+	const fix = installed
 		? `in ${folder ? "a new" : "this"} terminal: ${installed.command}`
 		: isWindows
 			? `${installIdfByEim}, then work in the shell whose shortcut it makes`
 			: `${installIdf}, then in each terminal: ${activateIdf}`;
-	if (!folder) return { problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.", mend };
+	if (!folder) return { problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.", fix };
 	if (!machine.exists(join(folder, "tools", "idf.py")))
-		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, mend };
+		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, fix };
 	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");
 	if (!isIdfFitting(version ?? "") && !isAnyVersion)
 		return {
 			isWrong: true,
 			problem: `The ESP-IDF in ${folder} is ${version ? `v${version}` : "not whole"}; this project is built with v${idfSeries}.`,
-			mend,
+			fix,
 		};
 	if (!foldersOnPath(machine).some((one) => machine.exists(join(one, "idf.py"))))
 		return {
 			isWrong: true,
 			problem: "idf.py is not on the PATH.",
-			mend: isWindows
+			fix: isWindows
 				? 'in this shell: set "PATH=%IDF_PATH%\\tools;%PATH%"'
 				: machine.environment.IDF_PYTHON_ENV_PATH
 					? 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"'
@@ -83,42 +81,51 @@ function idfVersionOf(text: string): string | undefined {
 	return figures.includes(undefined) ? undefined : figures.join(".");
 }
 
-/** @returns a sentence that says what to do; undefined where ESP-IDF is ready */
-export function missingIdf(machine: Machine, options: FindOptions = {}): string | undefined {
-	const found = findIdf(machine, options);
-	return isProblem(found) ? describeProblem(found) : undefined;
-}
-
 /** USB serial ports on Linux and macOS: the chip's own, and common converters. */
 const portName = /^(ttyACM|ttyUSB|cu\.usbmodem|cu\.usbserial|cu\.wchusbserial|cu\.SLAB_USBtoUART)/;
 
-/** @param list the names in a folder */
-export function findPorts(list: (folder: string) => readonly string[], folder = "/dev"): readonly string[] {
-	return list(folder)
+export function findPorts(machine: Machine): readonly string[] {
+	return machine
+		.list("/dev")
 		.filter((name) => portName.test(name))
 		.sort()
-		.map((name) => join(folder, name));
+		.map((name) => `/dev/${name}`);
 }
 
-/** @param given from the command line; without it, the only port found. @returns the port, or a sentence that says what to do */
-export function choosePort(
-	given: string | undefined,
-	ports: readonly string[],
-): { readonly port: string } | { readonly problem: string } {
+/** @param given by a person; without it, the only port that there is */
+export function findPort(machine: Machine, given?: string): { readonly port: string } | ToolProblem {
 	// On Windows ports such as COM3 are not files.
-	if (given && process.platform === "win32") return { port: given };
-	if (given && !existsSync(given))
-		return { problem: `There is no serial port ${given}. Is the board connected by USB?` };
-	const [first, ...others] = given ? [given] : ports;
-	if (!first) return { problem: "No board was found: connect it by USB, or give its serial port: port=…." };
-	if (others.length > 0)
-		return { problem: `There are several serial ports; choose one: port=${ports.join(" or port=")}.` };
-	try {
-		accessSync(first, constants.R_OK | constants.W_OK);
-	} catch {
+	if (given && machine.platform === "win32") return { port: given };
+	if (given && !machine.exists(given))
 		return {
-			problem: `You have no permission to open ${first}: add yourself to its group (often dialout), and log in again.`,
+			problem: `There is no serial port ${given}.`,
+			fix: "connect the board by USB, or choose another port.",
 		};
-	}
-	return { port: first };
+	const ports = given ? [given] : findPorts(machine);
+	const [port, ...others] = ports;
+	if (!port)
+		return {
+			problem: "No board is connected by USB.",
+			fix: "connect it with a cable that carries data, or give its serial port: port=….",
+		};
+	if (others.length > 0)
+		return {
+			problem: "There are several serial ports.",
+			fix: `choose one: port=${ports.join(" or port=")}.`,
+		};
+	if (machine.isOpen(port)) return { port };
+	return {
+		isWrong: true,
+		problem: `You have no permission to open ${port}.`,
+		fix: `sudo usermod -aG $(stat -c %G ${port}) $USER, and log in again.`,
+	};
+}
+
+/** What builds for boards and QEMU. @param problems gets what is missing or wrong */
+export function needBoardTools(problems: Problems, options: FindOptions): ModdableSdk | undefined {
+	const machine = thisMachine();
+	problems.need<object>(findTypeScript(machine));
+	const sdk = problems.need(findSdk(machine, options));
+	problems.need<object>(findIdf(machine, options));
+	return sdk;
 }

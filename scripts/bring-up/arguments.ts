@@ -1,6 +1,5 @@
 /** The command line of `npm run bring-up`. */
 
-import { UsageError } from "../command-line/command.js";
 import { Problems } from "../command-line/problems.js";
 import { parseSettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
@@ -40,7 +39,8 @@ export function readArguments([first, ...others]: readonly string[]): BringUpArg
 	const target = targets.find(({ host }) => host === first?.toLowerCase());
 	if (!target) problems.add(`The board comes first, ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
 	const { values, flags: given } = parseSettingWords({ words: others, names, flags, position: 2 }, problems);
-	if (problems.areFound || !target) throw new UsageError(problems.asError().message);
+	problems.endOfUsage();
+	if (problems.areFound || !target) throw problems.asError();
 	return {
 		target,
 		isKept: given.includes("keep"),

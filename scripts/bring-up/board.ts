@@ -126,7 +126,7 @@ export class BringUpBoard {
 	}
 }
 
-/** Undefined: a line that was cut, as at a restart. */
+/** @returns undefined if the line was cut, as by a restart */
 function parsed(text: string): unknown {
 	try {
 		return JSON.parse(text);

@@ -2,15 +2,12 @@
 
 import type { Finding } from "./step.js";
 
-export type Outcome = "passed" | "failed" | "skipped";
+type Outcome = "passed" | "failed" | "skipped";
 
-export interface StepResult {
+export interface StepResult extends Omit<Finding, "isPassed"> {
 	readonly name: string;
 	readonly title: string;
 	readonly outcome: Outcome;
-	readonly notes: readonly string[];
-	readonly pins?: Finding["pins"];
-	readonly lines?: Finding["lines"];
 }
 
 const marks: Readonly<Record<Outcome, string>> = { passed: "✔", failed: "✘", skipped: "–" };

@@ -4,28 +4,28 @@ import { boardModels } from "../../device/protocol/models.js";
 import { messageOf } from "../command-line/command.js";
 import type { StepResult } from "./report.js";
 import { type Context, type Finding, failed, type Step } from "./step.js";
-import { buttonsStep } from "./steps/buttons.js";
-import { chipStep } from "./steps/chip.js";
-import { codecStep } from "./steps/codec.js";
-import { hapticsStep } from "./steps/haptics.js";
-import { lightStep } from "./steps/light.js";
-import { networkStep } from "./steps/network.js";
-import { ringStep } from "./steps/ring.js";
-import { settingsStep } from "./steps/settings.js";
-import { soundStep } from "./steps/sound.js";
-import { touchStep } from "./steps/touch.js";
+import { checkButtons } from "./steps/buttons.js";
+import { checkChip } from "./steps/chip.js";
+import { checkCodec } from "./steps/codec.js";
+import { checkMotor } from "./steps/haptics.js";
+import { checkLight } from "./steps/light.js";
+import { checkNetwork } from "./steps/network.js";
+import { checkRing } from "./steps/ring.js";
+import { checkSettings } from "./steps/settings.js";
+import { checkSound } from "./steps/sound.js";
+import { checkTouch } from "./steps/touch.js";
 
 export const steps: readonly Step[] = [
-	chipStep,
-	codecStep,
-	soundStep,
-	ringStep,
-	buttonsStep,
-	hapticsStep,
-	lightStep,
-	touchStep,
-	networkStep,
-	settingsStep,
+	{ name: "chip", title: "Chip, flash, PSRAM and partitions", run: checkChip },
+	{ name: "codec", title: "Codec (I2C)", run: checkCodec },
+	{ name: "sound", title: "Amplifier and speaker", run: checkSound },
+	{ name: "ring", title: "LED ring", run: checkRing },
+	{ name: "buttons", title: "Buttons", run: checkButtons },
+	{ name: "haptics", title: "Haptic motor", part: "haptics", run: checkMotor },
+	{ name: "light", title: "Ambient light sensor", part: "ambientLight", run: checkLight },
+	{ name: "touch", title: "Touch pad", part: "touch", run: checkTouch },
+	{ name: "network", title: "Wi-Fi, gateway and time", run: checkNetwork },
+	{ name: "settings", title: "Settings in flash, and a restart", run: checkSettings },
 ];
 
 /**
@@ -49,18 +49,11 @@ export async function runSteps(
 		const choice = await person.choose("Begin?", ["begin", "skip", "quit"]);
 		if (choice === "quit") break;
 		for (let isWanted = choice === "begin"; isWanted; ) {
-			const { isPassed, notes, pins, lines } = await attempt(step, context);
+			const { isPassed, ...finding } = await attempt(step, context);
 			const outcome = isPassed ? "passed" : "failed";
-			results[index] = {
-				name: step.name,
-				title: step.title,
-				outcome,
-				notes,
-				...(pins && { pins }),
-				...(lines && { lines }),
-			};
+			results[index] = { name: step.name, title: step.title, outcome, ...finding };
 			onResult(results);
-			for (const note of notes) person.tell(`  ${note}`);
+			for (const note of finding.notes) person.tell(`  ${note}`);
 			person.tell(`  ${outcome}`);
 			isWanted = !isPassed && (await person.choose("Go on?", ["go on", "repeat"])) === "repeat";
 		}

@@ -5,7 +5,7 @@ import type { BoardPins } from "../../hosts/esp32/pins.js";
 import type { BringUpBoard } from "./board.js";
 import type { Target } from "./targets.js";
 
-/** The person at the terminal, who sees, hears and presses. */
+/** The person at the terminal. */
 export interface Person {
 	tell(text: string): void;
 	choose<const C extends readonly string[]>(question: string, choices: C): Promise<C[number]>;

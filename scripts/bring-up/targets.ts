@@ -5,9 +5,11 @@ import type { Chip } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/models.js";
 import type { BoardTuning, Proto1Tuning } from "../../hosts/esp32/pins.js";
 import { boardOf, qemuBoard } from "../boards/build.js";
-import { boardChip, partitionsFile } from "../boards/flash-image.js";
+import { builtFor } from "../boards/flash-image.js";
 import { projectFolder } from "../command-line/project.js";
 import type { AllPins } from "./step.js";
+
+export const outputFolder = join(projectFolder, ".cache", "bring-up");
 
 export interface Target {
 	/** Folder under hosts/. */
@@ -35,25 +37,23 @@ const boardPins = [...range(1, 2), ...range(4, 18), 21, ...range(38, 42), 47, 48
 
 export const targets: readonly Target[] = [
 	...models.map((model) => ({
+		...builtFor(boardOf(model), outputFolder),
 		host: boardOf(model),
 		model,
 		manifest: "hosts/esp32/bring-up/manifest.json",
-		chip: boardChip,
 		module: "ESP32-S3-WROOM-1-N16R8",
 		flashMB: 16,
 		psramMB: 8,
-		partitionsFile,
 		freePins: boardPins,
 		analogPins: range(1, 10),
 	})),
 	{
+		...builtFor(qemuBoard.host, outputFolder),
 		...qemuBoard,
 		manifest: "hosts/esp32/bring-up/qemu.json",
-		chip: "esp32",
 		module: "QEMU's ESP32",
-		flashMB: 4,
+		flashMB: qemuBoard.flashBytes / 1024 / 1024,
 		psramMB: 0,
-		partitionsFile: join(projectFolder, "hosts", qemuBoard.host, "sdkconfig", "partitions.csv"),
 		// Without those of flash (6 to 11), strapping and the console.
 		freePins: [4, ...range(13, 14), ...range(16, 19), ...range(21, 23), ...range(25, 27), ...range(32, 33)],
 		analogPins: [],

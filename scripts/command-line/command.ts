@@ -1,6 +1,6 @@
 /** Runs an npm command: prints its usage for --help, and errors as sentences. */
 
-import { printableLines } from "../../gateway/telemetry/printable.js";
+import { printable, printableLines } from "../../gateway/telemetry/printable.js";
 
 /** Defined by npm itself, which may read them from an .npmrc. */
 const npmOptions: readonly string[] = ["ca", "json", "password", "token", "version", "yes"];
@@ -32,6 +32,18 @@ export async function runCommand({ name, usage, options = [], run }: Command): P
 		if (isUsageError(error)) console.error(`${printableLines(error.message)}\n\n${usage}`);
 		else console.error(isDefect(error) ? error : printableLines(messageOf(error)));
 	}
+}
+
+/** Prints one line. What a device or a gateway has put into it does not control the terminal. */
+export function print(line: string): void {
+	console.log(printable(line));
+}
+
+/** @param option with dashes @throws UsageError */
+export function wholeNumber(option: string, text: string, least: number, most: number): number {
+	const number = Number(text);
+	if (text !== "" && Number.isInteger(number) && number >= least && number <= most) return number;
+	throw new UsageError(`${option} must be a whole number from ${least} to ${most}.`);
 }
 
 /** @throws UsageError if there is a word */

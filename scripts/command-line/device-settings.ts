@@ -11,13 +11,6 @@ import { findGatewayToken } from "./gateway-token.js";
 /** For device/settings.ts. */
 export type DeviceSettings = Readonly<Record<string, string>>;
 
-export interface ArgumentsOptions {
-	/** The words after the command's name. */
-	readonly words: readonly string[];
-	/** Called if token= is missing. @throws Error that says how to get one */
-	readonly findToken: () => string;
-}
-
 export const modelNames = models.map((model) => model.toLowerCase());
 
 export function findModel(word: string | undefined): Model | undefined {
@@ -70,10 +63,10 @@ export function findToken(): string {
 	return findGatewayToken("device");
 }
 
-/** @throws Error that says how to give a token */
-export function tokenFrom(find: () => string): string {
+/** The same, where a command has token=. @throws Error that says how to give one */
+export function tokenByDefault(): string {
 	try {
-		return find();
+		return findToken();
 	} catch (error) {
 		throw new Error(`token=… is missing: ${messageOf(error)}.`);
 	}

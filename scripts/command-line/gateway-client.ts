@@ -55,7 +55,7 @@ export class GatewayClient {
 		if (status === 401)
 			return `${address} refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder of that gateway.`;
 		if (status === 403) return "This token may look, and change nothing; set MONITOR_TOKEN to a monitor's.";
-		// Its paths are for programs.
+		// The path that it names is for programs.
 		return messageOf(error).replace(/; see \/\S+\.$/, ".");
 	}
 

@@ -1,4 +1,4 @@
-/** What a check of tools sees of a computer: its files, programs and ports. Tests lay out another one. */
+/** What a check of tools sees of a computer: its files, programs and ports. Tests have made-up ones. */
 
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
@@ -34,12 +34,12 @@ export interface Machine {
 	fetch(url: string): Promise<string | undefined>;
 }
 
-/** In place of a tool: what is wrong, and how a person mends it. */
+/** In place of a tool: what is wrong, and how a person corrects it. */
 export interface ToolProblem {
 	/** One sentence. */
 	readonly problem: string;
 	/** A command or a sentence. */
-	readonly mend: string;
+	readonly fix: string;
 	/** There is one, but another than is needed. */
 	readonly isWrong?: boolean;
 }
@@ -49,8 +49,8 @@ export function isProblem(found: object): found is ToolProblem {
 }
 
 /** As an error or a warning. */
-export function describeProblem({ problem, mend }: ToolProblem): string {
-	return `${problem} Mend it: ${mend}`;
+export function describeProblem({ problem, fix }: ToolProblem): string {
+	return `${problem} Fix it: ${fix}`;
 }
 
 /** The one on which this process runs. */
@@ -95,11 +95,16 @@ export function pathsOf({ platform }: Pick<Machine, "platform">): path.PlatformP
 
 /** @returns the path of a program on the PATH */
 export function findProgram(machine: Machine, name: string): string | undefined {
+	return findPrograms(machine, name, foldersOnPath(machine))[0];
+}
+
+/** @returns the paths of all programs of that name in the folders */
+export function findPrograms(machine: Machine, name: string, folders: readonly string[]): readonly string[] {
 	const { join } = pathsOf(machine);
 	const names = machine.platform === "win32" ? [`${name}.exe`, `${name}.cmd`, `${name}.bat`, name] : [name];
-	return foldersOnPath(machine)
+	return folders
 		.flatMap((folder) => names.map((each) => join(folder, each)))
-		.find((file) => machine.isProgram(file));
+		.filter((file) => machine.isProgram(file));
 }
 
 export function foldersOnPath(machine: Machine): readonly string[] {

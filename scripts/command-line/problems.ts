@@ -1,6 +1,7 @@
 /** Collects problems, so that a command can name all of them before it builds for minutes. */
 
 import { messageOf, UsageError } from "./command.js";
+import { describeProblem, isProblem, type ToolProblem } from "./machine.js";
 
 export class Problems {
 	readonly #sentences: string[] = [];
@@ -21,12 +22,23 @@ export class Problems {
 			return action();
 		} catch (error) {
 			this.add(messageOf(error));
-			this.#isUsageWrong ||= error instanceof UsageError;
 			return undefined;
 		}
 	}
 
-	/** One line per problem; a UsageError if one was. */
+	/** @returns the tool; undefined if it is missing or wrong, which is a problem */
+	need<T extends object>(found: T | ToolProblem): T | undefined {
+		if (!isProblem(found)) return found;
+		this.add(describeProblem(found));
+		return undefined;
+	}
+
+	/** To be called after the command line was read: what was found so far is a wrong use of the command. */
+	endOfUsage(): void {
+		this.#isUsageWrong = this.areFound;
+	}
+
+	/** One line per problem; a UsageError if the use of the command is wrong. */
 	asError(): Error {
 		const message = this.#sentences.join("\n");
 		return this.#isUsageWrong ? new UsageError(message) : new Error(message);

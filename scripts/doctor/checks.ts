@@ -1,6 +1,6 @@
-/** What this computer needs: each check is a small function of a machine, and says how a person mends what it misses. */
+/** What this computer needs: each check is a small function of a machine, and says how a person corrects what it misses. */
 
-import { findIdf, findPorts } from "../boards/tools.js";
+import { findIdf, findPort, findPorts } from "../boards/tools.js";
 import {
 	findProgram,
 	foldersOnPath,
@@ -10,8 +10,10 @@ import {
 	quoted,
 	type ToolProblem,
 } from "../command-line/machine.js";
-import { findSdk, makeTools } from "../moddable/sdk.js";
+import { findApp, findSdk, findTypeScript } from "../moddable/sdk.js";
 import { activateIdf } from "../moddable/versions.js";
+import { findQemu } from "../qemu/tools.js";
+import { findWindow } from "../simulator/app.js";
 
 export const purposes = ["demo", "simulator", "board"] as const;
 export type Purpose = (typeof purposes)[number];
@@ -29,7 +31,6 @@ export interface Check {
 }
 
 const oldestNode = 20;
-const oldestTypeScript = 6;
 const megabyte = 1024 * 1024;
 
 export const checks: readonly Check[] = [
@@ -42,7 +43,7 @@ export const checks: readonly Check[] = [
 	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, look: lookForGateway },
 	{ name: "Moddable SDK", purposes: ["simulator", "board"], look: lookForSdk },
 	{ name: "its simulator", purposes: ["simulator"], look: lookForSimulator },
-	{ name: "window", purposes: ["simulator"], look: lookForWindow },
+	{ name: "window", purposes: ["simulator"], look: findWindow },
 	{ name: "ALSA", purposes: ["simulator"], look: lookForSoundHeaders },
 	{ name: "ESP-IDF", purposes: ["board"], look: lookForIdf },
 	{ name: "its Python", purposes: ["board"], look: lookForPython },
@@ -60,21 +61,13 @@ function lookForNode({ nodeVersion }: Machine): Finding {
 	return {
 		isWrong: true,
 		problem: `Node is ${nodeVersion}; the project needs ${oldestNode} or newer.`,
-		mend: "install Node 20, 22 or 24 from https://nodejs.org.",
+		fix: "install Node 22 or 24 from https://nodejs.org.",
 	};
 }
 
 function lookForPackages(machine: Machine): Finding {
-	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
-	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
-	if (version === undefined)
-		return { problem: "The packages of this project are not installed.", mend: "npm ci" };
-	if (Number.parseInt(version, 10) >= oldestTypeScript) return { what: `TypeScript ${version}` };
-	return {
-		isWrong: true,
-		problem: `TypeScript in node_modules is ${version}; the Moddable SDK needs ${oldestTypeScript} or newer.`,
-		mend: "npm ci",
-	};
+	const found = findTypeScript(machine);
+	return isProblem(found) ? found : { what: `TypeScript ${found.version}` };
 }
 
 function lookForProgram(machine: Machine, name: string): Finding {
@@ -82,7 +75,7 @@ function lookForProgram(machine: Machine, name: string): Finding {
 	if (!file)
 		return {
 			problem: `${name} is not on the PATH.`,
-			mend:
+			fix:
 				machine.platform === "darwin"
 					? "xcode-select --install"
 					: machine.platform === "win32"
@@ -94,7 +87,7 @@ function lookForProgram(machine: Machine, name: string): Finding {
 		return {
 			isWrong: true,
 			problem: `${file} does not start.`,
-			mend: `see what this prints: ${quoted(file)} --version`,
+			fix: `see what this prints: ${quoted(file)} --version`,
 		};
 	return { what: `${version}, ${file}` };
 }
@@ -103,7 +96,7 @@ function lookForEngine(machine: Machine): Finding {
 	const folder = pathsOf(machine).join(machine.project, ".cache", "virtual");
 	if (machine.list(folder).some((name) => /^machine-[0-9a-f]+$/.test(name)))
 		return { what: `compiled, ${folder}` };
-	return { problem: "It is not compiled yet.", mend: "the first npm run demo does it, in 10 to 30 seconds." };
+	return { problem: "It is not compiled yet.", fix: "the first npm run demo does it, in 10 to 30 seconds." };
 }
 
 const portOf = ({ environment }: Machine) => Number(environment.PORT || 8080);
@@ -121,14 +114,14 @@ async function lookForPort(machine: Machine): Promise<Finding> {
 	return {
 		isWrong: true,
 		problem: `Another program listens on port ${port}.`,
-		mend: `stop it, or set another port: PORT=${port + 1} npm run demo`,
+		fix: `stop it, or set another port: PORT=${port + 1} npm run demo`,
 	};
 }
 
 async function lookForGateway(machine: Machine): Promise<Finding> {
 	const port = portOf(machine);
 	if (await isGatewayAt(machine)) return { what: `answers at http://127.0.0.1:${port}` };
-	return { problem: `No gateway answers at http://127.0.0.1:${port}.`, mend: "HOST=0.0.0.0 npm start" };
+	return { problem: `No gateway answers at http://127.0.0.1:${port}.`, fix: "HOST=0.0.0.0 npm start" };
 }
 
 function lookForSdk(machine: Machine): Finding {
@@ -139,31 +132,16 @@ function lookForSdk(machine: Machine): Finding {
 function lookForSimulator(machine: Machine): Finding {
 	const sdk = findSdk(machine, { isAnyVersion: true });
 	if (isProblem(sdk))
-		return { problem: "It comes with the Moddable SDK.", mend: "first mend the Moddable SDK." };
-	const { join } = pathsOf(machine);
-	const app = join(sdk.tools, { lin: "mcsim", mac: "mcsim.app", win: "mcsim.exe" }[sdk.desktop]);
-	if (machine.exists(app)) return { what: app };
-	return {
-		problem: `There is no ${app}.`,
-		mend: makeTools(sdk),
-	};
-}
-
-function lookForWindow({ platform, environment }: Machine): Finding {
-	if (platform !== "linux") return { what: "the system's" };
-	const { DISPLAY, WAYLAND_DISPLAY } = environment;
-	if (DISPLAY || WAYLAND_DISPLAY) return { what: DISPLAY || WAYLAND_DISPLAY || "" };
-	return {
-		problem: "There is no desktop for the simulator's window: DISPLAY is not set.",
-		mend: "run it in a terminal of a desktop, or with xvfb-run.",
-	};
+		return { problem: "It comes with the Moddable SDK.", fix: "first fix the Moddable SDK." };
+	const found = findApp(sdk, "mcsim", machine);
+	return isProblem(found) ? found : { what: found.app };
 }
 
 function lookForSoundHeaders({ platform, exists }: Machine): Finding {
 	const header = "/usr/include/alsa/asoundlib.h";
 	if (platform !== "linux") return { what: "not needed on this system" };
 	if (exists(header)) return { what: header };
-	return { problem: "The headers of ALSA are missing.", mend: "sudo apt-get install libasound2-dev" };
+	return { problem: "The headers of ALSA are missing.", fix: "sudo apt-get install libasound2-dev" };
 }
 
 function lookForIdf(machine: Machine): Finding {
@@ -171,9 +149,9 @@ function lookForIdf(machine: Machine): Finding {
 	return isProblem(found) ? found : { what: `v${found.version}, ${found.folder}` };
 }
 
-const withoutIdf: ToolProblem = { problem: "It comes with ESP-IDF.", mend: "first mend ESP-IDF." };
+const withoutIdf: ToolProblem = { problem: "It comes with ESP-IDF.", fix: "first fix ESP-IDF." };
 
-/** Of ESP-IDF: its scripts set the environment. */
+/** How a person activates ESP-IDF, whose scripts set the environment. */
 function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
 	if (platform === "win32") return "work in the shell of ESP-IDF.";
 	return `in this terminal: ${IDF_PATH ? `. ${quoted(`${IDF_PATH}/export.sh`)}` : activateIdf}`;
@@ -187,7 +165,7 @@ function lookForPython(machine: Machine): Finding {
 	if (!folder)
 		return {
 			problem: "IDF_PYTHON_ENV_PATH is not set: ESP-IDF's Python is not ready.",
-			mend: notActive(machine),
+			fix: notActive(machine),
 		};
 	const names = [join("bin", "python"), join("Scripts", "python.exe")];
 	const python = names.map((name) => join(folder, name)).find((file) => machine.isProgram(file));
@@ -195,7 +173,7 @@ function lookForPython(machine: Machine): Finding {
 	return {
 		isWrong: true,
 		problem: `IDF_PYTHON_ENV_PATH is ${folder}, but there is no Python.`,
-		mend: `install it again: ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
+		fix: `install it again: ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
 	};
 }
 
@@ -208,7 +186,7 @@ function lookForXtensa(machine: Machine): Finding {
 	return {
 		isWrong: hasTools,
 		problem: `${name} is not on the PATH.`,
-		mend: notActive(machine),
+		fix: notActive(machine),
 	};
 }
 
@@ -218,7 +196,7 @@ function lookForBuilder(machine: Machine, name: "cmake" | "ninja"): Finding {
 	if (file) return { what: file };
 	return {
 		problem: `${name} is not on the PATH.`,
-		mend:
+		fix:
 			machine.platform === "win32"
 				? notActive(machine)
 				: machine.platform === "darwin"
@@ -230,16 +208,10 @@ function lookForBuilder(machine: Machine, name: "cmake" | "ninja"): Finding {
 function lookForSerialPort(machine: Machine): Finding {
 	if (machine.platform === "win32")
 		return { what: "not looked for on Windows: see the Device Manager, and give port=COM3" };
-	const ports = findPorts((folder) => machine.list(folder));
-	if (ports.length === 0)
-		return { problem: "No board is connected by USB.", mend: "connect it with a cable that carries data." };
-	const closed = ports.find((port) => !machine.isOpen(port));
-	if (closed === undefined) return { what: ports.join(", ") };
-	return {
-		isWrong: true,
-		problem: `You have no permission to open ${closed}.`,
-		mend: `sudo usermod -aG $(stat -c %G ${closed}) $USER, and log in again.`,
-	};
+	const ports = findPorts(machine);
+	const wrong = ports.map((port) => findPort(machine, port)).find(isProblem);
+	const found = wrong ?? findPort(machine, ports[0]);
+	return isProblem(found) ? found : { what: ports.join(", ") };
 }
 
 function lookForSpace(machine: Machine): Finding {
@@ -248,16 +220,12 @@ function lookForSpace(machine: Machine): Finding {
 	if (free === undefined) return { what: "not known" };
 	const what = `${Math.floor(free / megabyte)} MB are free`;
 	if (free >= needed) return { what };
-	return { isWrong: true, problem: `Only ${what}.`, mend: "free 500 MB: a build for a board needs that." };
+	return { isWrong: true, problem: `Only ${what}.`, fix: "free 500 MB: a build for a board needs that." };
 }
 
 function lookForQemu(machine: Machine): Finding {
-	const file = findProgram(machine, "qemu-system-xtensa");
-	if (file) return { what: file };
-	return {
-		problem: "It is not on the PATH: npm run qemu needs it, and ESP-IDF.",
-		mend: "with ESP-IDF: python $IDF_PATH/tools/idf_tools.py install qemu-xtensa",
-	};
+	const found = findQemu(machine);
+	return isProblem(found) ? found : { what: found.qemu };
 }
 
 function lookForChromium({ environment, isProgram, platform }: Machine): Finding {
@@ -269,6 +237,6 @@ function lookForChromium({ environment, isProgram, platform }: Machine): Finding
 	if (found) return { what: found };
 	return {
 		problem: "It is not here: tests of the page are skipped.",
-		mend: "sudo apt-get install chromium, or set CHROMIUM.",
+		fix: "sudo apt-get install chromium, or set CHROMIUM.",
 	};
 }

@@ -24,7 +24,7 @@ export async function examine(machine: Machine, asked?: Purpose): Promise<Report
 		}
 		const mark = check.isOptional ? "–" : "✘";
 		const state = check.isOptional ? "" : finding.isWrong ? "wrong: " : "missing: ";
-		lines.push(`${mark} ${name}  ${state}${finding.problem}`, `${" ".repeat(width + 4)}→ ${finding.mend}`);
+		lines.push(`${mark} ${name}  ${state}${finding.problem}`, `${" ".repeat(width + 4)}→ ${finding.fix}`);
 		if (!check.isOptional) for (const purpose of check.purposes) lacking.add(purpose);
 	}
 	const shown = asked === undefined ? purposes : [asked];

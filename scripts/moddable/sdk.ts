@@ -1,19 +1,10 @@
-/** Finds the Moddable SDK and builds with it. Errors about a missing part say what to install. */
+/** Finds the Moddable SDK and builds with it. */
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
-import { isRecord } from "../../device/protocol/schema.js";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { exitCodeOf } from "../command-line/child.js";
-import {
-	describeProblem,
-	isProblem,
-	type Machine,
-	pathsOf,
-	quoted,
-	type ToolProblem,
-	thisMachine,
-} from "../command-line/machine.js";
+import { type Machine, pathsOf, quoted, type ToolProblem } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
 import { findLackingPath } from "./sdk-paths.js";
 import { installSdk, sdkVersion } from "./versions.js";
@@ -34,11 +25,6 @@ export interface ModdableSdk {
 	readonly environment: Readonly<NodeJS.ProcessEnv>;
 }
 
-/** The message says what to install or set. */
-export class MissingTool extends Error {
-	override name = "MissingTool";
-}
-
 /** Of commands that build: accepts other versions of the SDK and of ESP-IDF than those that this project is built with. */
 export const anyVersionFlag = "any-version";
 
@@ -47,23 +33,7 @@ export interface FindOptions {
 	readonly isAnyVersion?: boolean;
 }
 
-/** @throws MissingTool */
-export function findModdableSdk(options: FindOptions = {}, machine = thisMachine()): ModdableSdk {
-	const found = findSdk(machine, options);
-	if (isProblem(found)) throw new MissingTool(describeProblem(found));
-	const { folder, desktop, tools } = found;
-	requireTypeScript(join(projectFolder, "node_modules"));
-	const path = [join(projectFolder, "node_modules", ".bin"), tools, machine.environment.PATH ?? ""];
-	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = machine.environment;
-	return {
-		folder,
-		desktop,
-		tools,
-		environment: { ...others, MODDABLE: folder, PATH: path.join(delimiter) },
-	};
-}
-
-export interface FoundSdk extends Pick<ModdableSdk, "folder" | "desktop" | "tools"> {
+interface FoundSdk extends ModdableSdk {
 	/** By its file tools/VERSION. */
 	readonly version: string;
 }
@@ -78,7 +48,7 @@ export function findSdk(
 	if (!desktop)
 		return {
 			problem: `The Moddable SDK does not run on ${machine.platform}.`,
-			mend: "use Linux, macOS or Windows.",
+			fix: "use Linux, macOS or Windows.",
 		};
 	const { join } = pathsOf(machine);
 	const isWindows = machine.platform === "win32";
@@ -89,7 +59,7 @@ export function findSdk(
 			problem: given
 				? `MODDABLE is ${given}, but there is no Moddable SDK.`
 				: `There is no Moddable SDK in ${folder}, and MODDABLE is not set.`,
-			mend: `${given ? "set MODDABLE to the SDK's folder, or without MODDABLE: " : ""}${installSdk}`,
+			fix: `${given ? "set MODDABLE to the SDK's folder, or without MODDABLE: " : ""}${installSdk}`,
 		};
 	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
 	// xs-dev leaves a folder that is there as it is.
@@ -98,47 +68,59 @@ export function findSdk(
 		return {
 			isWrong: true,
 			problem: `The Moddable SDK in ${folder} is ${version}; this project is built with ${sdkVersion}.`,
-			mend: reinstall,
+			fix: reinstall,
 		};
 	const lacking = isAnyVersion ? undefined : findLackingPath(machine, folder);
 	if (lacking !== undefined)
 		return {
 			isWrong: true,
 			problem: `The Moddable SDK in ${folder} is not whole: it lacks ${lacking}.`,
-			mend: reinstall,
+			fix: reinstall,
 		};
 	const tools = join(folder, "build", "bin", desktop, "release");
 	if (!["mcconfig", "mcconfig.exe"].some((name) => machine.isProgram(join(tools, name))))
 		return {
 			isWrong: true,
 			problem: `The tools of the Moddable SDK in ${folder} are not built.`,
-			mend: makeTools({ folder, desktop, tools }),
+			fix: makeTools({ folder, desktop, tools }),
 		};
-	return { folder, desktop, tools, version };
+	const path = [join(machine.project, "node_modules", ".bin"), tools, machine.environment.PATH ?? ""];
+	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = machine.environment;
+	const environment = { ...others, MODDABLE: folder, PATH: path.join(pathsOf(machine).delimiter) };
+	return { folder, desktop, tools, version, environment };
+}
+
+/** @returns the path of one of the SDK's programs with a window */
+export function findApp(
+	sdk: Pick<ModdableSdk, "folder" | "desktop" | "tools">,
+	name: "mcsim" | "xsbug",
+	machine: Machine,
+): { readonly app: string } | ToolProblem {
+	const endings = { lin: "", mac: ".app", win: ".exe" };
+	const app = pathsOf(machine).join(sdk.tools, `${name}${endings[sdk.desktop]}`);
+	return machine.exists(app) ? { app } : { problem: `There is no ${app}.`, fix: makeTools(sdk) };
 }
 
 /** @returns the command that builds the SDK's programs */
-export function makeTools({
-	folder,
-	desktop,
-	tools,
-}: Pick<FoundSdk, "folder" | "desktop" | "tools">): string {
+function makeTools({ folder, desktop, tools }: Pick<ModdableSdk, "folder" | "desktop" | "tools">): string {
 	if (desktop === "win")
 		return `in the x86 Native Tools Command Prompt: cd ${quoted(`${folder}\\build\\makefiles\\win`)} && build.bat`;
 	const makefiles = quoted(`${folder}/build/makefiles/${desktop}`);
 	return `cd ${makefiles} && MODDABLE=${quoted(folder)} PATH="${tools}:$PATH" make release`;
 }
 
-/** @param packages the folder node_modules, whose compiler mcconfig uses @throws MissingTool where it does not know es2025 */
-export function requireTypeScript(packages: string): void {
-	const file = join(packages, "typescript", "package.json");
-	if (!existsSync(file)) throw new MissingTool(`There is no TypeScript in ${packages}. Install it: npm ci`);
-	const found: unknown = JSON.parse(readFileSync(file, "utf8"));
-	const version = isRecord(found) ? String(found.version) : "";
-	if (!(Number.parseInt(version, 10) >= oldestTypeScript))
-		throw new MissingTool(
-			`TypeScript in ${packages} is ${version}, and the Moddable SDK needs ${oldestTypeScript} or newer. Install it: npm ci`,
-		);
+/** @returns the compiler that mcconfig uses: the project's own */
+export function findTypeScript(machine: Machine): { readonly version: string } | ToolProblem {
+	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
+	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
+	const fix = "npm ci";
+	if (version === undefined) return { problem: "The packages of this project are not installed.", fix };
+	if (Number.parseInt(version, 10) >= oldestTypeScript) return { version };
+	return {
+		isWrong: true,
+		problem: `TypeScript in node_modules is ${version}; the Moddable SDK needs ${oldestTypeScript} or newer.`,
+		fix,
+	};
 }
 
 export interface BuildOptions {

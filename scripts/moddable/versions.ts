@@ -22,7 +22,7 @@ export const installIdfByEim = `eim install -i v${idfVersion}`;
 /** In words, where one of those that differ in their last figure will do. */
 export const idfSeries = idfVersion.split(".").slice(0, 2).join(".");
 
-/** Whether this project builds with that ESP-IDF: a release that only mends faults does. @param version such as 6.0.1 */
+/** Whether this project builds with that ESP-IDF: a release that only corrects faults does. @param version such as 6.0.1 */
 export function isIdfFitting(version: string): boolean {
 	return version === idfSeries || version.startsWith(`${idfSeries}.`);
 }

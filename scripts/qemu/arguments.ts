@@ -3,17 +3,15 @@
 import { type InstalledSetting, installedSettings } from "../../device/protocol/messages.js";
 import { isThisComputer } from "../../hosts/esp32/nvs-settings.js";
 import { qemuBoard } from "../boards/build.js";
-import { UsageError } from "../command-line/command.js";
 import {
-	type ArgumentsOptions,
 	authorityMissing,
 	type DeviceSettings,
 	parseGateway,
 	readAuthority,
 	settingsOf,
-	tokenFrom,
+	tokenByDefault,
 } from "../command-line/device-settings.js";
-import { Problems } from "../command-line/problems.js";
+import type { Problems } from "../command-line/problems.js";
 import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
@@ -44,7 +42,7 @@ type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["valu
 
 export const options: readonly string[] = [...names, ...flags];
 
-export interface QemuArguments {
+export interface QemuArguments extends FindOptions {
 	/** Undefined: the device keeps its own. */
 	readonly settings: DeviceSettings | undefined;
 	/** Sentences to print: how settings were changed. */
@@ -55,9 +53,8 @@ export interface QemuArguments {
 	readonly version: string | undefined;
 }
 
-/** @throws UsageError with everything that is wrong */
-export function readArguments({ words, findToken }: ArgumentsOptions): QemuArguments {
-	const problems = new Problems();
+/** @param words after the command's name @param problems gets everything that is wrong */
+export function readArguments(words: readonly string[], problems: Problems): QemuArguments {
 	const { values, flags: given } = parseSettingWords({ words, names, flags }, problems);
 	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);
 	const mode = given.filter((one) => one !== anyVersionFlag).at(-1) ?? "run";
@@ -68,29 +65,16 @@ export function readArguments({ words, findToken }: ArgumentsOptions): QemuArgum
 	if (mode === "build" && hasSettings)
 		problems.add("An image has no settings: build takes version= only; the device keeps its settings.");
 	const remarks: string[] = [];
-	const settings =
-		mode === "run" || (mode === "keep" && hasSettings)
-			? readSettings(settingValues, { remarks, problems, findToken })
-			: undefined;
-	if (problems.areFound) throw new UsageError(problems.asError().message);
-	return { settings, remarks, mode, version };
+	const isSet = mode === "run" || (mode === "keep" && hasSettings);
+	const settings = isSet ? readSettings(settingValues, remarks, problems) : undefined;
+	problems.endOfUsage();
+	return { settings, remarks, mode, version, isAnyVersion: given.includes(anyVersionFlag) };
 }
 
-/** What counts on a command line that may have mistakes. */
-export function toolsIn(words: readonly string[]): FindOptions {
-	const { flags: given } = parseSettingWords({ words, names, flags }, new Problems());
-	return { isAnyVersion: given.includes(anyVersionFlag) };
-}
-
-interface SettingsOptions extends Pick<ArgumentsOptions, "findToken"> {
-	readonly remarks: string[];
-	readonly problems: Problems;
-}
-
-function readSettings(values: Values, { remarks, problems, findToken }: SettingsOptions): DeviceSettings {
+function readSettings(values: Values, remarks: string[], problems: Problems): DeviceSettings {
 	const gateway = problems.attempt(() => gatewayFor(values, remarks));
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : undefined;
-	const token = values.token || problems.attempt(() => tokenFrom(findToken));
+	const token = values.token || problems.attempt(tokenByDefault);
 	const sntp = values.sntp && hostInQemu(values.sntp);
 	return settingsOf({ ...values, ssid: "qemu", gateway, token, ca, sntp });
 }

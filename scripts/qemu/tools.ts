@@ -1,69 +1,62 @@
-/** Finds Espressif's QEMU; a Linux distribution's program of the same name has no ESP32. */
+/** Finds and starts Espressif's QEMU; a Linux distribution's program of the same name has no ESP32. */
 
-import { spawnSync } from "node:child_process";
-import { accessSync, constants, readdirSync } from "node:fs";
-import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
-import { MissingTool } from "../moddable/sdk.js";
+import { spawn } from "node:child_process";
+import {
+	findPrograms,
+	foldersOnPath,
+	type Machine,
+	pathsOf,
+	quoted,
+	type ToolProblem,
+} from "../command-line/machine.js";
 
-const program = process.platform === "win32" ? "qemu-system-xtensa.exe" : "qemu-system-xtensa";
-const machine = "esp32";
+const board = "esp32";
 
-/** @returns its path. @throws MissingTool */
-export function findQemu(environment: NodeJS.ProcessEnv): string {
-	const install =
-		"python $IDF_PATH/tools/idf_tools.py install qemu-xtensa, and then . $IDF_PATH/export.sh in this terminal";
-	const candidates = [...onPath(environment), ...inIdfTools(environment)].filter(isProgram);
-	if (candidates.length === 0)
-		throw new MissingTool(
-			`${program} was not found: Espressif's QEMU runs the device. Install it: ${install}.`,
-		);
-	let problem = "";
-	for (const qemu of candidates) {
-		const { stdout, stderr, status } = spawnSync(qemu, ["-machine", "help"], { encoding: "utf8" });
-		if (status === 0 && stdout.split(/\r?\n/).some((line) => line.split(" ")[0] === machine)) return qemu;
-		problem ||=
-			status === 0
-				? `${qemu} has no machine ${machine}: it is not Espressif's. Install that: ${install}.`
-				: `${qemu} does not start: ${stderr?.trim().split("\n")[0] || `it ended with ${status}`}.`;
+const install =
+	"python $IDF_PATH/tools/idf_tools.py install qemu-xtensa, and then . $IDF_PATH/export.sh in this terminal.";
+
+/** On the PATH, or where ESP-IDF installs it. */
+export function findQemu(machine: Machine): { readonly qemu: string } | ToolProblem {
+	const { join } = pathsOf(machine);
+	const { IDF_TOOLS_PATH } = machine.environment;
+	const installed = join(IDF_TOOLS_PATH || join(machine.home, ".espressif"), "tools", "qemu-xtensa");
+	const versions = [...machine.list(installed)].sort().reverse();
+	const folders = [
+		...foldersOnPath(machine),
+		...versions.map((version) => join(installed, version, "qemu", "bin")),
+	];
+	const programs = findPrograms(machine, "qemu-system-xtensa", folders);
+	let problem: ToolProblem | undefined;
+	for (const qemu of programs) {
+		const machines = machine.run(qemu, ["-machine", "help"]);
+		if (machines?.split(/\r?\n/).some((line) => line.split(" ")[0] === board)) return { qemu };
+		problem ??=
+			machines === undefined
+				? {
+						isWrong: true,
+						problem: `${qemu} does not start.`,
+						fix: `see what this prints: ${quoted(qemu)} -machine help`,
+					}
+				: { isWrong: true, problem: `${qemu} has no machine ${board}: it is not Espressif's.`, fix: install };
 	}
-	throw new MissingTool(problem);
+	return problem ?? { problem: "Espressif's QEMU was not found.", fix: install };
 }
 
-function onPath({ PATH = "" }: NodeJS.ProcessEnv): readonly string[] {
-	return PATH.split(delimiter)
-		.filter((folder) => folder !== "")
-		.map((folder) => join(folder, program));
+/** @param flash file with the flash's contents, which QEMU changes. @returns a process whose input and output are the serial port */
+export function startQemu(qemu: string, flash: string) {
+	// With the terminal as standard input, QEMU would send Ctrl-C to the serial port.
+	const child = spawn(qemu, qemuArguments(flash), { stdio: ["pipe", "pipe", "inherit"] });
+	// The device may restart, or QEMU end, while a line is on its way.
+	child.stdin.on("error", () => {});
+	return child;
 }
 
-/** Where ESP-IDF installs it, newest first. */
-function inIdfTools({ IDF_TOOLS_PATH }: NodeJS.ProcessEnv): readonly string[] {
-	const folder = join(IDF_TOOLS_PATH || join(homedir(), ".espressif"), "tools", "qemu-xtensa");
-	try {
-		return readdirSync(folder)
-			.sort()
-			.reverse()
-			.map((version) => join(folder, version, "qemu", "bin", program));
-	} catch {
-		return [];
-	}
-}
-
-function isProgram(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
-}
-
-/** @param flash file with the flash's contents, which QEMU changes */
+/** @param flash as in `startQemu` */
 export function qemuArguments(flash: string): readonly string[] {
 	return [
 		"-nographic",
 		"-machine",
-		machine,
+		board,
 		"-drive",
 		// A single comma starts the next option.
 		`file=${flash.replaceAll(",", ",,")},if=mtd,format=raw`,

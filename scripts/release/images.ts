@@ -9,8 +9,8 @@ import {
 	makeVirtualImage,
 } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { binFolder, boardOf, buildBoard, qemuBoard } from "../boards/build.js";
-import { boardChip, firmwareFiles, partitionsFile } from "../boards/flash-image.js";
+import { boardOf, buildBoard, qemuBoard } from "../boards/build.js";
+import { builtFor, firmwareFiles } from "../boards/flash-image.js";
 import type { ModdableSdk } from "../moddable/sdk.js";
 import type { InstallableImage } from "./folder.js";
 
@@ -51,14 +51,14 @@ export async function buildReleaseImages(
 		const outputFolder = join(buildFolder, output);
 		const image = await buildBoard({ sdk, model, host, version, releaseKeys, outputFolder, onOutput });
 		const isBoard = host === boardOf(model);
-		images.push(isBoard ? readParts(binFolder(outputFolder, host)) : readFileSync(image));
+		images.push(isBoard ? readParts(host, outputFolder) : readFileSync(image));
 	}
 	return images;
 }
 
 /** The same files as `npm run flash` writes. */
-function readParts(folder: string): InstallableImage {
-	const files = firmwareFiles({ chip: boardChip, folder, partitionsFile });
+function readParts(host: string, outputFolder: string): InstallableImage {
+	const files = firmwareFiles(builtFor(host, outputFolder));
 	return installable(
 		files.map(({ file, offset }) => ({ name: basename(file), offset, bytes: readFileSync(file) })),
 	);

@@ -11,7 +11,7 @@ import type {
 import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
-/** By the beginning of a sentence of the gateway, with the field of the plan that is wrong: the option that sets it. */
+/** The option that sets a field of the plan, by how the gateway's sentence about that field begins. */
 const options: readonly (readonly [RegExp, string])[] = [
 	[/^firmware\.version: /, "The version: "],
 	[/^target\.devices(\.\d+)?/, "--devices"],

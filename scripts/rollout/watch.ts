@@ -65,7 +65,7 @@ function approvalOf({ id, pausedBecause, group }: Rollout): readonly string[] {
 	return [`Group ${group + 1} waits for npm run rollout -- --approve ${id}`];
 }
 
-/** Waits for the gateway where it is away: it may be restarting. */
+/** Reads the roll-out again, also after the gateway was away: it may be restarting. */
 async function readAgain(client: RolloutClient, id: string, line: ProgressLine): Promise<Rollout> {
 	for (;;) {
 		await setTimeout(intervalMs);
@@ -92,7 +92,7 @@ function progressOf(rollout: Rollout): string {
 	return `${state}${bar}${rest}`;
 }
 
-/** What takes minutes first, where a narrow terminal cuts the line. */
+/** The longest wait comes first, since a narrow terminal cuts the end of the line. */
 function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
 	if (soakSecondsLeft === null) return countWords(counts);
 	const { soaking } = counts;
@@ -100,17 +100,17 @@ function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
 	return [watched, countWords({ ...counts, soaking: 0 })].filter(Boolean).join(", ");
 }
 
-/** Of a terminal; elsewhere lines have any length. */
+/** The width of a terminal; a file has no limit. */
 function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
 	return isTTY ? columns || 80 : Number.POSITIVE_INFINITY;
 }
 
-/** What a person wants a line for where lines stay: each state, group and tenth, and the long wait while devices are watched. */
+/** Where lines stay, one is printed when this changes: state, group, tenth, and whether devices are watched. */
 function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
 	return `${status} ${pausedBecause} ${group} ${Math.floor(percentOf(counts) / 10)} ${counts.soaking > 0}`;
 }
 
-/** Undefined while it can go on without a person, or with one's approval. */
+/** Undefined while the roll-out runs, or waits for an approval. */
 function exitCodeOf({ status, pausedBecause, counts }: Rollout): number | undefined {
 	if (status === "paused" && pausedBecause === "failures") return exitCodes.stopped[0];
 	if (status === "cancelled") return exitCodes.cancelled[0];
@@ -127,7 +127,7 @@ export function howToComeBack(id: string): string {
 	return `Come back with npm run rollout -- --watch ${id}, or change it with --pause, --resume, --approve, --cancel or --retry.`;
 }
 
-/** The last line, which changes on a terminal; elsewhere a line for each step. */
+/** The last line of a terminal, which changes; in a file, a line for each step. */
 class ProgressLine {
 	#line = "";
 	#step = "";

@@ -9,6 +9,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
+import type { Machine, ToolProblem } from "../command-line/machine.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
 
@@ -54,6 +55,17 @@ export interface SimulatorOptions {
 	readonly environment?: NodeJS.ProcessEnv;
 	/** Called with each line that the firmware traces. */
 	readonly onTrace: (line: string) => void;
+}
+
+/** @returns what its window is shown on */
+export function findWindow({ platform, environment }: Machine): { readonly what: string } | ToolProblem {
+	if (platform !== "linux") return { what: "the system's" };
+	const what = environment.DISPLAY || environment.WAYLAND_DISPLAY;
+	if (what) return { what };
+	return {
+		problem: "There is no desktop for the simulator's window: DISPLAY is not set.",
+		fix: "run it in a terminal of a desktop, or with xvfb-run.",
+	};
 }
 
 /** Starts mcsim with our panels and the app. The caller ends the process. */

@@ -2,41 +2,31 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { connect } from "node:net";
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { MissingTool, type ModdableSdk } from "../moddable/sdk.js";
+import type { Machine } from "../command-line/machine.js";
+import type { ModdableSdk } from "../moddable/sdk.js";
 
 /** Fixed in xsbug. */
 const debuggerPort = 5002;
 const startTimeoutMs = 20_000;
 
-/** @returns its path @throws MissingTool where the SDK was built without it */
-export function findDebugger({ tools, folder, desktop }: ModdableSdk): string {
-	const program = join(tools, { lin: "xsbug", mac: "xsbug.app", win: "xsbug.exe" }[desktop]);
-	if (!existsSync(program))
-		throw new MissingTool(
-			`--debug needs xsbug, which is not at ${program}. Build it: ` +
-				`cd ${join(folder, "build", "makefiles", desktop)} && make release`,
-		);
-	return program;
-}
-
 /**
  * Starts the debugger, and resolves when it accepts connections. The caller ends the process.
  *
- * @returns undefined: one was running already @throws Error where it does not start
+ * @param app its path @returns undefined: one was running already @throws Error where it does not start
  */
-export async function startDebugger(sdk: ModdableSdk): Promise<ChildProcess | undefined> {
-	const program = findDebugger(sdk);
-	if (await isListening()) return undefined;
-	const command: [string, string[]] = sdk.desktop === "mac" ? ["open", ["-W", "-a", program]] : [program, []];
-	const child = spawn(...command, { env: sdk.environment, stdio: "ignore" });
+export async function startDebugger(
+	app: string,
+	{ desktop, environment }: ModdableSdk,
+	machine: Machine,
+): Promise<ChildProcess | undefined> {
+	if (await machine.isListening(debuggerPort)) return undefined;
+	const command: [string, string[]] = desktop === "mac" ? ["open", ["-W", "-a", app]] : [app, []];
+	const child = spawn(...command, { env: environment, stdio: "ignore" });
 	const failed = once(child, "exit").then(([code]) => Promise.reject(new Error(`xsbug ended with ${code}`)));
 	const deadline = AbortSignal.timeout(startTimeoutMs);
 	const listening = async () => {
-		while (!(await isListening())) {
+		while (!(await machine.isListening(debuggerPort))) {
 			if (deadline.aborted) throw new Error(`xsbug does not listen on port ${debuggerPort}`);
 			await setTimeout(100);
 		}
@@ -49,16 +39,4 @@ export async function startDebugger(sdk: ModdableSdk): Promise<ChildProcess | un
 	}
 	failed.catch(() => {});
 	return child;
-}
-
-async function isListening(): Promise<boolean> {
-	const socket = connect(debuggerPort, "127.0.0.1");
-	try {
-		await once(socket, "connect");
-		return true;
-	} catch {
-		return false;
-	} finally {
-		socket.destroy();
-	}
 }

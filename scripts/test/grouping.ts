@@ -1,6 +1,6 @@
 /**
  * Quick test files of one folder run in one process: most of the time of a small file is the start of Node and tsx, and the
- * import of the gateway. Node does the same with --test-isolation=none, from version 22.8 on.
+ * import of the gateway. Node's own --test-isolation=none (22.8) runs all files in one process, and so on one processor.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The test files that were ended before they were done, each with the test that it began last. */
+/** The test files that were ended early, each with the test that it began last. */
 
 export class Unfinished {
 	readonly #begun = new Map<string, string>();

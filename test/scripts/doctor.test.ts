@@ -4,9 +4,9 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { findIdf } from "../../scripts/boards/tools.js";
-import { type Machine, thisMachine } from "../../scripts/command-line/machine.js";
+import { isProblem, type Machine, thisMachine } from "../../scripts/command-line/machine.js";
 import { examine } from "../../scripts/doctor/report.js";
-import { findSdk } from "../../scripts/moddable/sdk.js";
+import { type FindOptions, findSdk } from "../../scripts/moddable/sdk.js";
 import {
 	activateIdf,
 	idfVersion,
@@ -73,7 +73,7 @@ describe("npm run doctor", () => {
 		assert.equal(isWell, false);
 		for (const command of ["npm ci", "apt-get install build-essential", installSdk, installIdf, activateIdf])
 			assert.ok(text.includes(command), `${command} in ${text}`);
-		assert.equal(text.split(activateIdf).length, 2, "what comes with ESP-IDF is mended with it");
+		assert.equal(text.split(activateIdf).length, 2, "what comes with ESP-IDF is fixed with it");
 		const demo = await reportOf({}, "demo");
 		assert.doesNotMatch(demo.text, /Moddable|ESP-IDF|serial/);
 		assert.match(demo.text, /npm run demo: not yet$/);
@@ -152,16 +152,23 @@ describe("npm run doctor", () => {
 });
 
 describe("a Moddable SDK", () => {
-	const found = (machine: Machine) => JSON.stringify(findSdk(machine));
+	/** Without the environment of its tools. */
+	const find = (machine: Machine, options: FindOptions = {}) => {
+		const found = findSdk(machine, options);
+		if (isProblem(found)) return found;
+		const { environment: _, ...rest } = found;
+		return rest;
+	};
+	const found = (machine: Machine) => JSON.stringify(find(machine));
 
 	test("of another version is named with the two, and moved away first, as xs-dev keeps one that is there", () => {
-		assert.deepEqual(findSdk(madeUpMachine({ files: sdkFiles(sdk, "10.0.2") })), {
+		assert.deepEqual(find(madeUpMachine({ files: sdkFiles(sdk, "10.0.2") })), {
 			isWrong: true,
 			problem: `The Moddable SDK in ${sdk} is 10.0.2; this project is built with 8.2.3.`,
-			mend: `mv ${sdk} ${sdk}-previous && npx xs-dev@0.30.3 setup --target-branch 8.2.3`,
+			fix: `mv ${sdk} ${sdk}-previous && npx xs-dev@0.30.3 setup --target-branch 8.2.3`,
 		});
 		const machine = madeUpMachine({ files: sdkFiles(sdk, "10.0.2") });
-		assert.deepEqual(findSdk(machine, { isAnyVersion: true }), {
+		assert.deepEqual(find(machine, { isAnyVersion: true }), {
 			folder: sdk,
 			desktop: "lin",
 			tools: `${sdk}/build/bin/lin/release`,
@@ -171,12 +178,12 @@ describe("a Moddable SDK", () => {
 
 	test("that is half cloned is named with what it lacks", () => {
 		const { [`${sdk}/examples/io/tcp/httpclient/httpclient`]: _, ...files } = sdkFiles(sdk);
-		const { problem, mend } = JSON.parse(found(madeUpMachine({ files })));
+		const { problem, fix } = JSON.parse(found(madeUpMachine({ files })));
 		assert.equal(
 			problem,
 			`The Moddable SDK in ${sdk} is not whole: it lacks examples/io/tcp/httpclient/httpclient.`,
 		);
-		assert.equal(mend, `mv ${sdk} ${sdk}-previous && ${installSdk}`);
+		assert.equal(fix, `mv ${sdk} ${sdk}-previous && ${installSdk}`);
 	});
 
 	test("that is half built, in a path with spaces, is built by a line that can be pasted", () => {
@@ -192,14 +199,14 @@ describe("a Moddable SDK", () => {
 	test("on Windows is where xs-dev installs it there, with Windows' names and commands", () => {
 		const folder = "C:\\Users\\Ann Lee\\xs-dev\\moddable";
 		const windows = (files: Record<string, string>) => madeUpMachine({ platform: "win32", files });
-		assert.deepEqual(findSdk(windows(sdkFiles(folder, sdkVersion, "win"))), {
+		assert.deepEqual(find(windows(sdkFiles(folder, sdkVersion, "win"))), {
 			folder,
 			desktop: "win",
 			tools: `${folder}\\build\\bin\\win\\release`,
 			version: sdkVersion,
 		});
 		const wrong = JSON.parse(found(windows(sdkFiles(folder, "10.0.2", "win"))));
-		assert.equal(wrong.mend, `move "${folder}" "${folder}-previous" && ${installSdk}`);
+		assert.equal(wrong.fix, `move "${folder}" "${folder}-previous" && ${installSdk}`);
 		assert.match(found(windows({})), /There is no Moddable SDK in C:.*xs-dev.*moddable/);
 	});
 
@@ -222,7 +229,7 @@ describe("an ESP-IDF", () => {
 			assert.deepEqual(found(idfFiles(idf, version)), {
 				isWrong: true,
 				problem: `The ESP-IDF in ${idf} is v${version}; this project is built with v6.0.`,
-				mend: `${installIdf}, then in each terminal: ${activateIdf}`,
+				fix: `${installIdf}, then in each terminal: ${activateIdf}`,
 			});
 	});
 
@@ -233,7 +240,7 @@ describe("an ESP-IDF", () => {
 	});
 
 	test("that is installed is made ready in this terminal, not installed again", () => {
-		for (const [file, mend] of [
+		for (const [file, fix] of [
 			[`/home/ann/esp/esp-idf-v${idfVersion}/export.sh`, `in this terminal: ${activateIdf}`],
 			[
 				`/home/ann/.espressif/tools/activate_idf_v${idfVersion}.sh`,
@@ -243,7 +250,7 @@ describe("an ESP-IDF", () => {
 			const files = { [file]: "" };
 			assert.deepEqual(findIdf(madeUpMachine({ files })), {
 				problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.",
-				mend,
+				fix,
 			});
 			assert.match(
 				JSON.stringify(found({ ...files, ...idfFiles(idf, "5.1.2") })),
@@ -257,7 +264,7 @@ describe("an ESP-IDF", () => {
 		assert.deepEqual(findIdf(madeUpMachine({ files: idfFiles(idf), environment })), {
 			isWrong: true,
 			problem: "idf.py is not on the PATH.",
-			mend: 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"',
+			fix: 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"',
 		});
 	});
 

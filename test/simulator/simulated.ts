@@ -8,7 +8,8 @@ import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Model } from "../../device/protocol/schema.js";
 import type { DeviceSettings } from "../../scripts/command-line/device-settings.js";
-import { findModdableSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
+import { describeProblem, isProblem, thisMachine } from "../../scripts/command-line/machine.js";
+import { findSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { startSimulator } from "../../scripts/simulator/app.js";
 import { end, Screen } from "./screen.js";
 
@@ -21,14 +22,11 @@ export interface Found {
 }
 
 export function findSimulator(): Found {
-	try {
-		const sdk = findModdableSdk();
-		if (process.platform !== "linux") return { reason: "invisible windows need Xvfb, on Linux" };
-		if (!isInstalled("Xvfb")) return { reason: "Xvfb is not installed (Debian: apt-get install xvfb)" };
-		return { sdk };
-	} catch (error) {
-		return { reason: error instanceof Error ? error.message : String(error) };
-	}
+	const sdk = findSdk(thisMachine());
+	if (isProblem(sdk)) return { reason: describeProblem(sdk) };
+	if (process.platform !== "linux") return { reason: "invisible windows need Xvfb, on Linux" };
+	if (!isInstalled("Xvfb")) return { reason: "Xvfb is not installed (Debian: apt-get install xvfb)" };
+	return { sdk };
 }
 
 export function isInstalled(program: string): boolean {

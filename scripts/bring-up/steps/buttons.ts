@@ -1,9 +1,7 @@
 /** The four buttons: which pin each pulls to ground, also where that is another than in pins.ts, and those that hang. */
 
 import { type ButtonName, buttonNames } from "../../../device/host.js";
-import type { Context, Finding, Step } from "../step.js";
-
-export const buttonsStep: Step = { name: "buttons", title: "Buttons", run: checkButtons };
+import type { Context, Finding } from "../step.js";
 
 const words: Readonly<Record<ButtonName, string>> = {
 	play: "play",
@@ -12,7 +10,7 @@ const words: Readonly<Record<ButtonName, string>> = {
 	volumeDown: "volume −",
 };
 
-async function checkButtons({ board, person, pins, target }: Context): Promise<Finding> {
+export async function checkButtons({ board, person, pins, target }: Context): Promise<Finding> {
 	const own = Object.values(pins.button);
 	const outputs = [
 		pins.ledRing,

@@ -2,15 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import { readPartitions } from "../../boards/flash-image.js";
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+import { type Context, type Finding, failed, passed } from "../step.js";
 
-export const chipStep: Step = {
-	name: "chip",
-	title: "Chip, flash, PSRAM and partitions",
-	run: checkChip,
-};
-
-async function checkChip({ board, target, model }: Context): Promise<Finding> {
+export async function checkChip({ board, target, model }: Context): Promise<Finding> {
 	const found = await board.ask("about", {});
 	const revision = `v${Math.floor(found.revision / 100)}.${found.revision % 100}`;
 	const heap = Math.round(found.free_heap_bytes / 1024);

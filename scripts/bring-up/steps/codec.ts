@@ -1,8 +1,6 @@
 /** The codec on its control bus, I2C; where it does not answer at its pins, at which pins it does. */
 
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
-
-export const codecStep: Step = { name: "codec", title: "Codec (I2C)", run: checkCodec };
+import { type Context, type Finding, failed, passed } from "../step.js";
 
 /** By 7-bit address: what boards of this kind carry. */
 const knownChips: Readonly<Record<number, string>> = {
@@ -31,7 +29,7 @@ interface Bus {
 	readonly clock: number;
 }
 
-async function checkCodec(context: Context): Promise<Finding> {
+export async function checkCodec(context: Context): Promise<Finding> {
 	const { board, person, pins } = context;
 	const { data, clock, address: expected = defaultAddress } = pins.codec;
 	const { answering, low } = await board.ask("i2c_probe", { data, clock, addresses: allAddresses });

@@ -1,12 +1,10 @@
 /** The haptic motor at three strengths. */
 
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
-
-export const hapticsStep: Step = { name: "haptics", title: "Haptic motor", part: "haptics", run: checkMotor };
+import { type Context, type Finding, failed, passed } from "../step.js";
 
 const strengths = [25, 50, 100];
 
-async function checkMotor({ board, person, pins }: Context): Promise<Finding> {
+export async function checkMotor({ board, person, pins }: Context): Promise<Finding> {
 	const felt: number[] = [];
 	for (const percent of strengths) {
 		const { problem } = await board.ask("motor", { percent });

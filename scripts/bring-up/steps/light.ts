@@ -1,18 +1,11 @@
 /** The ambient light sensor: whether it follows a hand, and at which pin something does. */
 
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
-
-export const lightStep: Step = {
-	name: "light",
-	title: "Ambient light sensor",
-	part: "ambientLight",
-	run: checkLight,
-};
+import { type Context, type Finding, failed, passed } from "../step.js";
 
 /** Of 4095: a hand changes a sensor's value by hundreds, noise by tens. */
 const smallestChange = 150;
 
-async function checkLight({ board, person, pins, target }: Context): Promise<Finding> {
+export async function checkLight({ board, person, pins, target }: Context): Promise<Finding> {
 	const pin = pins.ambientLight ?? -1;
 	const taken = [pins.codec.data, pins.codec.clock, pins.haptics, pins.touch];
 	const candidates = [...new Set([pin, ...target.analogPins])].filter((each) => !taken.includes(each));

@@ -3,11 +3,9 @@
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { messageOf } from "../../command-line/command.js";
 import { readAuthority } from "../../command-line/device-settings.js";
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+import { type Context, type Finding, failed, passed } from "../step.js";
 
-export const networkStep: Step = { name: "network", title: "Wi-Fi, gateway and time", run: checkNetwork };
-
-async function checkNetwork({ board, person }: Context): Promise<Finding> {
+export async function checkNetwork({ board, person }: Context): Promise<Finding> {
 	const { networks, problem } = await board.ask("wifi_scan", {});
 	if (problem) person.tell(`The scan failed: ${problem}.`);
 	for (const { ssid, rssi } of [...networks].sort((one, other) => other.rssi - one.rssi))

@@ -1,9 +1,7 @@
 /** The LED ring: how many LEDs, in which order of colours. */
 
 import { boardModels } from "../../../device/protocol/models.js";
-import { type Context, type Finding, failed, type Step } from "../step.js";
-
-export const ringStep: Step = { name: "ring", title: "LED ring", run: checkRing };
+import { type Context, type Finding, failed } from "../step.js";
 
 const mostPixels = 64;
 /** All LEDs at a tenth of their current: 64 take 0.4 A at the most. */
@@ -13,7 +11,7 @@ type Colour = (typeof colours)[number];
 /** Of a WS2812 (its data sheet), where pins.ts has no ledOrder. */
 const defaultOrder = "GRB";
 
-async function checkRing({ board, person, pins, model }: Context): Promise<Finding> {
+export async function checkRing({ board, person, pins, model }: Context): Promise<Finding> {
 	const first: Partial<Record<Colour, Colour>> = {};
 	for (const colour of colours) {
 		const { problem } = await board.ask("ring", { pixels: [pixelOf(colour)] });

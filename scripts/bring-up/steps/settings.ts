@@ -1,19 +1,13 @@
 /** Settings in flash, over a restart. */
 
 import { randomUUID } from "node:crypto";
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
-
-export const settingsStep: Step = {
-	name: "settings",
-	title: "Settings in flash, and a restart",
-	run: checkSettings,
-};
+import { type Context, type Finding, failed, passed } from "../step.js";
 
 /** Not one of the firmware's settings. */
 const key = "bring-up";
 const wantedReason = "SW_RESET";
 
-async function checkSettings({ board }: Context): Promise<Finding> {
+export async function checkSettings({ board }: Context): Promise<Finding> {
 	const value = randomUUID();
 	const written = await board.ask("setting_write", { key, value });
 	if (written.problem) return failed(`Nothing can be written to the partition nvs: ${written.problem}.`);

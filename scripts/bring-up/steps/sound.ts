@@ -1,16 +1,14 @@
 /** Clocks, codec, amplifier and speaker together: what is heard, and where the way to the speaker breaks. */
 
 import { sampleRate } from "../../../device/peripherals/track.js";
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
-
-export const soundStep: Step = { name: "sound", title: "Amplifier and speaker", run: checkSound };
+import { type Context, type Finding, failed, passed } from "../step.js";
 
 /** Hz by pins.ts's names: 256 times the sample rate, two slots of 16 bits, once a sample. */
 const clocks = { masterClock: 256 * sampleRate, bitClock: 32 * sampleRate, wordSelect: sampleRate } as const;
 const tolerance = 0.02;
 const names = Object.keys(clocks).filter((name): name is keyof typeof clocks => name in clocks);
 
-async function checkSound({ board, person, pins }: Context): Promise<Finding> {
+export async function checkSound({ board, person, pins }: Context): Promise<Finding> {
 	const counted = await board.ask("clocks", { pins: names.map((name) => pins.i2s[name]) });
 	const wrong = names.flatMap((name, index) => {
 		const hz = counted.hz[index] ?? 0;

@@ -1,14 +1,12 @@
 /** The touch pad: its baseline, its noise, and how far a finger raises it, from which its threshold follows. */
 
-import { type Context, type Finding, failed, passed, type Step } from "../step.js";
+import { type Context, type Finding, failed, passed } from "../step.js";
 import { bar } from "./light.js";
-
-export const touchStep: Step = { name: "touch", title: "Touch pad", part: "touch", run: checkTouch };
 
 /** A finger's rise must stand out of the noise of a pad that no one touches. */
 const timesNoise = 3;
 
-async function checkTouch({ board, person, pins }: Context): Promise<Finding> {
+export async function checkTouch({ board, person, pins }: Context): Promise<Finding> {
 	const free = await sample("Do not touch the pad; press Enter after two seconds.", 0);
 	if (free.length === 0)
 		return failed(

@@ -1,24 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	mkdtempSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { buildBoard, writeSdkconfig } from "../../../scripts/boards/build.js";
 import { readArguments } from "../../../scripts/boards/flash-arguments.js";
-import { choosePort, findPorts } from "../../../scripts/boards/tools.js";
+import { findPort, findPorts } from "../../../scripts/boards/tools.js";
 import { UsageError } from "../../../scripts/command-line/command.js";
+import { describeProblem, isProblem } from "../../../scripts/command-line/machine.js";
+import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
+import { withEnvironment } from "../../support/environment.js";
+import { madeUpMachine } from "../../support/made-up-machine.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -30,13 +25,19 @@ const complete = [
 	"gateway=ws://192.168.1.20:8080/device",
 	"token=t0p-s3cret",
 ];
-const findToken = () => {
-	throw new Error("start the gateway once");
-};
+/** On a computer where no gateway has run. @throws UsageError with everything that is wrong */
+function read(words: readonly string[], DEVICE_TOKEN = "") {
+	const problems = new Problems();
+	const { isAnyVersion: _, ...given } = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () =>
+		readArguments(words, problems),
+	);
+	if (problems.areFound) throw problems.asError();
+	return given;
+}
 
 function problemsOf(words: readonly string[]): readonly string[] {
 	try {
-		readArguments({ words, findToken });
+		read(words);
 	} catch (error) {
 		if (error instanceof UsageError) return error.message.split("\n");
 		throw error;
@@ -51,7 +52,7 @@ function withWords(...others: string[]): string[] {
 
 describe("the arguments of npm run flash", () => {
 	test("are the board's settings", () => {
-		const { model, settings, port } = readArguments({ words: complete, findToken });
+		const { model, settings, port } = read(complete);
 		assert.equal(model, "DEV-1");
 		assert.deepEqual(settings, {
 			ssid: "home",
@@ -64,7 +65,7 @@ describe("the arguments of npm run flash", () => {
 
 	test("may name a second network, whose password needs its name", () => {
 		const second = ["ssid2=garden shed", "password2=battery staple"];
-		const { settings } = readArguments({ words: [...complete, ...second], findToken });
+		const { settings } = read([...complete, ...second]);
 		assert.deepEqual([settings?.ssid2, settings?.password2], ["garden shed", "battery staple"]);
 		assert.match(problemsOf(withWords("password2=battery staple")).join(), /password2=… needs ssid2=…/);
 		assert.match(problemsOf(withWords("ssid2=shed", "password2=short")).join(), /8 to 63 characters/);
@@ -72,34 +73,34 @@ describe("the arguments of npm run flash", () => {
 	});
 
 	test("may have dashes", () => {
-		const expected = readArguments({ words: complete, findToken });
+		const expected = read(complete);
 		const [model = "", ...pairs] = complete;
 		const dashed = [model, ...pairs.map((pair) => `--${pair}`)];
-		assert.deepEqual(readArguments({ words: dashed, findToken }), expected);
+		assert.deepEqual(read(dashed), expected);
 		const apart = dashed.flatMap((word) => /^(--\w+)=(.*)$/s.exec(word)?.slice(1) ?? [word]);
 		assert.equal(apart.length, 9);
-		assert.deepEqual(readArguments({ words: apart, findToken }), expected);
+		assert.deepEqual(read(apart), expected);
 	});
 
 	test("leave the board's settings with keep, which takes no others", () => {
 		const kept = { model: "PROTO-1", settings: undefined, port: "/dev/ttyACM0" };
-		assert.deepEqual(readArguments({ words: ["proto-1", "keep", "port=/dev/ttyACM0"], findToken }), kept);
+		assert.deepEqual(read(["proto-1", "keep", "port=/dev/ttyACM0"]), kept);
 		assert.match(problemsOf(["dev-1", "keep", "ssid=home"]).join(), /write it without other settings/);
 		assert.match(problemsOf(["dev-1"]).join(), /ssid=… is missing/);
 	});
 
 	test("need no token if one is found", () => {
 		const words = complete.filter((word) => !word.startsWith("token="));
-		assert.equal(readArguments({ words, findToken: () => "found" }).settings?.token, "found");
+		assert.equal(read(words, "found").settings?.token, "found");
 	});
 
 	test("mean an open network by an empty password", () => {
-		const { settings } = readArguments({ words: withWords("password="), findToken });
+		const { settings } = read(withWords("password="));
 		assert.ok(settings && !("password" in settings));
 	});
 
 	test("may have an equals sign in a value", () => {
-		const { settings } = readArguments({ words: withWords("password=a=b=c=d="), findToken });
+		const { settings } = read(withWords("password=a=b=c=d="));
 		assert.equal(settings?.password, "a=b=c=d=");
 	});
 
@@ -107,7 +108,7 @@ describe("the arguments of npm run flash", () => {
 		const problems = problemsOf([]).join("\n");
 		for (const word of ["model", "ssid=", "password=", "gateway=", "token="])
 			assert.match(problems, new RegExp(word));
-		assert.match(problems, /start the gateway once/);
+		assert.match(problems, /start one \(npm start\), which makes/);
 	});
 
 	test("name a model that does not exist", () => {
@@ -152,19 +153,22 @@ describe("the arguments of npm run flash", () => {
 
 describe("what flashing needs", () => {
 	test("is one serial port, or the one that was named", () => {
-		const folder = join(work, "dev");
-		mkdirSync(folder);
-		for (const name of ["ttyACM0", "ttyUSB1", "ttyS0", "tty"]) writeFileSync(join(folder, name), "");
-		const ports = findPorts(readdirSync, folder);
-		assert.deepEqual(ports, [join(folder, "ttyACM0"), join(folder, "ttyUSB1")]);
-		assert.deepEqual(choosePort(undefined, ports.slice(0, 1)), { port: ports[0] });
-		assert.deepEqual(choosePort(ports[1], ports), { port: ports[1] });
-		const several = choosePort(undefined, ports);
-		assert.match("problem" in several ? several.problem : "", /several serial ports.*port=.*ttyUSB1/);
-		const none = choosePort(undefined, []);
-		assert.match("problem" in none ? none.problem : "", /connect it by USB/);
-		const wrong = choosePort(join(folder, "ttyACM9"), ports);
-		assert.match("problem" in wrong ? wrong.problem : "", /no serial port .*ttyACM9/);
+		const machineWith = (...names: readonly string[]) =>
+			madeUpMachine({ files: Object.fromEntries(names.map((name) => [`/dev/${name}`, ""])) });
+		const several = machineWith("ttyUSB1", "ttyACM0", "ttyS0", "tty");
+		assert.deepEqual(findPorts(several), ["/dev/ttyACM0", "/dev/ttyUSB1"]);
+		assert.deepEqual(findPort(machineWith("ttyACM0", "ttyS0")), { port: "/dev/ttyACM0" });
+		assert.deepEqual(findPort(several, "/dev/ttyUSB1"), { port: "/dev/ttyUSB1" });
+		const problemOf = (found: ReturnType<typeof findPort>) =>
+			isProblem(found) ? describeProblem(found) : "";
+		assert.match(
+			problemOf(findPort(several)),
+			/several serial ports.*port=\/dev\/ttyACM0 or port=\/dev\/ttyUSB1/,
+		);
+		assert.match(problemOf(findPort(machineWith())), /No board is connected by USB.*port=/);
+		assert.match(problemOf(findPort(several, "/dev/ttyACM9")), /no serial port \/dev\/ttyACM9/);
+		assert.match(problemOf(findPort(machineWith("ttyACM0!"))), /no permission to open \/dev\/ttyACM0/);
+		assert.deepEqual(findPort(madeUpMachine({ platform: "win32" }), "COM3"), { port: "COM3" });
 	});
 
 	test("is named by the script in one message, with the Moddable SDK, and without any secret", () => {
@@ -215,19 +219,17 @@ const posix = { skip: process.platform === "win32" ? "needs a shell" : undefined
 
 describe("building for a board", posix, () => {
 	const outputFolder = join(work, "out");
-	const onOutput = () => {};
+	const common = {
+		model: "DEV-1",
+		version: "1.2.3",
+		releaseKeys: "",
+		outputFolder,
+		onOutput: () => {},
+	} as const;
 
 	test("passes a sdkconfig of that version to mcconfig", async () => {
 		const { sdk, calls } = fakeSdk(imageOf("DEV-1", "1.2.3"));
-		const options = {
-			sdk,
-			model: "DEV-1",
-			version: "1.2.3",
-			releaseKeys: "",
-			outputFolder,
-			onOutput,
-		} as const;
-		const image = await buildBoard(options);
+		const image = await buildBoard({ ...common, sdk });
 		assert.ok(existsSync(image));
 		assert.match(
 			calls(),
@@ -244,7 +246,7 @@ describe("building for a board", posix, () => {
 		plain.write(releaseKeys, 0x400, "latin1");
 		writeFileSync(image, plain);
 		const { sdk, calls } = fakeSdk(image);
-		const options = { sdk, model: "DEV-1", version: "1.2.4", outputFolder, onOutput } as const;
+		const options = { ...common, sdk, version: "1.2.4" };
 		await buildBoard({ ...options, releaseKeys });
 		assert.match(calls(), new RegExp(` manifest\\.json release_keys=${releaseKeys} SDKCONFIGPATH`));
 		await assert.rejects(buildBoard({ ...options, releaseKeys: others }), /without the release keys/);
@@ -252,15 +254,7 @@ describe("building for a board", posix, () => {
 
 	test("does not take a previous image for a new one", async () => {
 		const { sdk } = fakeSdk(undefined);
-		const options = {
-			sdk,
-			model: "DEV-1",
-			version: "1.2.3",
-			releaseKeys: "",
-			outputFolder,
-			onOutput,
-		} as const;
-		await assert.rejects(buildBoard(options), /produced no image/);
+		await assert.rejects(buildBoard({ ...common, sdk }), /produced no image/);
 	});
 
 	test("compiles the descriptor again, since only its version may have changed", async () => {
@@ -268,35 +262,19 @@ describe("building for a board", posix, () => {
 		mkdirSync(folder, { recursive: true });
 		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");
 		const { sdk } = fakeSdk(imageOf("DEV-1", "1.2.3"));
-		await buildBoard({ sdk, model: "DEV-1", version: "1.2.3", releaseKeys: "", outputFolder, onOutput });
+		await buildBoard({ ...common, sdk });
 		assert.ok(!existsSync(join(folder, "board-descriptor.c.o")));
 	});
 
 	test("does not take an image of another model or version, or a merged one", async () => {
 		for (const image of [imageOf("PROTO-1", "1.2.3"), imageOf("DEV-1", "1.2.2")]) {
 			const { sdk } = fakeSdk(image);
-			const options = {
-				sdk,
-				model: "DEV-1",
-				version: "1.2.3",
-				releaseKeys: "",
-				outputFolder,
-				onOutput,
-			} as const;
-			await assert.rejects(buildBoard(options), /not of DEV-1 1\.2\.3/);
+			await assert.rejects(buildBoard({ ...common, sdk }), /not of DEV-1 1\.2\.3/);
 		}
 		const merged = join(work, "merged.bin");
 		writeFileSync(merged, Buffer.alloc(8192, 0xff));
 		const { sdk } = fakeSdk(merged);
-		const options = {
-			sdk,
-			model: "DEV-1",
-			version: "1.2.3",
-			releaseKeys: "",
-			outputFolder,
-			onOutput,
-		} as const;
-		await assert.rejects(buildBoard(options), /lacks the firmware's descriptor/);
+		await assert.rejects(buildBoard({ ...common, sdk }), /lacks the firmware's descriptor/);
 	});
 });
 

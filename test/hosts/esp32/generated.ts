@@ -5,18 +5,16 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { boardPlatform, writeSdkconfig } from "../../../scripts/boards/build.js";
+import { describeProblem, isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { findModdableSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
+import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
 /** The SDK, or why there is none: node:test takes that for the reason of a skip. */
 export function sdkOrReason():
 	| { readonly sdk: ModdableSdk; readonly reason?: never }
 	| { readonly sdk?: never; readonly reason: string } {
-	try {
-		return { sdk: findModdableSdk() };
-	} catch (error) {
-		return { reason: error instanceof Error ? error.message : String(error) };
-	}
+	const found = findSdk(thisMachine());
+	return isProblem(found) ? { reason: describeProblem(found) } : { sdk: found };
 }
 
 export interface Generated {

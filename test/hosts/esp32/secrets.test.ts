@@ -21,10 +21,10 @@ import { delimiter, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { buildBoard } from "../../../scripts/boards/build.js";
 import { flashBoard } from "../../../scripts/boards/flash-board.js";
-import { missingIdf } from "../../../scripts/boards/tools.js";
-import { thisMachine } from "../../../scripts/command-line/machine.js";
+import { findIdf } from "../../../scripts/boards/tools.js";
+import { isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { findModdableSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
+import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { sdkOrReason } from "./generated.js";
 import { readStrings } from "./nvs/reader.js";
 
@@ -156,7 +156,8 @@ exit ${esptoolStatus}
 	);
 	const PATH = [join(folder, "bin"), process.env.PATH].join(delimiter);
 	const machine = thisMachine({ ...process.env, MODDABLE: moddable, PATH });
-	const sdk = findModdableSdk({ isAnyVersion: true }, machine);
+	const sdk = findSdk(machine, { isAnyVersion: true });
+	assert.ok(!isProblem(sdk), "problem" in sdk ? sdk.problem : "");
 	return {
 		sdk,
 		outputFolder: join(folder, "out"),
@@ -246,15 +247,17 @@ test("the device reads the namespace that is written", () => {
 	assert.match(source, /path = "settings"/);
 });
 
-const { reason } = sdkOrReason();
+const { sdk: installed, reason } = sdkOrReason();
+const idf = findIdf(thisMachine());
 
 test("an image that ESP-IDF builds contains no secret of the computer", {
-	skip: reason ?? missingIdf(thisMachine()) ?? false,
+	skip: reason ?? (isProblem(idf) && idf.problem),
 	timeout: 30 * 60_000,
 }, async () => {
+	assert.ok(installed);
 	const image = await withTokens(() =>
 		buildBoard({
-			sdk: findModdableSdk(),
+			sdk: installed,
 			model: "DEV-1",
 			version: "1.2.3",
 			releaseKeys: "",

@@ -15,18 +15,25 @@ import {
 	withSettings,
 } from "../../../scripts/boards/flash-image.js";
 import { UsageError } from "../../../scripts/command-line/command.js";
+import { describeProblem, isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
+import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { type QemuArguments, readArguments } from "../../../scripts/qemu/arguments.js";
 import { findQemu, qemuArguments } from "../../../scripts/qemu/tools.js";
+import { withEnvironment } from "../../support/environment.js";
 import { readStrings } from "../esp32/nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "qemu-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 
-const findToken = () => {
-	throw new Error("start the gateway once");
-};
-const read = (...words: string[]): QemuArguments => readArguments({ words, findToken });
+/** On a computer where no gateway has run. @throws UsageError with everything that is wrong */
+function readWith(DEVICE_TOKEN: string, words: readonly string[]): QemuArguments {
+	const problems = new Problems();
+	const given = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () => readArguments(words, problems));
+	if (problems.areFound) throw problems.asError();
+	return given;
+}
+const read = (...words: string[]) => readWith("", words);
 
 function problemsOf(...words: string[]): string {
 	try {
@@ -56,8 +63,11 @@ describe("the arguments of npm run qemu", () => {
 
 	test("default to the token that is found", () => {
 		const words = ["--gateway", "ws://192.168.1.20:8080/device"];
-		assert.equal(readArguments({ words, findToken: () => "found" }).settings?.token, "found");
-		assert.match(problemsOf(...words), /token=… is missing: start the gateway once/);
+		assert.match(
+			problemsOf(...words),
+			/token=… is missing: there is no device token: .*start one \(npm start\)/,
+		);
+		assert.equal(readWith("found", words).settings?.token, "found");
 	});
 
 	test("mean this computer by 127.0.0.1, which is another address inside", () => {
@@ -120,38 +130,39 @@ function fakeQemu(folder: string, machines: string): string {
 
 describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefined }, () => {
 	const none = join(work, "nothing");
+	const find = (PATH: string, IDF_TOOLS_PATH = none) => findQemu(thisMachine({ PATH, IDF_TOOLS_PATH }));
+	const problemOf = (found: ReturnType<typeof findQemu>) => (isProblem(found) ? describeProblem(found) : "");
 
 	test("that is missing: how to install it", () => {
-		const environment = { PATH: none, IDF_TOOLS_PATH: none };
-		assert.throws(() => findQemu(environment), /was not found.*idf_tools\.py install qemu-xtensa/);
+		assert.match(problemOf(find(none)), /was not found.*idf_tools\.py install qemu-xtensa/);
 	});
 
 	test("of a distribution has no ESP32, and the error says so", () => {
 		const folder = join(work, "debian");
 		fakeQemu(folder, "Supported machines are:\\nkc705  kc705 EVB\\nsim  sim machine\\n");
-		assert.throws(
-			() => findQemu({ PATH: folder, IDF_TOOLS_PATH: none }),
-			/has no machine esp32: it is not Espressif's/,
-		);
+		assert.match(problemOf(find(folder)), /has no machine esp32: it is not Espressif's/);
 	});
 
 	test("of Espressif is found on the PATH after another one, and where ESP-IDF installs it", () => {
 		const machines = "Supported machines are:\\nesp32  Espressif ESP32 machine\\n";
 		const debian = join(work, "debian");
 		const path = fakeQemu(join(work, "espressif"), machines);
-		assert.equal(findQemu({ PATH: `${debian}:${join(work, "espressif")}`, IDF_TOOLS_PATH: none }), path);
+		assert.deepEqual(find(`${debian}:${join(work, "espressif")}`), { qemu: path });
 		const tools = join(work, "tools-path");
 		const installed = fakeQemu(join(tools, "tools", "qemu-xtensa", "esp_9", "qemu", "bin"), machines);
-		assert.equal(findQemu({ PATH: none, IDF_TOOLS_PATH: tools }), installed);
+		assert.deepEqual(find(none, tools), { qemu: installed });
 	});
 
-	test("that does not start says why", () => {
+	test("that does not start is named with a command that says why", () => {
 		const folder = join(work, "broken");
 		mkdirSync(folder);
 		const path = join(folder, "qemu-system-xtensa");
 		writeFileSync(path, "#!/bin/sh\necho 'libslirp.so.0: cannot open' >&2\nexit 127\n");
 		chmodSync(path, 0o755);
-		assert.throws(() => findQemu({ PATH: folder, IDF_TOOLS_PATH: none }), /does not start: libslirp\.so\.0/);
+		assert.match(
+			problemOf(find(folder)),
+			/broken\S+ does not start\. .* see what this prints: \S+ -machine help/,
+		);
 	});
 
 	test("is given the ESP32, the flash and its network chip", () => {
