@@ -95,7 +95,7 @@ const password = pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 
 
 /** An empty text removes an optional setting. */
 const changedSettings = changeOf({
-	// In the XS of virtual devices a class [^…] that begins at \x00 excludes nothing (mended in SDK 8.2.3).
+	// In the XS of virtual devices a class [^…] that begins at \x00 excludes nothing (corrected in SDK 8.2.3).
 	ssid: optional(pattern(32, "^((?!\\x00)[^\\x01-\\x1f])+$", "the name of a Wi-Fi network")),
 	password: optional(password),
 	/** A network beside the first: they are tried in turns. */

@@ -75,15 +75,15 @@ const longestLoginMs = 2 * cookieAgeMs;
 const loginCodeAgeMs = 60 * 60 * 1000;
 const loginLinkAgeMs = 10 * 60 * 1000;
 const codesAtMost = 100;
-/** Of one name; browsers send one per path. */
+/** Cookies of the same name: browsers send one for each path. */
 const mostCookies = 4;
 
 export class Access {
 	readonly #options: AccessOptions;
 	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
-	/** By request; those of a token by connection, since a device shows it for each block of an image. */
+	/** By request. Those of a token are kept by connection, since a device sends its token for each block of an image. */
 	readonly #grants = new WeakMap<object, Grants>();
-	/** Those of the monitor token that were made here, with their ends on the monotonic clock. */
+	/** The monitor token's login codes that this gateway made, with the monotonic time at which each ends. */
 	readonly #loginCodes = new Map<string, number>();
 	/** By name, in milliseconds since 1970. */
 	readonly #usedAt = new Map<string, number>();
@@ -388,7 +388,7 @@ function admissionOf({ device, person }: Grants, roles: readonly string[]): Admi
 	return personRoles.some((role) => roles.includes(role)) ? { refusal: forbiddenTo(person.role) } : undefined;
 }
 
-/** What wrong tokens are counted by. */
+/** The key by which wrong tokens are counted. */
 function countedAs(roles: readonly string[]): string {
 	const isForPeople = personRoles.some((role) => roles.includes(role));
 	return [roles.includes("device") && "device", isForPeople && "monitor"].filter(Boolean).join();

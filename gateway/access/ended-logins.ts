@@ -16,7 +16,7 @@ const all = "all";
 const record = object({
 	/** Milliseconds since 1970. */
 	expires: time,
-	/** Of two processes that end a login at one time, one has written its own. */
+	/** If two processes end a login at the same time, it says whose record was written. */
 	id: string(36),
 });
 type Ended = Infer<typeof record>;

@@ -22,7 +22,7 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 					scriptSrc: ["'self'"],
 					styleSrc: ["'self'"],
 					imgSrc: ["'self'", "data:"],
-					// A sound that is heard before it is announced.
+					// The page plays a sound to its person before it announces it.
 					mediaSrc: ["blob:"],
 					connectSrc: ["'self'"],
 					formAction: ["'self'"],

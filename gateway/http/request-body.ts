@@ -19,7 +19,7 @@ const longCharacters = 64 * 1024;
 const bodies = new WeakMap<IncomingMessage, unknown>();
 const queries = new WeakMap<IncomingMessage, URLSearchParams>();
 
-/** @returns what `readJson` has read, or `setBody` was told; undefined if there was nothing */
+/** @returns what `readJson` has read, or `setBody` was given; undefined if there was nothing */
 export function bodyOf(request: IncomingMessage): unknown {
 	return bodies.get(request);
 }

@@ -12,14 +12,14 @@ import { partsAtOnce } from "./parts.js";
 
 const bucketOptions: BucketOptions = Object.freeze({ ttlMs: 24 * 60 * 60 * 1000 });
 const answerMs = 3_000;
-/** Of other gateways, in a list. */
+/** Jobs of other gateways in a list. */
 const listedAtMost = 20;
 
 interface Question {
 	readonly id: string;
-	/** Of the device that the answer begins with. */
+	/** Index of the device with which the answer begins. */
 	readonly from: number;
-	/** Stops it. */
+	/** Whether the job is stopped. */
 	readonly stop?: boolean;
 }
 

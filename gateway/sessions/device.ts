@@ -149,8 +149,8 @@ export class Device {
 	}
 
 	/**
-	 * Its uptime is lower than in its latest report, or than the time since. Uptime is in whole seconds, and reports
-	 * may be late.
+	 * Compares the uptime with that of the latest report, and with the time that has passed since. Uptime is in whole
+	 * seconds, and reports may be late.
 	 */
 	#hasRestarted(uptimeSeconds: number, monotonic: number): boolean {
 		if (this.resets.length === 0) return true;

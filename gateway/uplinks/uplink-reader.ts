@@ -20,9 +20,9 @@ export type ReadUplink =
 			readonly problem: string;
 	  };
 
-/** Two models in some versions of the firmware. */
+/** Enough for two models, each with some versions of the firmware. */
 const shapesAtMost = 8;
-/** To find a shape takes as long as some reports: of texts without one, every 16th is looked at. */
+/** Finding a shape takes as long as reading some reports, so it is tried with every 16th text that has none. */
 const lookEvery = 16;
 
 export class UplinkReader {
