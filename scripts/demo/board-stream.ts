@@ -18,9 +18,7 @@ export class BoardStream {
 		this.#board = board;
 		const sendInputs = () => this.send("inputs", inputsOf(board));
 		this.#unlisten = board.listen({
-			onButton: sendInputs,
-			onLight: sendInputs,
-			onTouch: sendInputs,
+			onInput: sendInputs,
 			onAccessPoints: sendInputs,
 			onGain: (gain) => this.send("gain", gain),
 			onQueued: (samples) => this.send("more", Buffer.from(samples).toString("base64")),

@@ -17,8 +17,8 @@ async function connected(device: VirtualDevice, gateway: ScriptedGateway) {
 	return connection;
 }
 
-/** Every flash operation of a trial is cut in test/device/settings-trial.test.ts; here, with the whole firmware, each fourth. */
-const every = Number(process.env.CUT_EVERY || 4);
+/** Every flash operation of a trial is cut in test/device/settings-trial.test.ts; here, with the whole firmware, each second. */
+const every = Number(process.env.CUT_EVERY || 2);
 
 test("power cut in a trial, with the whole firmware in XS, leaves whole settings, and a result that is true", async (t) => {
 	const operations: FlashOperation[] = [];

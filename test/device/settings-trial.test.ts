@@ -11,15 +11,9 @@ import {
 	installedSettings,
 } from "../../device/protocol/messages.js";
 import { eraseSettings, SettingsTrial } from "../../device/settings-trial.js";
-import { makeNvsImage, settingsNamespace } from "../../hosts/esp32/nvs-image.js";
-import {
-	type CutMoment,
-	cutMoments,
-	Flash,
-	PowerCut,
-	sectorBytes,
-} from "../../hosts/virtual/node/boot/flash.js";
-import { NvsStore } from "../../hosts/virtual/node/boot/nvs-store.js";
+import { type CutMoment, cutMoments, Flash, PowerCut } from "../../hosts/virtual/node/boot/flash.js";
+import { loadSettings, NvsStore } from "../../hosts/virtual/node/boot/nvs-store.js";
+import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { clock } from "./update/timer.js";
 
 const previous = {
@@ -48,22 +42,15 @@ const afterwards: Values = {
 
 /** A device with settings in its flash; start() is what main.ts does with them. */
 class Bench {
-	readonly partition = { offset: 0, byteLength: 16 * sectorBytes };
-	readonly flash = new Flash({ byteLength: 16 * sectorBytes });
+	readonly flash = new Flash({ byteLength: flashBytes });
 	readonly sent: unknown[] = [];
 	readonly restarts: string[] = [];
 	obstacle = "the gateway refused the token (401)";
-	store = this.#open();
+	store = new NvsStore(this);
 	trial = this.#start();
 
 	constructor() {
-		const { byteLength } = this.partition;
-		this.flash.load(
-			0,
-			Buffer.from(
-				makeNvsImage({ byteLength, namespace: settingsNamespace, values: { ...previous, volume: "7" } }),
-			),
-		);
+		loadSettings(this.flash, new Map(Object.entries({ ...previous, volume: "7" })));
 		this.powerCycle();
 	}
 
@@ -81,17 +68,13 @@ class Bench {
 		clock.clear();
 		// Not always: it would cancel a planned cut.
 		if (!this.flash.isPowered) this.flash.powerOn();
-		this.store = this.#open();
+		this.store = new NvsStore(this);
 		this.trial = this.#start();
 	}
 
 	/** The gateway is connected, and a report is sent. */
 	report(): void {
 		this.trial.onDrained();
-	}
-
-	#open(): NvsStore {
-		return new NvsStore({ flash: this.flash, partition: this.partition, namespace: settingsNamespace });
 	}
 
 	#start(): SettingsTrial {
@@ -190,7 +173,7 @@ describe("new settings", () => {
 
 	test("of an earlier attempt do not get into the next one", () => {
 		const bench = new Bench();
-		bench.flash.cutAt(9, "after");
+		bench.flash.cutAt(3, "after");
 		// Power goes while they are stored, before they count.
 		bench.trial.begin(changed);
 		bench.powerCycle();

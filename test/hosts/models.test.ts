@@ -55,7 +55,7 @@ test("every folder of hosts/ with pins is a model's board", () => {
 test("a virtual host with an unknown model ends with a sentence that names the known ones", async () => {
 	const [executable, program] = await Promise.all([buildMachine(), buildFirmware()]);
 	for (const config of [{ model: "DEV-9" }, {}]) {
-		const machine = new Machine({ executable, program: program.path, clock: "virtual", config });
+		const machine = new Machine({ executable, program: program.bytes, clock: "virtual", config });
 		const { kind, message } = await machine.exited;
 		assert.equal(kind, "exception");
 		assert.match(message, /there is no model (DEV-9|undefined); .* has DEV-1, /);

@@ -8,10 +8,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
+#define LENGTH_BYTES 4
 #define PREFIX_LENGTH 13
-#define READ_LENGTH (64 * 1024)
 #define WRITE_LENGTH (32 * 1024)
 #define END_WAIT_MS 1000
 
@@ -22,24 +21,22 @@ struct channel {
 	txSlot on_frame;
 };
 
-/** A frame that arrived while the machine waited for the answer to a call. */
-struct postponed {
-	struct postponed* next;
+/** A frame that was received, without its leading length. */
+struct received {
+	struct received* next;
 	size_t length;
 	uint8_t bytes[];
 };
 
 static int stream = -1;
-static uint8_t* input = NULL;
-static size_t input_capacity = 0;
-static size_t input_start = 0;
-static size_t input_end = 0;
 /** Frames that are sent together: before the machine waits, or when the buffer is full. */
 static uint8_t output[WRITE_LENGTH];
 static size_t output_length = 0;
-static struct postponed* first_postponed = NULL;
-static struct postponed* last_postponed = NULL;
-static struct postponed* current_postponed = NULL;
+static volatile sig_atomic_t sending = 0;
+/** Frames that arrived while the machine waited for the answer to a call, oldest first. */
+static struct received* postponed = NULL;
+/** What channel_receive gave last. */
+static struct received* current = NULL;
 static struct channel* first_channel = NULL;
 static uint32_t last_channel_id = 0;
 
@@ -65,10 +62,6 @@ void channel_start(int descriptor)
 {
 	stream = descriptor;
 	signal(SIGPIPE, SIG_IGN);
-	input = malloc(READ_LENGTH);
-	if (!input)
-		abort();
-	input_capacity = READ_LENGTH;
 }
 
 void channel_check_host(void)
@@ -86,155 +79,54 @@ static bool wait_for_stream(short events, double timeout_ms)
 	return poll(&state, 1, timeout) > 0;
 }
 
-static void write_all(struct iovec* parts, int count)
-{
-	for (int first = 0; first < count;) {
-		ssize_t written = writev(stream, parts + first, count - first);
-		if (written < 0) {
-			if (errno == EAGAIN)
-				wait_for_stream(POLLOUT, -1);
-			else if (errno != EINTR)
-				host_gone();
-			continue;
-		}
-		while (first < count && (size_t)written >= parts[first].iov_len)
-			written -= (ssize_t)parts[first++].iov_len;
-		if (first < count) {
-			parts[first].iov_base = (uint8_t*)parts[first].iov_base + written;
-			parts[first].iov_len -= (size_t)written;
-		}
-	}
-}
-
 void channel_flush(void)
 {
-	if (output_length == 0)
-		return;
-	struct iovec all = { output, output_length };
-	output_length = 0;
-	write_all(&all, 1);
-}
-
-/** Cuts the bytes of one whole frame (without its leading length) into its parts; false if they contradict. */
-static bool parse_frame(const uint8_t* bytes, size_t length, struct frame* frame)
-{
-	if (length < PREFIX_LENGTH - 4)
-		return false;
-	frame->kind = bytes[0];
-	frame->channel = read_u32(bytes + 1);
-	frame->header_length = read_u32(bytes + 5);
-	if (frame->header_length > length - (PREFIX_LENGTH - 4))
-		return false;
-	frame->header = (const char*)bytes + PREFIX_LENGTH - 4;
-	frame->payload = bytes + PREFIX_LENGTH - 4 + frame->header_length;
-	frame->payload_length = (uint32_t)(length - (PREFIX_LENGTH - 4) - frame->header_length);
-	return true;
-}
-
-static void make_room(size_t needed)
-{
-	size_t waiting = input_end - input_start;
-	if (input_start > 0) {
-		memmove(input, input + input_start, waiting);
-		input_start = 0;
-		input_end = waiting;
-	}
-	size_t wanted = needed > READ_LENGTH ? needed : READ_LENGTH;
-	/* After a large frame its memory is freed, since a hundred devices share this computer. */
-	if (wanted > input_capacity || (wanted == READ_LENGTH && input_capacity > READ_LENGTH && waiting <= READ_LENGTH)) {
-		uint8_t* bytes = realloc(input, wanted);
-		if (!bytes)
-			abort();
-		input = bytes;
-		input_capacity = wanted;
-	}
-}
-
-/** Takes a frame from the stream, never a postponed one. */
-static bool receive_from_stream(struct frame* frame, double timeout_ms)
-{
-	for (;;) {
-		size_t waiting = input_end - input_start;
-		size_t needed = waiting < 4 ? 4 : 4 + (size_t)read_u32(input + input_start);
-		if (waiting >= needed) {
-			if (!parse_frame(input + input_start + 4, needed - 4, frame))
-				report_end(NULL, REASON_BAD_PROGRAM, NULL, "a frame from the host contradicts itself");
-			input_start += needed;
-			return true;
-		}
-		if (input_start + needed > input_capacity || input_start == input_end)
-			make_room(needed);
-		channel_flush();
-		if (!wait_for_stream(POLLIN, timeout_ms))
-			return false;
-		ssize_t count = read(stream, input + input_end, input_capacity - input_end);
+	for (size_t at = 0; at < output_length;) {
+		ssize_t count = write(stream, output + at, output_length - at);
 		if (count > 0)
-			input_end += (size_t)count;
-		else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+			at += (size_t)count;
+		else if (errno == EAGAIN)
+			wait_for_stream(POLLOUT, -1);
+		else if (errno != EINTR)
 			host_gone();
-		else if (timeout_ms >= 0)
-			return false;
+	}
+	output_length = 0;
+}
+
+static void append(const void* bytes, size_t length)
+{
+	while (length > 0) {
+		if (output_length == WRITE_LENGTH)
+			channel_flush();
+		size_t part = length < WRITE_LENGTH - output_length ? length : WRITE_LENGTH - output_length;
+		memcpy(output + output_length, bytes, part);
+		output_length += part;
+		bytes = (const uint8_t*)bytes + part;
+		length -= part;
 	}
 }
 
-bool channel_receive(struct frame* frame, double timeout_ms)
+bool channel_is_sending(void)
 {
-	free(current_postponed);
-	current_postponed = first_postponed;
-	if (current_postponed) {
-		first_postponed = current_postponed->next;
-		return parse_frame(current_postponed->bytes, current_postponed->length, frame);
-	}
-	return receive_from_stream(frame, timeout_ms);
-}
-
-static void postpone(const struct frame* frame)
-{
-	size_t length = PREFIX_LENGTH - 4 + (size_t)frame->header_length + frame->payload_length;
-	struct postponed* copy = malloc(sizeof(struct postponed) + length);
-	if (!copy)
-		abort();
-	copy->next = NULL;
-	copy->length = length;
-	memcpy(copy->bytes, frame->header - (PREFIX_LENGTH - 4), length);
-	if (first_postponed)
-		last_postponed->next = copy;
-	else
-		first_postponed = copy;
-	last_postponed = copy;
+	return sending;
 }
 
 void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length)
 {
 	uint8_t prefix[PREFIX_LENGTH];
-	write_u32(prefix, (uint32_t)(PREFIX_LENGTH - 4 + header_length + payload_length));
+	write_u32(prefix, (uint32_t)(PREFIX_LENGTH - LENGTH_BYTES + header_length + payload_length));
 	prefix[4] = (uint8_t)kind;
 	write_u32(prefix + 5, channel);
 	write_u32(prefix + 9, (uint32_t)header_length);
-	struct iovec parts[] = {
-		{ prefix, PREFIX_LENGTH },
-		{ (void*)(uintptr_t)header, header_length },
-		{ (void*)(uintptr_t)payload, payload_length },
-	};
-	size_t total = PREFIX_LENGTH + header_length + payload_length;
-	if (total > WRITE_LENGTH - output_length)
-		channel_flush();
-	if (total > WRITE_LENGTH) {
-		write_all(parts, 3);
-		return;
-	}
-	uint8_t* end = output + output_length;
-	for (int i = 0; i < 3; i++) {
-		if (parts[i].iov_len > 0)
-			memcpy(end, parts[i].iov_base, parts[i].iov_len);
-		end += parts[i].iov_len;
-	}
-	/* Last: a signal may end the machine in between, and its last frame must not follow half of another. */
-	output_length += total;
+	sending = 1;
+	append(prefix, PREFIX_LENGTH);
+	append(header, header_length);
+	append(payload, payload_length);
 	/* The last traces of a machine that crashes say why. */
 	if (kind == FRAME_TRACE)
 		channel_flush();
+	sending = 0;
 }
 
 void channel_end(void)
@@ -245,6 +137,68 @@ void channel_end(void)
 	shutdown(stream, SHUT_WR);
 	while (wait_for_stream(POLLIN, END_WAIT_MS) && read(stream, rest, sizeof(rest)) > 0)
 		;
+}
+
+static void read_all(uint8_t* bytes, size_t length)
+{
+	while (length > 0) {
+		ssize_t count = read(stream, bytes, length);
+		if (count > 0) {
+			bytes += count;
+			length -= (size_t)count;
+		}
+		else if (count < 0 && errno == EAGAIN)
+			wait_for_stream(POLLIN, -1);
+		else if (count == 0 || errno != EINTR)
+			host_gone();
+	}
+}
+
+/** Takes a frame from the stream; NULL if none came in time. */
+static struct received* read_frame(double timeout_ms)
+{
+	uint8_t length_bytes[LENGTH_BYTES];
+	if (!wait_for_stream(POLLIN, 0)) {
+		channel_flush();
+		if (!wait_for_stream(POLLIN, timeout_ms))
+			return NULL;
+	}
+	read_all(length_bytes, LENGTH_BYTES);
+	size_t length = read_u32(length_bytes);
+	struct received* frame = malloc(sizeof(struct received) + length);
+	if (!frame)
+		abort();
+	frame->next = NULL;
+	frame->length = length;
+	read_all(frame->bytes, length);
+	return frame;
+}
+
+static void parse_frame(const struct received* received, struct frame* frame)
+{
+	const uint8_t* bytes = received->bytes;
+	size_t start = PREFIX_LENGTH - LENGTH_BYTES;
+	if (received->length < start || read_u32(bytes + 5) > received->length - start)
+		report_end(NULL, REASON_BAD_PROGRAM, NULL, "a frame from the host contradicts itself");
+	frame->kind = bytes[0];
+	frame->channel = read_u32(bytes + 1);
+	frame->header_length = read_u32(bytes + 5);
+	frame->header = (const char*)bytes + start;
+	frame->payload = bytes + start + frame->header_length;
+	frame->payload_length = (uint32_t)(received->length - start - frame->header_length);
+}
+
+bool channel_receive(struct frame* frame, double timeout_ms)
+{
+	free(current);
+	current = postponed;
+	if (current)
+		postponed = current->next;
+	else
+		current = read_frame(timeout_ms);
+	if (current)
+		parse_frame(current, frame);
+	return current != NULL;
 }
 
 static int push_frame(txMachine* the, const void* detail)
@@ -327,12 +281,20 @@ void native_post(txMachine* the)
 void native_call(txMachine* the)
 {
 	struct frame frame;
+	struct received* received;
+	struct received** end = &postponed;
 	send_arguments(the, FRAME_CALL);
+	while (*end)
+		end = &(*end)->next;
 	for (;;) {
-		receive_from_stream(&frame, -1);
+		received = read_frame(-1);
+		if (!received)
+			continue;
+		parse_frame(received, &frame);
 		if (frame.kind == FRAME_ANSWER || frame.kind == FRAME_FAILURE)
 			break;
-		postpone(&frame);
+		*end = received;
+		end = &received->next;
 	}
 	mxPush(mxObjectPrototype);
 	txSlot* answer = fxNewObjectInstance(the);
@@ -344,6 +306,7 @@ void native_call(txMachine* the)
 		fxArrayBuffer(the, the->stack, (void*)(uintptr_t)frame.payload, (txInteger)frame.payload_length, -1);
 		fxNextSlotProperty(the, last, the->stack, fxID(the, "payload"), XS_NO_FLAG);
 	}
+	free(received);
 	mxPop();
 	mxPullSlot(mxResult);
 }

@@ -45,16 +45,50 @@ static txMachine* create_root(void)
 	return root;
 }
 
-/** This project's built-ins. */
+/** Functions of the global object `natives`; hosts/virtual/modules/globals.d.ts has their types. */
+static const struct { const char* name; txCallback callback; } natives[] = {
+	{ "open", native_open },
+	{ "post", native_post },
+	{ "call", native_call },
+	{ "close", native_close },
+	{ "setTimer", native_timer_set },
+	{ "scheduleTimer", native_timer_schedule },
+	{ "clearTimer", native_timer_clear },
+	{ "delay", native_delay },
+	{ "ticks", native_ticks },
+	{ "microseconds", native_microseconds },
+	{ "uptime", native_uptime },
+	{ "setWallClock", native_set_wall_clock },
+	{ "heap", native_heap },
+	{ "exit", native_exit },
+};
+
+/** Sets a property of the object to the function. */
+static void install_function(txMachine* the, txSlot* object, txID id, txCallback callback)
+{
+	fxNewHostFunction(the, callback, 0, id, XS_NO_ID);
+	mxPushSlot(object);
+	fxSetID(the, id);
+	mxPop();
+}
+
+/** This project's built-ins. The text of mc/config lies on the stack's top. */
 static void install_builtins(txMachine* the)
 {
-	fxNewHostFunction(the, native_trace, 1, mxID(_trace), XS_NO_ID);
-	mxPush(mxGlobal);
-	fxSetID(the, mxID(_trace));
+	txSlot* config = the->stack;
+	install_function(the, &mxGlobal, mxID(_trace), native_trace);
+	install_function(the, &mxDatePrototype, mxID(_setTime), native_date_set_time);
+	mxPush(mxObjectPrototype);
+	fxNewObjectInstance(the);
+	txSlot* object = the->stack;
+	for (size_t i = 0; i < sizeof(natives) / sizeof(natives[0]); i++)
+		install_function(the, object, fxID(the, (txString)(uintptr_t)natives[i].name), natives[i].callback);
+	mxPushSlot(config);
+	mxPushSlot(object);
+	fxSetID(the, fxID(the, "config"));
 	mxPop();
-	fxNewHostFunction(the, native_date_set_time, 1, mxID(_setTime), XS_NO_ID);
-	mxPush(mxDatePrototype);
-	fxSetID(the, mxID(_setTime));
+	mxPush(mxGlobal);
+	fxSetID(the, fxID(the, "natives"));
 	mxPop();
 }
 
@@ -68,7 +102,10 @@ static double number_option(txMachine* the, txString name)
 	return value;
 }
 
-/** Reads the JSON of the start frame with XS's own JSON.parse: there is no other parser in this process. */
+/**
+ * Reads the JSON of the start frame with XS's own JSON.parse: there is no other parser in this process. Leaves the text of mc/config
+ * on the stack's top.
+ */
 static void read_start(txMachine* the, const struct frame* start)
 {
 	mxPush(mxJSONObject);
@@ -85,11 +122,7 @@ static void read_start(txMachine* the, const struct frame* start)
 	watchdog_ms = number_option(the, "watchdogMs");
 	clock_start(number_option(the, "isVirtual") != 0, number_option(the, "firstTick"), number_option(the, "wallClock"),
 		(uint32_t)number_option(the, "seed"));
-	mxDub();
 	fxGetID(the, fxID(the, "config"));
-	modules_set_config(fxToString(the, the->stack));
-	mxPop();
-	mxPop();
 }
 
 static void load_module(txMachine* the, const char* name)
@@ -99,61 +132,27 @@ static void load_module(txMachine* the, const char* name)
 	mxPop();
 }
 
-/**
- * Names the module that left something that cannot be in ROM: the one that does it with the fewest others. Each is loaded in a
- * machine of its own, which is slow, but the program is wrong anyway.
- */
-static NO_RETURN void blame_module(const char* what)
-{
-	const char* culprit = modules_name(0);
-	size_t fewest = SIZE_MAX;
-	for (size_t i = 0; i < modules_count(); i++) {
-		txMachine* the = create_root();
-		size_t count = 0;
-		fxBeginHost(the);
-		install_builtins(the);
-		load_module(the, modules_name(i));
-		fxCollectGarbage(the);
-		txSlot* realm = mxModuleInstanceInternal(mxProgram.value.reference)->value.module.realm;
-		for (txSlot* module = mxOwnModules(realm)->value.reference->next; module; module = module->next)
-			count++;
-		if (count < fewest && freeze_refusal(the)) {
-			fewest = count;
-			culprit = modules_name(i);
-		}
-		fxEndHost(the);
-		fxDeleteMachine(the);
-	}
-	report_end(NULL, REASON_BAD_PROGRAM, NULL, "module %s keeps %s, which cannot live in ROM", culprit, what);
-}
-
 /** A machine that has loaded every module and is frozen. */
 static txMachine* prepare_root(const struct frame* start)
 {
-	struct builtins builtins;
-	const char* volatile refused = NULL; /* outlives the longjmp of mxTry */
 	txMachine* the = create_root();
 	fxBeginHost(the);
 	mxTry(the) {
 		read_start(the, start);
 		install_builtins(the);
-		fxCollectGarbage(the);
-		freeze_note_builtins(the, &builtins);
+		mxPop();
+		modules_open(start->payload, start->payload_length);
+		freeze_builtins(the);
 		loading = true;
 		for (size_t i = 0; i < modules_count(); i++)
 			load_module(the, modules_name(i));
-		fxCollectGarbage(the);
-		refused = freeze_refusal(the);
 	}
 	mxCatch(the)
 		report_thrown(the, REASON_BAD_PROGRAM, &mxException);
 	fxEndHost(the);
-	if (refused)
-		blame_module(refused);
 	loading = false;
 	modules_close();
-	freeze_share(the, &builtins);
-	free(builtins.instances);
+	freeze_share(the);
 	return the;
 }
 
@@ -175,7 +174,6 @@ txMachine* machine_start(const struct frame* start)
 		report_end(NULL, REASON_OUT_OF_MEMORY, "host", "this computer has no memory for a machine");
 	freeze_wake(the, root);
 	watchdog_start(the, watchdog_ms);
-	panic_start(the);
 #if mxStress
 	gxStress = 1;
 #endif
@@ -244,11 +242,11 @@ void machine_report_statistics(txMachine* the, bool collect)
 		fxCollectGarbage(the);
 	int length = snprintf(text, sizeof(text),
 		"{\"chunkBytesUsed\":%d,\"chunkBytesPeak\":%d,\"chunkBytes\":%d,\"slotsUsed\":%d,\"slotsPeak\":%d,\"slots\":%d,"
-		"\"stackPeak\":%d,\"stackSlots\":%d,\"keysUsed\":%d,\"keys\":%d,\"aliases\":%d,\"collections\":%d}",
+		"\"stackPeak\":%d,\"stackSlots\":%d,\"keysUsed\":%d,\"keys\":%d,\"collections\":%d}",
 		(int)the->currentChunksSize, (int)the->peakChunksSize, (int)the->maximumChunksSize,
 		(int)the->currentHeapCount, (int)the->peakHeapCount, (int)the->maximumHeapCount,
 		(int)(the->stackTop - the->stackPeak), (int)(the->stackTop - the->stackBottom),
-		(int)(the->keyIndex - the->keyOffset), (int)(the->keyCount - the->keyOffset), (int)the->aliasCount,
+		(int)(the->keyIndex - the->keyOffset), (int)(the->keyCount - the->keyOffset),
 		(int)the->garbageCollectionCount);
 	channel_send(FRAME_STATISTICS, 0, text, (size_t)length, NULL, 0);
 }

@@ -14,10 +14,10 @@
 /* channel.c: frames to and from Node; see hosts/virtual/node/frames.ts for the same list. */
 enum frame_kind {
 	/* from Node */
-	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_FAILURE, FRAME_STEP, FRAME_INSPECT, FRAME_SYNC,
+	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_FAILURE, FRAME_STEP, FRAME_INSPECT,
 	/* to Node */
 	FRAME_OPEN = 16, FRAME_POST, FRAME_CALL, FRAME_CLOSE, FRAME_TRACE, FRAME_STEPPED, FRAME_STATISTICS,
-	FRAME_SYNCED, FRAME_READY, FRAME_EXIT
+	FRAME_READY, FRAME_EXIT
 };
 
 /** A frame from Node. `header` and `payload` point into the input and live until the next frame is taken. */
@@ -36,6 +36,8 @@ extern bool channel_receive(struct frame* frame, double timeout_ms);
 /** Sends a frame, at the latest when the machine waits for the next one. */
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length);
+/** Whether a frame is half written: a signal's handler may send none then. */
+extern bool channel_is_sending(void);
 /** Sends the frames that were collected. */
 extern void channel_flush(void);
 /** Ends the output, and waits shortly for Node to have read it all. */
@@ -62,10 +64,6 @@ extern void native_uptime(txMachine* the);
 extern void native_set_wall_clock(txMachine* the);
 extern void native_delay(txMachine* the);
 
-/* bytes.c: copies, and texts of bytes. */
-extern void native_copy_bytes(txMachine* the);
-extern void native_latin1(txMachine* the);
-
 /* timers.c: Moddable's Timer. */
 /** When the next timer is due, in clock_now()'s milliseconds; INFINITY if none is. */
 extern double timers_next(void);
@@ -76,14 +74,13 @@ extern void native_timer_schedule(txMachine* the);
 extern void native_timer_clear(txMachine* the);
 
 /* modules.c: the program and its modules. */
-extern void modules_open(const char* path);
-/** Frees the program's memory; only names can be looked up from here on. */
+/** The bytes stay until modules_close(). */
+extern void modules_open(const void* program, size_t length);
+/** Only names can be looked up from here on. */
 extern void modules_close(void);
 extern size_t modules_count(void);
 /** The name of a module of the program; the first is main. */
 extern const char* modules_name(size_t index);
-/** The text of mc/config: JSON. */
-extern void modules_set_config(const char* json);
 
 /* machine.c: the root, the clone and the turns of the clone. */
 extern bool machine_is_loading(void);
@@ -100,14 +97,11 @@ extern void native_heap(txMachine* the);
 extern void native_trace(txMachine* the);
 
 /* freeze.c: what preloading into ROM does to the heap of a machine. */
-struct builtins { txSlot** instances; size_t count; };
-/** Notes the instances that exist before the first module is loaded: they will be frozen whole. */
-extern void freeze_note_builtins(txMachine* root, struct builtins* builtins);
-/** Finds what cannot be in ROM; returns what it is, or NULL. */
-extern const char* freeze_refusal(txMachine* root);
+/** Freezes all that exists before the first module is loaded. */
+extern void freeze_builtins(txMachine* root);
 extern void native_date_set_time(txMachine* the);
 /** Shares the root's heap, frozen as the SDK's linker freezes it. No XS call may use the root afterwards. */
-extern void freeze_share(txMachine* root, const struct builtins* builtins);
+extern void freeze_share(txMachine* root);
 /**
  * Gives preloaded instances with private fields their aliases. XS (13.3 and 17) makes them at the first write to such a field
  * without having saved its stack, so that a collection at that moment frees what is in use.
@@ -124,7 +118,7 @@ extern void watchdog_add(double ms);
 /* report.c: how the process ends. The exit status is the reason's place in the list. */
 enum reason {
 	REASON_QUIT = 0, REASON_EXCEPTION = 10, REASON_REJECTION, REASON_OUT_OF_MEMORY, REASON_WATCHDOG, REASON_RESTART,
-	REASON_BAD_PROGRAM, REASON_HOST_GONE, REASON_PANIC
+	REASON_BAD_PROGRAM, REASON_HOST_GONE
 };
 extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* pool, const char* format, ...)
 	PRINTF_LIKE(4, 5);
@@ -135,9 +129,5 @@ extern bool report_has_place(txMachine* the);
 /** The name of the module that is being loaded, from the frames of the machine; never NULL. */
 extern const char* report_loading_module(txMachine* the);
 extern void native_exit(txMachine* the);
-
-/* panic.c: a fault in C. */
-/** From here on a fault ends the process with its program counters, and the line of TypeScript that called into C. */
-extern void panic_start(txMachine* the);
 
 #endif

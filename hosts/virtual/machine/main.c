@@ -1,5 +1,5 @@
 /*
- * One device: `machine <program>`, with the stream to Node on descriptor 3. Like Moddable's event loop, a round is
+ * One device, with the stream to Node on descriptor 3. Like Moddable's event loop, a round is
  * one event, then the timers that are due; taking all events first would starve the timers during a download.
  */
 #include "machine.h"
@@ -39,25 +39,17 @@ static void handle(txMachine* the, const struct frame* frame)
 	case FRAME_INSPECT:
 		machine_report_statistics(the, frame->header_length > 0 && frame->header[0] == '1');
 		break;
-	case FRAME_SYNC:
-		send_times(FRAME_SYNCED);
-		break;
 	default:
 		report_end(NULL, REASON_BAD_PROGRAM, NULL, "the host sent a frame of kind %d", (int)frame->kind);
 	}
 }
 
-int main(int argc, char* argv[])
+int main(void)
 {
 	struct frame frame;
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s <program>, with a stream to its host on descriptor %d\n", argv[0], STREAM);
-		return 64;
-	}
 	setenv("TZ", "UTC0", 1); /* a board has no time zone until one is set */
 	tzset();
 	channel_start(STREAM);
-	modules_open(argv[1]);
 	channel_receive(&frame, -1);
 	if (frame.kind != FRAME_START)
 		report_end(NULL, REASON_BAD_PROGRAM, NULL, "the host did not start with its options");

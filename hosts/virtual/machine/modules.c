@@ -1,15 +1,12 @@
 /*
- * The program: one file with every module's JavaScript and source map, written by hosts/virtual/node/build.ts. Names are resolved
- * as by Moddable: relative ones against the importer's name, ".js" dropped, all others unchanged. XS gets TypeScript files and
- * lines from the map.
+ * The program: every module's JavaScript and source map, packed by hosts/virtual/node/build.ts. Names are resolved as by Moddable:
+ * relative ones against the importer's name, ".js" dropped, all others unchanged. XS gets TypeScript files and lines from the map.
  */
 #include "machine.h"
-#include <fcntl.h>
-#include <sys/mman.h>
 
 /*
- * The file: "XSPROGR1", u32 count of modules, then for each: u32 lengths of name, source and map, and those three
- * texts. Integers little-endian. The first module is main.
+ * "XSPROGR1", u32 count of modules, then for each: u32 lengths of name, source and map, and those three texts. Integers
+ * little-endian. The first module is main.
  */
 #define MAGIC "XSPROGR1"
 
@@ -19,38 +16,10 @@ struct stream { const char* next; const char* end; };
 
 static struct module* modules = NULL;
 static size_t module_count = 0;
-static char* config_source = NULL;
-static const char* program = NULL;
-static size_t program_length = 0;
 
-/* Functions in C, in XS's own syntax, compiled like any other module. */
-#define NATIVES_NAME "virtual/natives"
-
-static const struct { const char* name; const char* parameters; txCallback callback; } natives[] = {
-	{ "open", "header, onFrame", native_open },
-	{ "post", "channel, header, buffer, offset, length", native_post },
-	{ "call", "channel, header, buffer, offset, length", native_call },
-	{ "close", "channel", native_close },
-	{ "copyBytes", "target, targetOffset, source, sourceOffset, length", native_copy_bytes },
-	{ "latin1", "buffer, offset, length", native_latin1 },
-	{ "setTimer", "callback, interval, repeat", native_timer_set },
-	{ "scheduleTimer", "timer, interval, repeat", native_timer_schedule },
-	{ "clearTimer", "timer", native_timer_clear },
-	{ "delay", "milliseconds", native_delay },
-	{ "ticks", "", native_ticks },
-	{ "microseconds", "", native_microseconds },
-	{ "uptime", "", native_uptime },
-	{ "setWallClock", "seconds", native_set_wall_clock },
-	{ "heap", "", native_heap },
-	{ "exit", "reason", native_exit },
-};
-#define NATIVE_COUNT (sizeof(natives) / sizeof(natives[0]))
-
-static char natives_source[4096];
-
-static NO_RETURN void bad_program(const char* path, const char* why)
+static NO_RETURN void bad_program(const char* why)
 {
-	report_end(NULL, REASON_BAD_PROGRAM, NULL, "%s: %s", path, why);
+	report_end(NULL, REASON_BAD_PROGRAM, NULL, "the program %s", why);
 }
 
 static uint32_t read_u32(const char* bytes)
@@ -59,54 +28,36 @@ static uint32_t read_u32(const char* bytes)
 	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-/** Maps the file instead of reading it: its pages are shared by all devices, and unmapped once loaded. */
-static const char* map_file(const char* path, size_t* length)
-{
-	struct stat status;
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	if (descriptor < 0 || fstat(descriptor, &status) != 0)
-		bad_program(path, strerror(errno));
-	if (status.st_size == 0)
-		bad_program(path, "is empty");
-	*length = (size_t)status.st_size;
-	void* bytes = mmap(NULL, *length, PROT_READ, MAP_PRIVATE, descriptor, 0);
-	if (bytes == MAP_FAILED)
-		bad_program(path, strerror(errno));
-	close(descriptor);
-	return bytes;
-}
-
 /** Cuts `length` bytes off the front of the rest of the program. */
-static const char* take(const char* path, struct stream* rest, size_t length)
+static const char* take(struct stream* rest, size_t length)
 {
 	if ((size_t)(rest->end - rest->next) < length)
-		bad_program(path, "is cut short");
+		bad_program("is cut short");
 	const char* bytes = rest->next;
 	rest->next += length;
 	return bytes;
 }
 
-void modules_open(const char* path)
+void modules_open(const void* program, size_t length)
 {
-	program = map_file(path, &program_length);
-	struct stream rest = { program, program + program_length };
-	if (memcmp(take(path, &rest, 8), MAGIC, 8) != 0)
-		bad_program(path, "is no program");
-	module_count = read_u32(take(path, &rest, 4));
-	if (module_count == 0 || module_count > program_length / 12)
-		bad_program(path, "has no modules");
+	struct stream rest = { program, (const char*)program + length };
+	if (memcmp(take(&rest, 8), MAGIC, 8) != 0)
+		bad_program("has another format");
+	module_count = read_u32(take(&rest, 4));
+	if (module_count == 0 || module_count > length / 12)
+		bad_program("has no modules");
 	modules = calloc(module_count, sizeof(struct module));
 	if (!modules)
 		abort();
 	for (size_t i = 0; i < module_count; i++) {
-		const char* lengths = take(path, &rest, 12);
+		const char* lengths = take(&rest, 12);
 		size_t name_length = read_u32(lengths);
 		struct module* module = &modules[i];
 		module->source.length = read_u32(lengths + 4);
 		module->map.length = read_u32(lengths + 8);
-		module->name = strndup(take(path, &rest, name_length), name_length);
-		module->source.bytes = take(path, &rest, module->source.length);
-		module->map.bytes = take(path, &rest, module->map.length);
+		module->name = strndup(take(&rest, name_length), name_length);
+		module->source.bytes = take(&rest, module->source.length);
+		module->map.bytes = take(&rest, module->map.length);
 	}
 }
 
@@ -114,7 +65,6 @@ void modules_close(void)
 {
 	for (size_t i = 0; i < module_count; i++)
 		modules[i].source = modules[i].map = (struct text){ NULL, 0 };
-	munmap((void*)(uintptr_t)program, program_length);
 }
 
 size_t modules_count(void)
@@ -127,28 +77,9 @@ const char* modules_name(size_t index)
 	return modules[index].name;
 }
 
-void modules_set_config(const char* json)
-{
-	static const char format[] = "export default Object.freeze(%s, true);";
-	size_t size = sizeof(format) + strlen(json);
-	config_source = malloc(size);
-	if (!config_source)
-		abort();
-	snprintf(config_source, size, format, json);
-}
-
 /** The text of a module; false if there is none of that name. */
 static bool find_text(const char* name, struct text* source, struct text* map)
 {
-	*map = (struct text){ NULL, 0 };
-	if (strcmp(name, "mc/config") == 0 && config_source) {
-		*source = (struct text){ config_source, strlen(config_source) };
-		return true;
-	}
-	if (strcmp(name, NATIVES_NAME) == 0) {
-		*source = (struct text){ natives_source, strlen(natives_source) };
-		return true;
-	}
 	for (size_t i = 0; i < module_count; i++) {
 		if (strcmp(modules[i].name, name) == 0) {
 			*source = modules[i].source;
@@ -157,27 +88,6 @@ static bool find_text(const char* name, struct text* source, struct text* map)
 		}
 	}
 	return false;
-}
-
-static void write_natives_source(void)
-{
-	size_t length = 0;
-	for (size_t i = 0; i < NATIVE_COUNT; i++)
-		length += (size_t)snprintf(natives_source + length, sizeof(natives_source) - length,
-			"export function %s(%s) @ \"%s\";\n", natives[i].name, natives[i].parameters, natives[i].name);
-}
-
-/** Called by XS with the module of the natives: returns their functions, in the order of its text. */
-static void build_natives(txMachine* the)
-{
-	txHostFunctionBuilder builders[NATIVE_COUNT];
-	for (size_t i = 0; i < NATIVE_COUNT; i++) {
-		builders[i].callback = natives[i].callback;
-		builders[i].length = 0;
-		builders[i].id = fxID(the, (txString)(uintptr_t)natives[i].name);
-	}
-	fxBuildHosts(the, NATIVE_COUNT, builders);
-	mxPullSlot(mxResult);
 }
 
 /** Writes `specifier`, seen from module `importer`, as a module's name into `name`; false if it leaves the root. */
@@ -233,9 +143,9 @@ static int next_character(void* it)
 	return stream->next < stream->end ? (unsigned char)*stream->next++ : EOF;
 }
 
-static txScript* parse(txMachine* the, const char* name, const struct text* source, const struct text* map,
-	txUnsigned flags)
+static txScript* parse(txMachine* the, const char* name, const struct text* source, const struct text* map)
 {
+	static const txUnsigned flags = mxStrictFlag | mxDebugFlag;
 	txParser parser_storage;
 	txParser* parser = &parser_storage;
 	txParserJump jump;
@@ -268,18 +178,9 @@ void fxLoadModule(txMachine* the, txSlot* module, txID moduleID)
 {
 	const char* name = fxGetKeyName(the, moduleID);
 	struct text source, map;
-	txUnsigned flags = mxStrictFlag | mxDebugFlag;
-	bool is_natives = strcmp(name, NATIVES_NAME) == 0;
-	if (is_natives) {
-		write_natives_source();
-		flags |= mxCFlag;
-	}
 	if (!find_text(name, &source, &map))
 		return;
-	txScript* script = parse(the, name, &source, &map, flags);
-	if (!script)
-		return;
-	if (is_natives)
-		script->callback = build_natives;
-	fxResolveModule(the, module, moduleID, script, NULL, NULL);
+	txScript* script = parse(the, name, &source, &map);
+	if (script)
+		fxResolveModule(the, module, moduleID, script, NULL, NULL);
 }

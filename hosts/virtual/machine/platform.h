@@ -57,11 +57,6 @@ struct c_timezone;
 extern int virtual_gettimeofday(c_timeval* tp, struct c_timezone* tzp);
 #define c_gettimeofday virtual_gettimeofday
 
-#ifdef __linux__
-	extern int virtual_stack_attributes(pthread_t thread, pthread_attr_t* attributes);
-	#define pthread_getattr_np virtual_stack_attributes
-#endif
-
 /* Math.random: seeded by the host, so that a run can be repeated. */
 extern uint32_t virtual_random(void);
 #define c_rand virtual_random

@@ -14,15 +14,10 @@ static const struct { enum reason reason; const char* name; } reason_names[] = {
 	{ REASON_WATCHDOG, "watchdog" },
 	{ REASON_RESTART, "restart" },
 	{ REASON_BAD_PROGRAM, "bad_program" },
-	{ REASON_PANIC, "panic" },
 };
 
 /** Text that grows up to a limit; what is beyond is cut. */
 struct text { size_t length; char bytes[TEXT_LENGTH]; };
-
-/** Where the last value was thrown: the only trace of `throw "a string"`. */
-static txID thrown_path = XS_NO_ID;
-static txInteger thrown_line = 0;
 
 static void append(struct text* text, const char* format, ...) PRINTF_LIKE(2, 3);
 
@@ -154,25 +149,8 @@ void report_thrown(txMachine* the, enum reason reason, txSlot* thrown)
 	static struct text message, stack;
 	if (is_error(thrown))
 		describe_error(the, thrown->value.reference, &message, &stack);
-	else {
-		switch (thrown->kind) {
-		case XS_STRING_KIND:
-		case XS_STRING_X_KIND:
-			append(&message, "%s", thrown->value.string);
-			break;
-		case XS_INTEGER_KIND:
-			append(&message, "%d", (int)thrown->value.integer);
-			break;
-		case XS_NUMBER_KIND:
-			append(&message, "%.17g", thrown->value.number);
-			break;
-		default:
-			append(&message, "a value that is no Error");
-			break;
-		}
-		if (thrown_path != XS_NO_ID)
-			append_place(&stack, NULL, fxGetKeyName(the, thrown_path), thrown_line);
-	}
+	else
+		append(&message, "a value that is no Error");
 	end(reason, NULL, message.bytes, stack.bytes);
 }
 
@@ -226,20 +204,7 @@ void fxAbort(txMachine* the, int status)
 
 /* XS keeps lines only in its debug build, which expects a debugger: there is none. */
 
-txBoolean fxIsConnected(txMachine* the)
-{
-	/* XS asks at each throw whether a debugger is interested; that is used to record the place. */
-	for (txSlot* frame = the->frame; frame; frame = frame->next) {
-		txSlot* environment = mxFrameToEnvironment(frame);
-		if (environment->ID != XS_NO_ID) {
-			thrown_path = environment->ID;
-			thrown_line = environment->value.environment.line;
-			break;
-		}
-	}
-	return 0;
-}
-
+txBoolean fxIsConnected(txMachine* the) { (void)the; return 0; }
 void fxConnect(txMachine* the) { (void)the; }
 void fxDisconnect(txMachine* the) { (void)the; }
 txBoolean fxIsReadable(txMachine* the) { (void)the; return 0; }

@@ -44,7 +44,7 @@ static txBoolean on_instructions(txMachine* the, txU4 index)
 static void on_processor_time(int signal_number)
 {
 	(void)signal_number;
-	if (!in_turn)
+	if (!in_turn || channel_is_sending())
 		return;
 	channel_check_host();
 	if (limit > 0 && processor_now() - turn_started + delayed > limit + BUILTIN_GRACE_MS)

@@ -8,18 +8,14 @@ import { HttpClient, type HttpSocketOptions } from "./http-client.js";
 import { Resolver, TimeQuery, WiFi } from "./network.js";
 import {
 	AudioOutput,
+	buttonOf,
 	CapacitivePad,
 	Codec,
 	HapticMotor,
 	LightSensor,
-	MuteButton,
 	PixelStrip,
-	PlayButton,
-	VolumeDownButton,
-	VolumeUpButton,
 } from "./peripherals.js";
-import { CrashMemory, TraceMemory } from "./rtc.js";
-import { KeyValueStore } from "./storage.js";
+import { CrashMemory, KeyValueStore, TraceMemory } from "./storage.js";
 import { System } from "./system.js";
 import { TcpSocket } from "./tcp.js";
 import { BootState, Sha256, UpdateSlot } from "./update.js";
@@ -53,10 +49,10 @@ function createHost(model: Model): Host {
 		soundBufferBytes: 40_960,
 		peripheral: {
 			button: {
-				play: PlayButton,
-				mute: MuteButton,
-				volumeUp: VolumeUpButton,
-				volumeDown: VolumeDownButton,
+				play: buttonOf("play"),
+				mute: buttonOf("mute"),
+				volumeUp: buttonOf("volumeUp"),
+				volumeDown: buttonOf("volumeDown"),
 			},
 			ledRing: class extends PixelStrip {
 				constructor() {

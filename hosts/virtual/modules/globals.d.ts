@@ -1,5 +1,5 @@
 /**
- * Globals of XS that the firmware uses, and the modules that the virtual machine itself supplies. (Moddable SDK,
+ * Globals of XS that the firmware uses, and what the virtual machine itself supplies. (Moddable SDK,
  * documentation/xs/XS Differences.md and xs/includes/xs.d.ts.)
  */
 
@@ -22,41 +22,46 @@ declare module "mc/config" {
 	export default config;
 }
 
+interface CallAnswer {
+	/** JSON; empty: undefined. */
+	text?: string;
+	failure?: string;
+	payload?: ArrayBuffer;
+}
+
+type TimerHandle = import("timer").default;
+
 /** Functions in C (hosts/virtual/machine). */
-declare module "virtual/natives" {
-	import type Timer from "timer";
-
-	type Bytes = ArrayBuffer | undefined;
-
-	export function open(header: string, onFrame: (header: string, payload: Bytes) => void): number;
-	export function post(channel: number, header: string, buffer: Bytes, offset: number, length: number): void;
-	export function call(
+declare const natives: {
+	/** JSON of mc/config. */
+	readonly config: string;
+	open(header: string, onFrame: (header: string, payload: ArrayBuffer | undefined) => void): number;
+	post(
 		channel: number,
 		header: string,
-		buffer: Bytes,
+		buffer: ArrayBufferLike | undefined,
 		offset: number,
 		length: number,
-	): { text?: string; failure?: string; payload?: ArrayBuffer };
-	export function close(channel: number): void;
-	export function copyBytes(
-		target: ArrayBuffer,
-		targetOffset: number,
-		source: ArrayBuffer,
-		sourceOffset: number,
-		length: number,
 	): void;
-	export function latin1(buffer: ArrayBuffer, offset: number, length: number): string;
-	export function setTimer(callback: (timer: Timer) => void, interval: number, repeat: number): Timer;
-	export function scheduleTimer(timer: Timer, interval?: number, repeat?: number): void;
-	export function clearTimer(timer: Timer | null | undefined): void;
-	export function delay(milliseconds: number): void;
-	export function ticks(): number;
-	export function microseconds(): number;
+	call(
+		channel: number,
+		header: string,
+		buffer: ArrayBufferLike | undefined,
+		offset: number,
+		length: number,
+	): CallAnswer;
+	close(channel: number): void;
+	setTimer(callback: (timer: TimerHandle) => void, interval: number, repeat: number): TimerHandle;
+	scheduleTimer(timer: TimerHandle, interval?: number, repeat?: number): void;
+	clearTimer(timer: TimerHandle | null | undefined): void;
+	delay(milliseconds: number): void;
+	ticks(): number;
+	microseconds(): number;
 	/** Milliseconds since the device started; does not wrap. */
-	export function uptime(): number;
-	export function setWallClock(seconds: number): void;
+	uptime(): number;
+	setWallClock(seconds: number): void;
 	/** Free bytes of the device's heap, as a board counts them: a slot is 16 bytes. */
-	export function heap(): number;
+	heap(): number;
 	/** Ends the process: the device is switched off, or started again. */
-	export function exit(reason: "quit" | "restart"): never;
-}
+	exit(reason: "quit" | "restart"): never;
+};

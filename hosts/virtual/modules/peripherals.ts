@@ -1,72 +1,33 @@
 /** The simulated peripherals: each has the interface of Moddable's driver and exchanges its values with Node. */
 
-import { type BusOptions, ES8311, type RegisterBus } from "board/es8311";
+import { ES8311, type RegisterBus } from "board/es8311";
 import Timer from "timer";
-import { uptime } from "virtual/natives";
 import type {
 	AnalogInput,
 	AudioOutput as AudioOutputInterface,
 	AudioOutputOptions,
+	ButtonName,
+	ButtonPart,
 	DigitalInput,
 	PixelStrip as PixelStripInterface,
 	PulseWidth,
 	TouchPad,
 } from "../../../device/host.js";
+import type { InputName } from "../peripherals.js";
 import Channel from "./channel.js";
 
-interface ButtonOptions {
-	onReadable: () => void;
-}
-
-/** ECMA-419 `embedded:io/digital`. As with the SDK's driver, onReadable is called for edges only, not for the first level. */
-class Button implements DigitalInput {
-	readonly #channel: Channel;
-
-	constructor(name: string, options: ButtonOptions) {
-		this.#channel = new Channel("digital", { name }, () => options.onReadable());
-	}
-
-	read(): number {
-		return this.#channel.call("level").detail === 1 ? 1 : 0;
-	}
-
-	close(): void {
-		this.#channel.close();
-	}
-}
-
-export class PlayButton extends Button {
-	constructor(options: ButtonOptions) {
-		super("play", options);
-	}
-}
-
-export class MuteButton extends Button {
-	constructor(options: ButtonOptions) {
-		super("mute", options);
-	}
-}
-
-export class VolumeUpButton extends Button {
-	constructor(options: ButtonOptions) {
-		super("volumeUp", options);
-	}
-}
-
-export class VolumeDownButton extends Button {
-	constructor(options: ButtonOptions) {
-		super("volumeDown", options);
-	}
-}
-
 /** A value that Node sets. */
-class Sensor {
-	readonly #channel: Channel;
+class Input {
+	readonly #channel: Channel<"input">;
 	#value: number | undefined;
 
-	constructor(kind: string) {
-		this.#channel = new Channel(kind, {}, (_event, value) => this.#take(value));
-		this.#take(this.#channel.call("value").detail);
+	constructor(name: InputName, onChanged = () => {}) {
+		const value = (changed: number | null) => {
+			this.#value = changed ?? undefined;
+			onChanged();
+		};
+		this.#channel = new Channel("input", { name }, { value });
+		this.#value = this.#channel.call("value");
 	}
 
 	/** Undefined where it cannot be measured. */
@@ -77,14 +38,23 @@ class Sensor {
 	close(): void {
 		this.#channel.close();
 	}
+}
 
-	#take(value: unknown): void {
-		this.#value = typeof value === "number" ? value : undefined;
-	}
+/** ECMA-419 `embedded:io/digital`. As with the SDK's driver, onReadable is called for edges only, not for the first level. */
+export function buttonOf(name: ButtonName): ButtonPart {
+	return class extends Input implements DigitalInput {
+		constructor({ onReadable }: { onReadable: () => void }) {
+			super(name, () => onReadable());
+		}
+
+		read(): number {
+			return this.value ?? 0;
+		}
+	};
 }
 
 /** 12 bits, as on an ESP32-S3. */
-export class LightSensor extends Sensor implements AnalogInput {
+export class LightSensor extends Input implements AnalogInput {
 	constructor() {
 		super("light");
 	}
@@ -98,7 +68,7 @@ export class LightSensor extends Sensor implements AnalogInput {
 	}
 }
 
-export class CapacitivePad extends Sensor implements TouchPad {
+export class CapacitivePad extends Input implements TouchPad {
 	/** As on a board (hosts/proto-1/pins.ts). */
 	readonly threshold = 0.015;
 
@@ -114,12 +84,11 @@ export class CapacitivePad extends Sensor implements TouchPad {
 /** The LED ring. Node gets each frame as bytes: red, green and blue of each pixel. */
 export class PixelStrip implements PixelStripInterface {
 	readonly length: number;
-	readonly #channel: Channel;
+	readonly #channel = new Channel("pixels", {}, {});
 	readonly #frame: Uint8Array;
 
 	constructor(length: number) {
 		this.length = length;
-		this.#channel = new Channel("pixels", { length }, () => {});
 		this.#frame = new Uint8Array(length * 3);
 	}
 
@@ -144,7 +113,7 @@ export class PixelStrip implements PixelStripInterface {
 
 /** The haptic motor: ECMA-419 `embedded:io/pwm` with the ten bits of Moddable's ESP32 driver. */
 export class HapticMotor implements PulseWidth {
-	readonly #channel = new Channel("haptics", {}, () => {});
+	readonly #channel = new Channel("haptics", {}, {});
 
 	get resolution(): number {
 		return 10;
@@ -152,7 +121,7 @@ export class HapticMotor implements PulseWidth {
 
 	write(value: number): void {
 		if (value < 0 || value > 1023) throw new RangeError("invalid value");
-		this.#channel.post("write", value);
+		this.#channel.post("duty", value);
 	}
 
 	close(): void {
@@ -170,7 +139,7 @@ const bytesPerSample = 2;
  * other in the time that they take, silence where there is none, and reports each; `stop` drops what is queued.
  */
 export class AudioOutput implements AudioOutputInterface {
-	readonly #channel: Channel;
+	readonly #channel: Channel<"audio">;
 	readonly #onWritable: () => void;
 	readonly #blockMs: number;
 	#writtenBytes = 0;
@@ -179,8 +148,8 @@ export class AudioOutput implements AudioOutputInterface {
 	#timer: Timer | undefined;
 
 	constructor(options: AudioOutputOptions) {
-		const { sampleRate, channels, bitsPerSample, onWritable } = options;
-		this.#channel = new Channel("audio", { sampleRate, channels, bitsPerSample }, () => {});
+		const { sampleRate, onWritable } = options;
+		this.#channel = new Channel("audio", { sampleRate }, {});
 		this.#onWritable = onWritable;
 		this.#blockMs = (blockBytes * 1000) / (sampleRate * bytesPerSample);
 	}
@@ -196,14 +165,14 @@ export class AudioOutput implements AudioOutputInterface {
 
 	start(): void {
 		if (this.#startedAtMs !== undefined) return;
-		this.#startedAtMs = uptime();
+		this.#startedAtMs = natives.uptime();
 		this.#channel.post("start");
 		this.#awaitBlock();
 	}
 
 	stop(): void {
 		if (this.#startedAtMs !== undefined) {
-			const playedBlocks = (uptime() - this.#startedAtMs) / this.#blockMs;
+			const playedBlocks = (natives.uptime() - this.#startedAtMs) / this.#blockMs;
 			for (; this.#playedBlocks + 1 <= playedBlocks; this.#playedBlocks++)
 				this.#channel.post("played", blockBytes);
 			const partOfBlock = Math.max(0, playedBlocks - this.#playedBlocks);
@@ -225,13 +194,13 @@ export class AudioOutput implements AudioOutputInterface {
 
 	/** By the clock: on a busy computer the timer is late, and so may `stop` find blocks that no timer has reported. */
 	#blocksOver(startedAtMs: number): number {
-		return Math.max(this.#playedBlocks, Math.floor((uptime() - startedAtMs) / this.#blockMs));
+		return Math.max(this.#playedBlocks, Math.floor((natives.uptime() - startedAtMs) / this.#blockMs));
 	}
 
 	#awaitBlock(): void {
 		if (this.#startedAtMs === undefined) return;
 		const dueMs = this.#startedAtMs + (this.#playedBlocks + 1) * this.#blockMs;
-		this.#timer = Timer.set(() => this.#onBlock(), Math.max(0, Math.ceil(dueMs - uptime())));
+		this.#timer = Timer.set(() => this.#onBlock(), Math.max(0, Math.ceil(dueMs - natives.uptime())));
 	}
 
 	#onBlock(): void {
@@ -245,14 +214,10 @@ export class AudioOutput implements AudioOutputInterface {
 
 /** Moddable's `embedded:io/smbus`; the codec's registers are in Node. */
 class SMBus implements RegisterBus {
-	readonly #channel: Channel;
-
-	constructor(options: BusOptions) {
-		this.#channel = new Channel("smbus", { address: options.address }, () => {});
-	}
+	readonly #channel = new Channel("smbus", {}, {});
 
 	readUint8(register: number): number {
-		return Number(this.#channel.call("read", { register }).detail);
+		return this.#channel.call("read", register);
 	}
 
 	writeUint8(register: number, value: number): void {

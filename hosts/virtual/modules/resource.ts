@@ -3,20 +3,18 @@
  * heap, so they are fetched in pieces.
  */
 
-import Channel, { copyInto, numberField } from "virtual/channel";
+import Channel from "virtual/channel";
 
 const pieceBytes = 2048;
 
 export default class Resource extends ArrayBuffer {
 	/** @throws Error where there is no such resource */
 	constructor(path: string) {
-		const channel = new Channel("resource", { path }, () => {});
-		super(numberField(channel.call("status").detail, "byteLength"));
+		const channel = new Channel("resource", { path }, {});
+		super(channel.call("byteLength"));
 		const bytes = new Uint8Array(this);
-		for (let offset = 0; offset < bytes.byteLength; offset += pieceBytes) {
-			const { payload } = channel.call("read", { offset, byteLength: pieceBytes });
-			if (payload) copyInto(bytes, offset, new Uint8Array(payload));
-		}
+		for (let offset = 0; offset < bytes.byteLength; offset += pieceBytes)
+			bytes.set(channel.call("read", { offset, byteLength: pieceBytes }), offset);
 		channel.close();
 	}
 }

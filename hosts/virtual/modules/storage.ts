@@ -1,17 +1,21 @@
-/** ECMA-419 `embedded:storage/key-value`; Node keeps the values in the NVS of the virtual flash. */
+/** What a board keeps in its flash and RTC memory; Node keeps it. */
 
-import type { KeyValueStore as Interface } from "../../../device/host.js";
+import type {
+	CrashMemory as CrashInterface,
+	KeyValueStore as Interface,
+	TraceMemory as TraceInterface,
+} from "../../../device/host.js";
 import Channel from "./channel.js";
 
 /** ESP-IDF NVS: NVS_KEY_NAME_MAX_SIZE, less the terminator. */
 const longestKey = 15;
 
+/** ECMA-419 `embedded:storage/key-value`, over the NVS of the virtual flash. */
 export class KeyValueStore implements Interface {
-	readonly #channel = new Channel("key-value", {}, () => {});
+	readonly #channel = new Channel("key-value", {}, {});
 
 	read(key: string): string | undefined {
-		const { detail } = this.#channel.call("read", checked(key));
-		return typeof detail === "string" ? detail : undefined;
+		return this.#channel.call("read", checked(key));
 	}
 
 	write(key: string, value: string): void {
@@ -30,4 +34,28 @@ export class KeyValueStore implements Interface {
 function checked(key: string): string {
 	if (key.length > longestKey) throw new RangeError(`the key ${key} is longer than ${longestKey} characters`);
 	return key;
+}
+
+export class CrashMemory implements CrashInterface {
+	readonly #channel = new Channel("rtc", {}, {});
+
+	read(): unknown {
+		return this.#channel.call("crash");
+	}
+
+	clear(): void {
+		this.#channel.call("clear");
+	}
+}
+
+export class TraceMemory implements TraceInterface {
+	readonly #channel = new Channel("rtc", {}, {});
+
+	get lineCount(): number {
+		return this.#channel.call("lineCount");
+	}
+
+	read(count: number): string {
+		return this.#channel.call("read", count);
+	}
 }

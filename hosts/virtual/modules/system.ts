@@ -1,44 +1,34 @@
 /** System facts of a virtual device: those of the simulated board, and the real figures of its XS heap. */
 
 import Time from "time";
-import { exit, heap, uptime } from "virtual/natives";
 import type { System as Interface } from "../../../device/host.js";
-import Channel, { numberField, textField } from "./channel.js";
+import Channel from "./channel.js";
 
 export class System implements Interface {
-	readonly macAddress: string;
-	readonly idfVersion: string;
-	readonly firmwareVersion: string;
-	readonly securityVersion: number;
-	readonly buildTime: number;
-	readonly cpuFrequencyMHz: number;
-	readonly flashSizeMB: number;
-	readonly psramSizeMB: number;
-	readonly resetReason: string;
+	declare readonly macAddress: string;
+	declare readonly idfVersion: string;
+	declare readonly firmwareVersion: string;
+	declare readonly securityVersion: number;
+	declare readonly buildTime: number;
+	declare readonly cpuFrequencyMHz: number;
+	declare readonly flashSizeMB: number;
+	declare readonly psramSizeMB: number;
+	declare readonly resetReason: string;
 	#minFreeHeapBytes: number;
 
 	constructor() {
-		const channel = new Channel("system", {}, () => {});
-		const { detail } = channel.call("facts");
+		const channel = new Channel("system", {}, {});
+		Object.assign(this, channel.call("facts"));
 		channel.close();
-		this.macAddress = textField(detail, "macAddress");
-		this.idfVersion = textField(detail, "idfVersion");
-		this.firmwareVersion = textField(detail, "firmwareVersion");
-		this.securityVersion = numberField(detail, "securityVersion");
-		this.buildTime = numberField(detail, "buildTime");
-		this.cpuFrequencyMHz = numberField(detail, "cpuFrequencyMHz");
-		this.flashSizeMB = numberField(detail, "flashSizeMB");
-		this.psramSizeMB = numberField(detail, "psramSizeMB");
-		this.resetReason = textField(detail, "resetReason");
-		this.#minFreeHeapBytes = heap();
+		this.#minFreeHeapBytes = natives.heap();
 	}
 
 	get uptimeMs(): number {
-		return uptime();
+		return natives.uptime();
 	}
 
 	get freeHeapBytes(): number {
-		const free = heap();
+		const free = natives.heap();
 		this.#minFreeHeapBytes = Math.min(this.#minFreeHeapBytes, free);
 		return free;
 	}
@@ -48,7 +38,7 @@ export class System implements Interface {
 	}
 
 	restart(): void {
-		exit("restart");
+		natives.exit("restart");
 	}
 
 	print(text: string): void {

@@ -4,14 +4,10 @@
  */
 
 import type { TrustOptions } from "../../../device/host.js";
-import Channel, { copyInto, textOf } from "./channel.js";
+import type { PeerOptions } from "../peripherals.js";
+import Channel from "./channel.js";
 
-export interface TcpOptions {
-	/** IPv4. */
-	address: string;
-	port: number;
-	/** The name that the certificate of the peer must be for. */
-	host: string;
+export interface TcpOptions extends Omit<PeerOptions, "secure"> {
 	/** Undefined: plain TCP. */
 	secure?: TrustOptions | undefined;
 	onReadable: (byteCount: number) => void;
@@ -23,7 +19,7 @@ export interface TcpOptions {
 const sendBufferBytes = 65_535;
 
 export class TcpSocket {
-	readonly #channel: Channel;
+	readonly #channel: Channel<"tcp">;
 	readonly #onError: () => void;
 	/** Received and not read yet; of the first piece, from `#at` on. */
 	readonly #pieces: Uint8Array[] = [];
@@ -36,15 +32,20 @@ export class TcpSocket {
 		const { certificate, onUntrusted } = options.secure ?? {};
 		const secure = options.secure && { certificate, now: Date.now() };
 		this.#onError = options.onError;
-		this.#channel = new Channel("tcp", { address, port, host, secure }, (event, detail, payload) => {
-			if (event === "untrusted") this.#guard(() => onUntrusted?.(String(detail)));
-			if (event === "open") this.#guard(() => onWritable(sendBufferBytes));
-			if (event === "error") this.#fail();
-			if (event !== "data" || !payload) return;
-			this.#pieces.push(new Uint8Array(payload));
-			this.#unread += payload.byteLength;
-			this.#guard(() => onReadable(this.#unread));
-		});
+		this.#channel = new Channel(
+			"tcp",
+			{ address, port, host, secure },
+			{
+				untrusted: (reason) => this.#guard(() => onUntrusted?.(reason)),
+				open: () => this.#guard(() => onWritable(sendBufferBytes)),
+				error: () => this.#fail(),
+				data: (_detail, bytes) => {
+					this.#pieces.push(bytes);
+					this.#unread += bytes.byteLength;
+					this.#guard(() => onReadable(this.#unread));
+				},
+			},
+		);
 	}
 
 	/** Reads up to and including a line feed, or what has arrived. @returns one character for each byte */
@@ -54,7 +55,11 @@ export class TcpSocket {
 		const feed = piece.indexOf(10, this.#at);
 		const line = piece.subarray(this.#at, feed < 0 ? piece.byteLength : feed + 1);
 		this.#taken(line.byteLength);
-		return textOf(line);
+		let text = "";
+		// In parts, since arguments lie on XS's stack.
+		for (let at = 0; at < line.byteLength; at += 32)
+			text += String.fromCharCode(...line.subarray(at, at + 32));
+		return text;
 	}
 
 	/** Fills `buffer`. @throws Error where fewer bytes have arrived */
@@ -64,7 +69,7 @@ export class TcpSocket {
 			const piece = this.#pieces[0];
 			if (!piece) break;
 			const part = piece.subarray(this.#at, this.#at + buffer.byteLength - filled);
-			copyInto(buffer, filled, part);
+			buffer.set(part, filled);
 			filled += part.byteLength;
 			this.#taken(part.byteLength);
 		}
@@ -72,7 +77,7 @@ export class TcpSocket {
 	}
 
 	write(text: string): void {
-		this.#channel.post("write", undefined, ArrayBuffer.fromString(text));
+		this.#channel.post("write", undefined, new Uint8Array(ArrayBuffer.fromString(text)));
 	}
 
 	close(): void {

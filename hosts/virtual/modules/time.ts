@@ -1,25 +1,23 @@
-import { microseconds, setWallClock, ticks } from "virtual/natives";
-
 /** Moddable's `time` on the virtual machine (documentation/base/base.md, class Time). */
 const Time = Object.freeze({
 	/** Milliseconds as a signed 32-bit number that wraps, as on an ESP32. Compare with delta(), never with < or >. */
 	get ticks(): number {
-		return ticks();
+		return natives.ticks();
 	},
 
 	/** Microseconds since the device started; does not wrap. */
 	get microseconds(): number {
-		return microseconds();
+		return natives.microseconds();
 	},
 
 	/** Milliseconds from one reading of ticks to another (default: now), also across the wrap. */
-	delta(start: number, end: number = ticks()): number {
+	delta(start: number, end: number = natives.ticks()): number {
 		return (end - start) | 0;
 	},
 
 	/** Sets the wall clock, which is 1970 until then. @param seconds since 1970 @throws RangeError if not finite */
 	set(seconds: number): void {
-		setWallClock(seconds);
+		natives.setWallClock(seconds);
 	},
 });
 

@@ -1,5 +1,3 @@
-import { clearTimer, delay, scheduleTimer, setTimer } from "virtual/natives";
-
 /**
  * Moddable's `timer` on the virtual machine (documentation/base/base.md, class Timer). Intervals are milliseconds;
  * a callback gets its timer.
@@ -15,27 +13,27 @@ type TimerCallback = (timer: Timer) => void;
 const Timer = Object.freeze({
 	/** Calls once after `interval`, and then every `repeat` if that is not 0. */
 	set(callback: TimerCallback, interval = 0, repeat = 0): Timer {
-		return setTimer(callback, interval, repeat);
+		return natives.setTimer(callback, interval, repeat);
 	},
 
 	/** Calls every `interval` without drift; after a stall the missed calls come in a burst. */
 	repeat(callback: TimerCallback, interval: number): Timer {
-		return setTimer(callback, interval, interval);
+		return natives.setTimer(callback, interval, interval);
 	},
 
 	/** Sets both intervals; without them the timer waits until it is scheduled again. */
 	schedule(timer: Timer, interval?: number, repeat?: number): void {
-		scheduleTimer(timer, interval, repeat);
+		natives.scheduleTimer(timer, interval, repeat);
 	},
 
 	/** Cancels. Does nothing if the timer has fired, was cleared or is undefined. */
 	clear(timer: Timer | null | undefined): void {
-		clearTimer(timer);
+		natives.clearTimer(timer);
 	},
 
 	/** Blocks the device. */
 	delay(milliseconds: number): void {
-		delay(milliseconds);
+		natives.delay(milliseconds);
 	},
 });
 

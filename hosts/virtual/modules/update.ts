@@ -1,25 +1,30 @@
 /** What an update needs: the inactive slot, the state of the running image, and SHA-256. The flash is in Node. */
 
-import { exit } from "virtual/natives";
 import type {
 	BootState as BootStateInterface,
 	Digest,
 	UpdateSlot as UpdateSlotInterface,
 } from "../../../device/host.js";
-import Channel, { copyInto, numberField } from "./channel.js";
+import Channel from "./channel.js";
 
 const readBytes = 4096;
 
 /** The slot of the firmware that does not run: Moddable's `embedded:update`. */
 export class UpdateSlot implements UpdateSlotInterface {
 	#onCompleted: ((problem: string | undefined) => void) | undefined;
-	readonly #channel = new Channel("update-slot", {}, (_event, detail) => {
-		this.#channel.close();
-		this.#onCompleted?.(typeof detail === "string" ? detail : undefined);
-	});
+	readonly #channel: Channel<"update-slot"> = new Channel(
+		"update-slot",
+		{},
+		{
+			completed: (problem) => {
+				this.#channel.close();
+				this.#onCompleted?.(problem ?? undefined);
+			},
+		},
+	);
 
 	get byteLength(): number {
-		return numberField(this.#channel.call("status").detail, "byteLength");
+		return this.#channel.call("byteLength");
 	}
 
 	open(): void {
@@ -35,8 +40,7 @@ export class UpdateSlot implements UpdateSlotInterface {
 	read(buffer: Uint8Array, offset: number): void {
 		for (let at = 0; at < buffer.byteLength; at += readBytes) {
 			const byteLength = Math.min(readBytes, buffer.byteLength - at);
-			const { payload } = this.#channel.call("read", { offset: offset + at, byteLength });
-			if (payload) copyInto(buffer, at, new Uint8Array(payload));
+			buffer.set(this.#channel.call("read", { offset: offset + at, byteLength }), at);
 		}
 	}
 
@@ -53,10 +57,10 @@ export class UpdateSlot implements UpdateSlotInterface {
 
 /** The boot loader's state of the running image. */
 export class BootState implements BootStateInterface {
-	readonly #channel = new Channel("boot-state", {}, () => {});
+	readonly #channel = new Channel("boot-state", {}, {});
 
 	get isPendingVerify(): boolean {
-		return this.#channel.call("isPendingVerify").detail === true;
+		return this.#channel.call("isPendingVerify");
 	}
 
 	confirm(): boolean {
@@ -70,21 +74,21 @@ export class BootState implements BootStateInterface {
 	}
 
 	rollBack(): void {
-		if (this.#channel.call("rollBack").detail === true) exit("restart");
+		if (this.#channel.call("rollBack")) natives.exit("restart");
 	}
 }
 
 /** Moddable's `crypt` Digest for SHA-256; Node computes it. */
 export class Sha256 implements Digest {
-	readonly #channel = new Channel("sha256", {}, () => {});
+	readonly #channel = new Channel("sha256", {}, {});
 
 	write(bytes: Uint8Array): void {
 		this.#channel.post("write", undefined, bytes);
 	}
 
 	close(): ArrayBuffer {
-		const { payload } = this.#channel.call("digest");
+		const digest = this.#channel.call("digest");
 		this.#channel.close();
-		return payload ?? new ArrayBuffer(0);
+		return digest.slice().buffer;
 	}
 }

@@ -10,7 +10,8 @@ import type {
 	TrustOptions,
 	WebSocketClientOptions,
 } from "../../../device/host.js";
-import Channel, { numberField, optionalNumberField } from "./channel.js";
+import type { Peripherals } from "../peripherals.js";
+import Channel from "./channel.js";
 
 /** lwIP's send buffer on an ESP32-S3 (ESP-IDF, CONFIG_LWIP_TCP_SND_BUF_DEFAULT), less a frame header. */
 const sendBufferBytes = 5744;
@@ -22,7 +23,7 @@ const headerBytes = 8;
 export class WebSocketClient implements Interface {
 	readonly #options: WebSocketClientOptions;
 	readonly #onUntrusted: TrustOptions["onUntrusted"];
-	#channel: Channel | undefined;
+	#channel: Channel<"websocket"> | undefined;
 	#isOpen = false;
 	#isClosed = false;
 	#writableBytes = sendBufferBytes;
@@ -49,7 +50,7 @@ export class WebSocketClient implements Interface {
 						headers: [...headers],
 						secure: secure && { certificate: secure.certificate, now: Date.now() },
 					},
-					(event, detail, payload) => this.#onEvent(event, detail, payload),
+					this.#events,
 				);
 			},
 			onError: () => this.#onError(),
@@ -63,7 +64,8 @@ export class WebSocketClient implements Interface {
 		const total = payload.byteLength + headerBytes;
 		if (!this.#isOpen || total > this.#writableBytes + headerBytes) throw new Error();
 		this.#writableBytes -= total;
-		this.#channel?.post("write", options, payload);
+		const bytes = payload instanceof ArrayBuffer ? new Uint8Array(payload) : payload;
+		this.#channel?.post("write", options, bytes);
 		return Math.max(0, this.#writableBytes);
 	}
 
@@ -82,38 +84,34 @@ export class WebSocketClient implements Interface {
 		this.#channel = undefined;
 	}
 
-	#onEvent(event: string, detail: unknown, payload: ArrayBuffer | undefined): void {
-		switch (event) {
-			case "open":
+	get #events(): Peripherals["websocket"]["events"] {
+		const { onWritable, onControl, onRefused, onClose } = this.#options;
+		return {
+			open: () => {
 				this.#isOpen = true;
-				return this.#options.onWritable(this.#writableBytes);
-			case "sent":
-				this.#writableBytes += numberField(detail, "byteCount") + headerBytes;
-				if (this.#writableBytes > 0) this.#options.onWritable(this.#writableBytes);
-				return;
-			case "message":
-				return this.#onMessage(new Uint8Array(payload ?? new ArrayBuffer(0)), detail === "binary");
-			case "control":
-				return this.#options.onControl(numberField(detail, "opcode"), payload ?? new ArrayBuffer(0));
-			case "close":
+				onWritable(this.#writableBytes);
+			},
+			sent: (byteCount) => {
+				this.#writableBytes += byteCount + headerBytes;
+				if (this.#writableBytes > 0) onWritable(this.#writableBytes);
+			},
+			message: (type, payload = new Uint8Array(0)) => this.#onMessage(payload, type === "binary"),
+			control: (opcode, payload = new Uint8Array(0)) => onControl(opcode, payload.slice().buffer),
+			close: () => {
 				// examples/io/tcp/websocketclient: onClose follows the echo of the close frame by a second.
 				this.#isOpen = false;
 				this.#closer = Timer.set(() => {
 					this.close();
-					this.#options.onClose();
+					onClose();
 				}, 1000);
-				return;
-			case "refused":
-				return this.#options.onRefused?.(
-					numberField(detail, "status"),
-					optionalNumberField(detail, "retryAfterSeconds"),
-				);
-			case "untrusted":
-				return this.#onUntrusted?.(String(detail));
-			case "error":
-				if (typeof detail === "string") trace(`socket: ${detail}\n`);
-				return this.#onError();
-		}
+			},
+			refused: ({ status, retryAfterSeconds }) => onRefused?.(status, retryAfterSeconds),
+			untrusted: (reason) => this.#onUntrusted?.(reason),
+			error: (reason) => {
+				if (reason !== null) trace(`socket: ${reason}\n`);
+				this.#onError();
+			},
+		};
 	}
 
 	#onMessage(message: Uint8Array, binary: boolean): void {

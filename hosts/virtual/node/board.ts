@@ -2,6 +2,7 @@
 
 import type { ButtonName } from "../../../device/host.js";
 import { register, volumeRegister } from "../../esp32/es8311.js";
+import type { InputName } from "../peripherals.js";
 
 export interface AccessPoint {
 	readonly ssid: string;
@@ -25,9 +26,7 @@ export interface Sound {
 }
 
 export interface BoardListener {
-	onButton?(name: ButtonName, isPressed: boolean): void;
-	onLight?(level: number | undefined): void;
-	onTouch?(count: number): void;
+	onInput?(name: InputName, value: number | undefined): void;
 	onAccessPoints?(): void;
 	/** The output started; undefined: it stopped. */
 	onSound?(sound: Sound | undefined): void;
@@ -45,9 +44,10 @@ const touchedCount = 31_000;
 
 export class Board {
 	readonly #listeners = new Set<BoardListener>();
-	readonly #pressed = new Set<ButtonName>();
-	#light: number | undefined = 1500;
-	#touchCount = untouchedCount;
+	readonly #inputs = new Map<InputName, number | undefined>([
+		["light", 1500],
+		["touch", untouchedCount],
+	]);
 	#accessPoints: readonly AccessPoint[] = [{ ssid: "virtual", rssi: -48 }];
 	#isSounding = false;
 
@@ -94,8 +94,8 @@ export class Board {
 		for (const listener of this.#listeners) listener.onPlayed?.(samples);
 	}
 
-	writeCodec(address: number, value: number): void {
-		this.codec.registers[address] = value;
+	/** A register of the codec was written. */
+	tellGain(): void {
 		for (const listener of this.#listeners) listener.onGain?.(this.gain);
 	}
 
@@ -107,37 +107,43 @@ export class Board {
 		return 10 ** ((volume - volumeRegister(100)) / 40);
 	}
 
+	/** As in ../peripherals.ts. */
+	input(name: InputName): number | undefined {
+		return this.#inputs.get(name);
+	}
+
+	setInput(name: InputName, value: number | undefined): void {
+		this.#inputs.set(name, value);
+		for (const listener of this.#listeners) listener.onInput?.(name, value);
+	}
+
 	isPressed(name: ButtonName): boolean {
-		return this.#pressed.has(name);
+		return this.input(name) === 1;
 	}
 
 	setButton(name: ButtonName, isPressed: boolean): void {
-		if (isPressed) this.#pressed.add(name);
-		else this.#pressed.delete(name);
-		for (const listener of this.#listeners) listener.onButton?.(name, isPressed);
+		this.setInput(name, isPressed ? 1 : 0);
 	}
 
 	/** Undefined: the converter fails. */
 	get light(): number | undefined {
-		return this.#light;
+		return this.input("light");
 	}
 
 	set light(level: number | undefined) {
-		this.#light = level;
-		for (const listener of this.#listeners) listener.onLight?.(level);
+		this.setInput("light", level);
 	}
 
 	get touchCount(): number {
-		return this.#touchCount;
+		return this.input("touch") ?? 0;
 	}
 
 	set touchCount(count: number) {
-		this.#touchCount = count;
-		for (const listener of this.#listeners) listener.onTouch?.(count);
+		this.setInput("touch", count);
 	}
 
 	get isTouched(): boolean {
-		return this.#touchCount === touchedCount;
+		return this.touchCount === touchedCount;
 	}
 
 	set isTouched(isTouched: boolean) {

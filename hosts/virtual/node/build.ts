@@ -18,15 +18,13 @@ const cacheFolder = path.join(projectFolder, ".cache/virtual");
 /** Of every program: module name → source, relative to the project. */
 const machineModules: Readonly<Record<string, string>> = {
 	"virtual/channel": "hosts/virtual/modules/channel.ts",
+	"mc/config": "hosts/virtual/modules/config.ts",
 	timer: "hosts/virtual/modules/timer.ts",
 	time: "hosts/virtual/modules/time.ts",
 };
 
 export interface Program {
-	path: string;
 	bytes: Buffer;
-	/** Of `bytes`, in hexadecimal. */
-	sha256: string;
 	/** Of its newest source: seconds since 1970. */
 	changedAt: number;
 }
@@ -70,7 +68,7 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 }
 
 /**
- * Adds the modules of the machine ("timer", "time", "virtual/channel").
+ * Adds the modules of the machine (`machineModules`).
  *
  * @throws Error of esbuild if a module is not valid TypeScript
  */
@@ -84,10 +82,7 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
 		sources.map(async (file) => (await stat(path.join(projectFolder, file))).mtimeMs),
 	);
 	const bytes = pack(names.map((name, index) => ({ name, code: "", map: "", ...built[index] })));
-	const digest = sha256(bytes);
-	const file = path.join(cacheFolder, `program-${digest.slice(0, 32)}.xs`);
-	if (!(await exists(file))) await writeAtomically(file, bytes);
-	return { path: file, bytes, sha256: digest, changedAt: Math.floor(Math.max(...changes) / 1000) };
+	return { bytes, changedAt: Math.floor(Math.max(...changes) / 1000) };
 }
 
 /**

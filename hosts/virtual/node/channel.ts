@@ -1,15 +1,11 @@
-/** A channel that the firmware opened, for its handler in Node. */
+/** A channel that a program opened, for its handler in Node. */
 export interface Channel {
 	readonly id: number;
-	/** As in the firmware's `new Channel(kind, options, …)`. */
+	/** As in the program's `new Channel(kind, options, …)`. */
 	readonly kind: string;
 	readonly options: unknown;
-	/**
-	 * Sends an event; does nothing on a closed channel.
-	 *
-	 * @returns false if the machine reads too slowly: pause until onDrain
-	 */
-	send(name: string, detail?: unknown, payload?: Uint8Array): boolean;
+	/** Sends an event; does nothing on a closed channel. */
+	send(name: string, detail?: unknown, payload?: Uint8Array): void;
 }
 
 export interface Answer {
@@ -23,9 +19,8 @@ export type MaybeAnswer = Answer | undefined;
 export interface ChannelHandler {
 	/** A request without an answer. */
 	onPost?(request: string, detail: unknown, payload: Buffer): void;
-	/** The firmware waits for the answer; an exception is thrown there with the same message. */
+	/** The program waits for the answer; an exception is thrown there with the same message. */
 	onCall?(request: string, detail: unknown, payload: Buffer): MaybeAnswer | Promise<MaybeAnswer>;
-	/** Closed by the firmware, or the process ended. */
+	/** Closed by the program, or the process ended. */
 	onClose?(): void;
-	onDrain?(): void;
 }

@@ -1,6 +1,6 @@
 /** How a machine's process ended, and where in the firmware. */
 
-/** By kind of end; `enum reason` in machine.h. */
+/** By kind of end; `enum reason` in machine.h, and 17. */
 const exitStatus = {
 	quit: 0,
 	exception: 10,
@@ -15,8 +15,8 @@ const exitStatus = {
 export interface Exit {
 	/**
 	 * quit: switched off, also by close(). restart: by the firmware. exception: uncaught. rejection: unhandled at the end of the
-	 * turn. out_of_memory: see pool. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C, see
-	 * message. killed: without a report, see message.
+	 * turn. out_of_memory: see pool. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C. killed:
+	 * from outside, see message.
 	 */
 	kind: keyof typeof exitStatus | "killed";
 	message: string;
@@ -63,4 +63,13 @@ export function exitFrom(header: string): Exit {
 		line: place ? Number(place[2]) : undefined,
 		stack,
 	};
+}
+
+const faults: readonly (string | null)[] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
+
+/** Of a process that has sent no exit frame. */
+export function exitWithoutReport(status: number | null, signal: string | null): Exit {
+	const message = `the process ended with ${signal ?? `status ${status}`}`;
+	if (faults.includes(signal)) return { ...noPlace, kind: "panic", message, status: exitStatus.panic };
+	return { ...noPlace, kind: "killed", message, status: status ?? undefined };
 }

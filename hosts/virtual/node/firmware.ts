@@ -2,6 +2,7 @@ import { buildProgram, modulesOf, type Program } from "./build.js";
 
 /** Imported by a name of the SDK. */
 const sdkNames: Readonly<Record<string, string>> = {
+	config: "mc/config",
 	timer: "timer",
 	time: "time",
 	resource: "Resource",

@@ -11,7 +11,6 @@ export const frameKind = {
 	failure: 4,
 	step: 5,
 	inspect: 6,
-	sync: 7,
 	open: 16,
 	post: 17,
 	call: 18,
@@ -19,9 +18,8 @@ export const frameKind = {
 	trace: 20,
 	stepped: 21,
 	statistics: 22,
-	synced: 23,
-	ready: 24,
-	exit: 25,
+	ready: 23,
+	exit: 24,
 } as const;
 
 /** `payload` is a view of the input: copy it to keep it. */

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import type { Channel, ChannelHandler } from "./channel.js";
-import { describeExit, type Exit, exitFrom, noPlace } from "./exit.js";
+import { describeExit, type Exit, exitFrom, exitWithoutReport, noPlace } from "./exit.js";
 import { encodeFrame, type Frame, FrameDecoder, frameKind } from "./frames.js";
 
 /** Of the XS heap, which cannot grow: when one is full, the process ends. */
@@ -35,8 +35,6 @@ export interface Statistics {
 	stackSlots: number;
 	keysUsed: number;
 	keys: number;
-	/** Preloaded objects and variables that may change: 4 bytes each on a board. */
-	aliases: number;
 	/** Garbage collections; wraps at 65,536. */
 	collections: number;
 }
@@ -45,7 +43,7 @@ export interface MachineOptions {
 	/** From buildMachine(). */
 	executable: string;
 	/** From buildProgram(). */
-	program: string;
+	program: Uint8Array;
 	/** mc/config. */
 	config?: Readonly<Record<string, string>> | undefined;
 	/** Default: boardLimits. */
@@ -97,7 +95,7 @@ export class Machine {
 
 	constructor(options: MachineOptions) {
 		this.#options = options;
-		this.#process = spawn(options.executable, [options.program], {
+		this.#process = spawn(options.executable, [], {
 			stdio: ["ignore", "ignore", "inherit", "pipe"],
 		});
 		const stream = this.#process.stdio[3];
@@ -105,23 +103,20 @@ export class Machine {
 		this.#stream = stream;
 		const decoder = new FrameDecoder({ onFrame: (frame) => this.#onFrame(frame) });
 		stream.on("data", (chunk) => decoder.write(chunk));
-		stream.on("drain", () => {
-			for (const handler of this.#handlers.values()) handler.onDrain?.();
-		});
 		// The process reports its end.
 		stream.on("error", () => {});
 		this.exited = new Promise((resolve) => {
-			this.#process.on("error", (error) => resolve(this.#onEnd(error.message, undefined)));
-			this.#process.on("close", (status, signal) =>
-				resolve(this.#onEnd(`the process ended with ${signal ?? `status ${status}`}`, status ?? undefined)),
+			this.#process.on("error", ({ message }) =>
+				resolve(this.#onEnd({ ...noPlace, kind: "killed", message })),
 			);
+			this.#process.on("close", (status, signal) => resolve(this.#onEnd(exitWithoutReport(status, signal))));
 		});
 		this.ready = this.#wait(frameKind.ready).then((header) => {
 			this.#noteTimes(header);
 		});
 		// onExit reports the same.
 		this.ready.catch(() => {});
-		this.#send(frameKind.start, 0, JSON.stringify(startOptions(options)));
+		this.#send(frameKind.start, 0, JSON.stringify(startOptions(options)), options.program);
 	}
 
 	/** Undefined if the process could not be started. */
@@ -145,9 +140,7 @@ export class Machine {
 		const target = this.#now + ms;
 		for (;;) {
 			await settle();
-			const { now, next } = this.#noteTimes(
-				await this.#ask(frameKind.step, frameKind.stepped, String(target)),
-			);
+			const { now, next } = await this.#step(target);
 			if (now >= target && (next === null || next > target)) break;
 		}
 		await settle();
@@ -159,7 +152,7 @@ export class Machine {
 	 * @returns milliseconds until its next timer; undefined if it has none
 	 */
 	async settle(): Promise<number | undefined> {
-		const { now, next } = this.#noteTimes(await this.#ask(frameKind.sync, frameKind.synced, ""));
+		const { now, next } = await this.#step(0);
 		return next === null ? undefined : Math.max(0, next - now);
 	}
 
@@ -180,12 +173,10 @@ export class Machine {
 		return this.exited;
 	}
 
-	#send(kind: number, channel: number, header: string, payload?: Uint8Array): boolean {
-		if (this.#hasEnded || this.#isClosed) return true;
-		let isFree = true;
+	#send(kind: number, channel: number, header: string, payload?: Uint8Array): void {
+		if (this.#hasEnded || this.#isClosed) return;
 		this.#corkForNow();
-		for (const part of encodeFrame(kind, channel, header, payload)) isFree = this.#stream.write(part);
-		return isFree;
+		for (const part of encodeFrame(kind, channel, header, payload)) this.#stream.write(part);
 	}
 
 	/** Joins the writes of one turn: each would wake the machine. */
@@ -215,6 +206,11 @@ export class Machine {
 		const answer = this.#wait(answerKind);
 		this.#send(kind, 0, header);
 		return answer;
+	}
+
+	/** On to the next timer that is due by `target`, in milliseconds since start; a target that has passed changes no time. */
+	async #step(target: number): Promise<Times> {
+		return this.#noteTimes(await this.#ask(frameKind.step, frameKind.stepped, String(target)));
 	}
 
 	#noteTimes(header: string): Times {
@@ -260,8 +256,9 @@ export class Machine {
 			throw new Error(`the firmware opened "${kind}", but the machine has no onOpen`);
 		// Registered first, so that the handler can send from its constructor.
 		this.#handlers.set(id, {});
-		const send = (name: string, detail?: unknown, payload?: Uint8Array) =>
-			!this.#handlers.has(id) || this.#send(frameKind.event, id, JSON.stringify([name, detail]), payload);
+		const send = (name: string, detail?: unknown, payload?: Uint8Array) => {
+			if (this.#handlers.has(id)) this.#send(frameKind.event, id, JSON.stringify([name, detail]), payload);
+		};
 		this.#handlers.set(id, this.#options.onOpen({ id, kind, options, send }));
 	}
 
@@ -286,10 +283,11 @@ export class Machine {
 		for (const handler of handlers) handler.onClose?.();
 	}
 
-	#onEnd(message: string, status: number | undefined): Exit {
+	/** @param exit unless the machine has reported one */
+	#onEnd(exit: Exit): Exit {
 		if (this.#hasEnded && this.#exit) return this.#exit;
 		this.#hasEnded = true;
-		this.#exit = { ...(this.#exit ?? { ...noPlace, kind: "killed", message }), status };
+		this.#exit = { ...(this.#exit ?? exit), status: exit.status };
 		const error = new Error(describeExit(this.#exit));
 		for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
 		this.#waiters.clear();

@@ -6,9 +6,8 @@
 
 import { readFileSync } from "node:fs";
 import type { Model } from "../../../device/protocol/schema.js";
-import { settingsNamespace } from "../../esp32/nvs-image.js";
 import { type AccessPoint, Board } from "./board.js";
-import { boot } from "./boot/boot-loader.js";
+import { type Boot, boot } from "./boot/boot-loader.js";
 import { EspOta } from "./boot/esp-ota.js";
 import {
 	type BuiltIn,
@@ -20,15 +19,15 @@ import {
 import { Flash, PowerCut } from "./boot/flash.js";
 import { NvsStore } from "./boot/nvs-store.js";
 import { imageState } from "./boot/ota-data.js";
-import { flashBytes, partitions, type SlotIndex } from "./boot/partitions.js";
-import { programFile } from "./boot/program-file.js";
+import { flashBytes, type SlotIndex } from "./boot/partitions.js";
 import { buildMachine, type Program } from "./build.js";
+import type { Channel, ChannelHandler } from "./channel.js";
 import { describeExit, type Exit, noPlace } from "./exit.js";
 import { buildFirmware } from "./firmware.js";
 import { deviceIdOf } from "./identity.js";
 import { type Limits, Machine } from "./machine.js";
 import { type EndedRun, RtcMemory } from "./rtc-memory.js";
-import type { Hardware, Peripheral } from "./simulated/hardware.js";
+import type { Hardware } from "./simulated/hardware.js";
 import { openPeripheral } from "./simulated/open.js";
 import { ReceiveBuffers } from "./simulated/receive-buffers.js";
 
@@ -62,10 +61,10 @@ export interface VirtualDeviceOptions {
 	readonly wallClock?: (() => number) | undefined;
 	/** Factory firmware. Default: of this checkout. */
 	readonly program?: Program;
-	/** Simulated parts of this device alone, by the kind of channel that its program opens. */
-	readonly peripherals?: Readonly<Record<string, Peripheral>>;
-	/** In place of the model's, such as `psramSizeMB`; named as in System of device/host.ts. */
-	readonly facts?: Hardware["facts"];
+	/** Simulated parts of this device alone; undefined: the usual one. */
+	readonly onOpen?: (channel: Channel, board: Board) => ChannelHandler | undefined;
+	/** In place of the model's, such as `psramSizeMB`. */
+	readonly facts?: Partial<Hardware["facts"]>;
 	/** Default: this checkout's. */
 	readonly version?: string;
 	/** Seconds since 1970; 0: unknown. Default: the time of the newest source. */
@@ -196,7 +195,8 @@ export class VirtualDevice {
 	/** @throws Error if the flash has no bootable image */
 	#powerOn(resetReason: string) {
 		const { model, config, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
-		const { slot, image, nvs } = this.#boot();
+		const { slot, image } = this.#boot();
+		const nvs = new NvsStore(this);
 		const ota = new EspOta({ flash: this.flash, running: slot });
 		const { version, securityVersion, buildTime, releaseKeys } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
@@ -206,7 +206,7 @@ export class VirtualDevice {
 		onBoot?.(started);
 		const machine = new Machine({
 			executable: this.#executable,
-			program: programFile(image.program),
+			program: image.program,
 			config: { ...config, ...(releaseKeys && { release_keys: releaseKeys }), model },
 			...(clock && { clock }),
 			...(limits && { limits }),
@@ -216,24 +216,19 @@ export class VirtualDevice {
 				this.#rtc.write(text);
 				onTrace?.(text);
 			},
-			onOpen: (channel) => openPeripheral({ channel, hardware: this.#hardware }, this.#options.peripherals),
+			onOpen: (channel) =>
+				this.#options.onOpen?.(channel, this.board) ?? openPeripheral(channel, this.#hardware),
 			onExit: (exit) => this.#onExit(exit),
 		});
 		return { machine, ota, nvs, started };
 	}
 
-	/** Power can be cut in the boot loader too, and while NVS is opened. */
-	#boot() {
+	/** Power can be cut in the boot loader too. */
+	#boot(): Boot {
 		for (;;) {
 			this.flash.powerOn();
 			try {
-				const { slot, image } = boot(this.flash);
-				const { nvs: partition } = partitions;
-				return {
-					slot,
-					image,
-					nvs: new NvsStore({ flash: this.flash, partition, namespace: settingsNamespace }),
-				};
+				return boot(this.flash);
 			} catch (error) {
 				if (!(error instanceof PowerCut)) throw error;
 			}

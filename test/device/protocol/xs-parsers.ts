@@ -48,7 +48,7 @@ const keys = 1000;
 export async function startXsParsers(t: TestContext) {
 	const executable = await buildMachine();
 	const sources = Object.fromEntries(modules.map((name) => [name, `${name}.ts`]));
-	const { path: program } = await buildProgram({ main, modules: sources });
+	const { bytes: program } = await buildProgram({ main, modules: sources });
 	let machine: Machine | undefined;
 	let channel: Channel | undefined;
 	let count = 0;

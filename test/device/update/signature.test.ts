@@ -52,7 +52,7 @@ describe("in XS, with a board's heap", () => {
 	test("the vectors of Project Wycheproof for P-256 with SHA-256 are taken and refused as they should be", async (t) => {
 		const main = "test/hosts/virtual/xs/signatures";
 		const names = [main, "device/update/signature", "device/update/base64", "device/update/p256"];
-		const { path: program } = await buildProgram({
+		const { bytes: program } = await buildProgram({
 			main,
 			modules: Object.fromEntries(names.map((name) => [name, `${name}.ts`])),
 		});

@@ -14,7 +14,6 @@ before(async () => {
 });
 
 for (const [name, ms] of [
-	["bytes", 0],
 	["channels", 0],
 	["clocks", 1000],
 	["garbage", 50],
@@ -22,10 +21,10 @@ for (const [name, ms] of [
 ] as const)
 	test(`no memory error under the sanitizers: ${name}`, { skip }, async () => {
 		let exit: Exit | undefined;
-		const { path } = await buildProgram({ modules: { main: `test/hosts/virtual/xs/${name}.ts` } });
+		const { bytes: program } = await buildProgram({ modules: { main: `test/hosts/virtual/xs/${name}.ts` } });
 		const machine = new Machine({
 			executable,
-			program: path,
+			program,
 			clock: "virtual",
 			config: { test: "repeat", text: "text" },
 			onOpen: () => ({ onCall: () => ({ detail: 1 }) }),

@@ -6,10 +6,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Model } from "../../../../device/protocol/schema.js";
-import { makeNvsImage, readNvs, settingsNamespace } from "../../../esp32/nvs-image.js";
 import { partitionTableOffset } from "../../../esp32/partition-table.js";
 import { encodeImage } from "./encode-image.js";
-import { type Flash, sectorBytes } from "./flash.js";
+import type { Flash } from "./flash.js";
+import { loadSettings, readSettings } from "./nvs-store.js";
 import { makePartitionTable, partitions } from "./partitions.js";
 
 /** In place of ESP-IDF's version. */
@@ -114,21 +114,7 @@ export function flashSettings(
 		else values.set(name, value);
 	}
 	if (values.size === stored.size && [...values].every(([name, value]) => stored.get(name) === value)) return;
-	const { offset, byteLength } = partitions.nvs;
-	const image = makeNvsImage({
-		byteLength,
-		namespace: settingsNamespace,
-		values: Object.fromEntries(values),
-	});
-	// Copies: the flash keeps the given buffer, and would keep the whole image for one page.
-	for (let at = 0; at < byteLength; at += sectorBytes)
-		flash.load(offset + at, Buffer.from(image.subarray(at, at + sectorBytes)));
-}
-
-/** Also of a device that is off. */
-export function readSettings(flash: Flash): Map<string, string> {
-	const { offset, byteLength } = partitions.nvs;
-	return readNvs(flash.read(offset, byteLength), settingsNamespace);
+	loadSettings(flash, values);
 }
 
 const { defines }: { readonly defines: { readonly firmware: { readonly securityVersion: number } } } =

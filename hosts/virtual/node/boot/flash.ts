@@ -24,12 +24,12 @@ export interface FlashOptions {
 	readonly byteLength: number;
 	/** Default: in memory only. */
 	readonly file?: string;
-	/** Each erase (of a sector) and write (of at most a page). */
+	/** Each erase (of a sector), write (of at most a page) and replacement. */
 	readonly onOperation?: (operation: FlashOperation) => void;
 }
 
 export interface FlashOperation {
-	readonly kind: "erase" | "write";
+	readonly kind: "erase" | "write" | "replace";
 	readonly offset: number;
 	readonly byteLength: number;
 }
@@ -123,6 +123,14 @@ export class Flash {
 					program(content, start % sectorBytes, bytes.subarray(at, at + to - from), isWhole);
 				});
 			}
+		});
+	}
+
+	/** Erases and writes whole sectors so that a power cut leaves the old content or the new: for a library that recovers from it. */
+	replace(offset: number, bytes: Buffer): void {
+		this.#requirePower();
+		this.#operate({ kind: "replace", offset, byteLength: bytes.byteLength }, (isWhole) => {
+			if (isWhole) this.load(offset, bytes);
 		});
 	}
 

@@ -1,179 +1,62 @@
 /**
- * Strings in an NVS partition, by ESP-IDF's rules: a new value is written before the old one is erased, so that one of them
- * survives a power cut, and one page stays free for moving the items of the page with the most erased entries. (ESP-IDF v6.0,
- * nvs_storage.cpp and nvs_pagemanager.cpp.)
+ * The settings in the partition `nvs`, in ESP-IDF's format. Its library leaves a setting whole or as it was at a power cut; how it
+ * uses its pages for that is not simulated: each change writes the partition again, as one operation.
  */
 
-import {
-	decodeString,
-	encodeNamespace,
-	encodeString,
-	entriesPerPage,
-	entryBytes,
-	entryType,
-	namespacesIndex,
-	pageBytes,
-} from "../../../esp32/nvs-format.js";
+import { makeNvsImage, readNvs, settingsNamespace } from "../../../esp32/nvs-image.js";
 import type { Flash } from "./flash.js";
-import { type NvsItem, NvsPage } from "./nvs-page.js";
-import type { Partition } from "./partitions.js";
+import { partitions } from "./partitions.js";
 
-export interface NvsStoreOptions {
-	readonly flash: Flash;
-	readonly partition: Partition;
-	/** 1 to 15 ASCII characters. */
-	readonly namespace: string;
+const { offset, byteLength } = partitions.nvs;
+
+/** Also of a device that is off. */
+export function readSettings(flash: Flash): Map<string, string> {
+	return readNvs(flash.read(offset, byteLength), settingsNamespace);
 }
 
-interface Place {
-	readonly page: NvsPage;
-	readonly item: NvsItem;
+/**
+ * Without an operation of the device.
+ *
+ * @throws {RangeError} if they do not fit NVS
+ */
+export function loadSettings(flash: Flash, values: ReadonlyMap<string, string>): void {
+	flash.load(offset, imageOf(values));
 }
 
 export class NvsStore {
-	/** In use, the oldest first. */
-	readonly #pages: NvsPage[];
-	/** In order of use. */
-	readonly #free: NvsPage[];
-	readonly #namespace: number;
-	#nextSequence: number;
+	readonly #flash: Flash;
+	#values: ReadonlyMap<string, string>;
 
-	/**
-	 * Completes an interrupted operation.
-	 *
-	 * @throws PowerCut
-	 * @throws Error with ESP-IDF's name if the partition has no free page or a later version
-	 */
-	constructor({ flash, partition, namespace }: NvsStoreOptions) {
-		const all = Array.from(
-			{ length: partition.byteLength / pageBytes },
-			(_, index) => new NvsPage({ flash, offset: partition.offset + index * pageBytes }),
-		);
-		this.#pages = all.filter((page) => page.isInUse).sort((a, b) => a.sequence - b.sequence);
-		this.#free = all.filter((page) => !page.isInUse);
-		const last = this.#pages.at(-1);
-		this.#nextSequence = last ? last.sequence + 1 : 0;
-		if (last) this.#recover(last);
-		if (this.#free.length === 0) throw new Error("ESP_ERR_NVS_NO_FREE_PAGES");
-		this.#namespace = this.#openNamespace(namespace);
+	constructor({ flash }: { readonly flash: Flash }) {
+		this.#flash = flash;
+		this.#values = readSettings(flash);
 	}
 
 	read(key: string): string | undefined {
-		const found = this.#find(key);
-		return found && decodeString(found.item.header, found.item.bytes.subarray(entryBytes));
+		return this.#values.get(key);
 	}
 
 	/**
-	 * @throws {RangeError} if key or value do not fit NVS
-	 * @throws Error if the partition is full; the old value stays
+	 * @throws {RangeError} if it does not fit NVS; the old value stays
+	 * @throws PowerCut
 	 */
 	write(key: string, value: string): void {
-		if (this.read(key) === value) return;
-		const isKnown = this.#find(key) !== undefined;
-		this.#append(encodeString(this.#namespace, key, value));
-		// Searched after the write, which may have moved it.
-		if (isKnown) this.#erase(this.#find(key));
+		if (this.read(key) !== value) this.#store(new Map(this.#values).set(key, value));
 	}
 
 	delete(key: string): void {
-		this.#erase(this.#find(key));
+		const values = new Map(this.#values);
+		if (values.delete(key)) this.#store(values);
 	}
 
-	/** The oldest item of that key: until the old one is erased there are two. */
-	#find(key: string): Place | undefined {
-		return this.#search(
-			({ header }) =>
-				header.namespaceIndex === this.#namespace && header.type === entryType.string && header.key === key,
-		);
+	#store(values: ReadonlyMap<string, string>): void {
+		this.#flash.replace(offset, imageOf(values));
+		this.#values = values;
 	}
+}
 
-	#search(isMeant: (item: NvsItem) => boolean): Place | undefined {
-		for (const page of this.#pages) for (const item of page.items()) if (isMeant(item)) return { page, item };
-		return undefined;
-	}
-
-	#erase(place: Place | undefined): void {
-		place?.page.erase(place.item.index, place.item.header.span);
-	}
-
-	#openNamespace(name: string): number {
-		const used = new Set<number>();
-		for (const page of this.#pages)
-			for (const { header } of page.items())
-				if (header.namespaceIndex === namespacesIndex) {
-					if (header.key === name) return header.byte;
-					used.add(header.byte);
-				}
-		let index = 1;
-		while (used.has(index)) index += 1;
-		this.#append(encodeNamespace(name, index));
-		return index;
-	}
-
-	#append(item: Uint8Array): void {
-		const current = this.#pages.at(-1) ?? this.#activate();
-		if (current.append(item)) return;
-		current.markFull();
-		if (!this.#makeRoom().append(item)) throw new Error("ESP_ERR_NVS_NOT_ENOUGH_SPACE");
-	}
-
-	#makeRoom(): NvsPage {
-		if (this.#free.length >= 2) return this.#activate();
-		let emptiest: NvsPage | undefined;
-		for (const page of this.#pages)
-			if (page.usedEntries < (emptiest?.usedEntries ?? entriesPerPage)) emptiest = page;
-		if (!emptiest) throw new Error("ESP_ERR_NVS_NOT_ENOUGH_SPACE");
-		emptiest.markFreeing();
-		return this.#moveItems(emptiest);
-	}
-
-	#activate(): NvsPage {
-		const page = this.#free.shift();
-		if (!page) throw new Error("ESP_ERR_NVS_NOT_ENOUGH_SPACE");
-		page.activate(this.#nextSequence);
-		this.#nextSequence += 1;
-		this.#pages.push(page);
-		return page;
-	}
-
-	#moveItems(page: NvsPage): NvsPage {
-		const target = this.#activate();
-		for (const { bytes } of page.items()) target.append(bytes);
-		page.wipe();
-		this.#release(page);
-		return target;
-	}
-
-	#release(page: NvsPage): void {
-		this.#pages.splice(this.#pages.indexOf(page), 1);
-		this.#free.push(page);
-	}
-
-	/** @param last the page that was written last */
-	#recover(last: NvsPage): void {
-		this.#eraseReplaced(last);
-		const freeing = this.#pages.find((page) => page.isFreeing);
-		if (!freeing) return;
-		// The interrupted move starts again.
-		if (last.isActive) {
-			last.wipe();
-			this.#release(last);
-		}
-		this.#moveItems(freeing);
-	}
-
-	/** Erases the old value of the last item, if that was interrupted. */
-	#eraseReplaced(last: NvsPage): void {
-		const newest = [...last.items()].at(-1);
-		if (newest?.header.type !== entryType.string) return;
-		const { namespaceIndex, key, type } = newest.header;
-		for (const page of this.#pages) {
-			if (page.isFreeing) continue;
-			for (const { index, header } of page.items()) {
-				if (page === last && index === newest.index) continue;
-				if (header.namespaceIndex === namespaceIndex && header.key === key && header.type === type)
-					page.erase(index, header.span);
-			}
-		}
-	}
+function imageOf(values: ReadonlyMap<string, string>): Buffer {
+	return Buffer.from(
+		makeNvsImage({ byteLength, namespace: settingsNamespace, values: Object.fromEntries(values) }),
+	);
 }

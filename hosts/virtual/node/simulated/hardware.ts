@@ -1,9 +1,10 @@
-import { isRecord } from "../../../../device/protocol/schema.js";
+/** What a simulated peripheral gets, and what it supplies. */
+
+import type { Kind, Peripherals, SystemFacts, Values } from "../../peripherals.js";
 import type { Board } from "../board.js";
 import type { EspOta } from "../boot/esp-ota.js";
 import { type Flash, PowerCut } from "../boot/flash.js";
 import type { NvsStore } from "../boot/nvs-store.js";
-import type { Channel, ChannelHandler } from "../channel.js";
 import type { RtcMemory } from "../rtc-memory.js";
 import type { ReceiveBuffers } from "./receive-buffers.js";
 
@@ -15,18 +16,27 @@ export interface Hardware {
 	readonly nvs: NvsStore;
 	readonly rtc: RtcMemory;
 	readonly receiveBuffers: ReceiveBuffers;
-	/** Named as in System of device/host.ts. */
-	readonly facts: Readonly<Record<string, string | number>>;
+	readonly facts: SystemFacts;
 	onPowerCut(): void;
 }
 
-export interface PeripheralOptions {
-	readonly channel: Channel;
-	readonly hardware: Hardware;
+/** A channel that the firmware opened. */
+export interface Opened<K extends Kind> {
+	readonly options: Peripherals[K]["options"];
+	send<E extends keyof Peripherals[K]["events"] & string>(
+		event: E,
+		...values: Values<Peripherals[K]["events"][E]>
+	): void;
 }
 
-/** The Node side of one channel that the firmware opened. */
-export type Peripheral = new (options: PeripheralOptions) => ChannelHandler;
+/** Absent where the table names none. */
+type Requests<Name extends string, T> = keyof T extends never ? unknown : { readonly [N in Name]: T };
+
+/** Node's half of a channel. The bytes that it gets are views that are valid until it returns. */
+export type Simulated<K extends Kind> = Requests<"posts", Peripherals[K]["posts"]> &
+	Requests<"calls", Peripherals[K]["calls"]> & { onClose?(): void };
+
+export type Simulate<K extends Kind> = (channel: Opened<K>, hardware: Hardware) => Simulated<K>;
 
 /** Reports a power cut. @throws what `action` throws */
 export function onFlash<T>(hardware: Pick<Hardware, "onPowerCut">, action: () => T): T {
@@ -36,18 +46,4 @@ export function onFlash<T>(hardware: Pick<Hardware, "onPowerCut">, action: () =>
 		if (error instanceof PowerCut) hardware.onPowerCut();
 		throw error;
 	}
-}
-
-/** @throws Error where `detail` has no string of that name */
-export function textOf(detail: unknown, name: string): string {
-	const value = isRecord(detail) ? detail[name] : undefined;
-	if (typeof value !== "string") throw new Error(`${name} must be a string`);
-	return value;
-}
-
-/** @throws Error where `detail` has no number of that name */
-export function numberOf(detail: unknown, name: string): number {
-	const value = isRecord(detail) ? detail[name] : undefined;
-	if (typeof value !== "number") throw new Error(`${name} must be a number`);
-	return value;
 }

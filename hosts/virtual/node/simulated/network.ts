@@ -2,77 +2,68 @@
 
 import { lookup } from "node:dns";
 import type { WiFiReason } from "../../../../device/host.js";
-import { isRecord } from "../../../../device/protocol/schema.js";
+import type { Peripherals, WantedNetwork } from "../../peripherals.js";
 import type { AccessPoint } from "../board.js";
-import type { ChannelHandler } from "../channel.js";
-import { type PeripheralOptions, textOf } from "./hardware.js";
+import type { Hardware, Opened, Simulate, Simulated } from "./hardware.js";
 
-export class WiFi implements ChannelHandler {
-	readonly #options: PeripheralOptions;
+export class WiFi implements Simulated<"wifi"> {
+	readonly posts: Peripherals["wifi"]["posts"];
 	readonly onClose: () => void;
-	#wanted: unknown;
 	#isAssociated = false;
 
-	constructor(options: PeripheralOptions) {
-		this.#options = options;
-		this.onClose = options.hardware.board.listen({
+	constructor({ send }: Opened<"wifi">, { board }: Hardware) {
+		let wanted: WantedNetwork = { SSID: "" };
+		/** With the access point that is wanted; or loses it. */
+		const associate = () => {
+			const accessPoint = board.accessPoints.find(({ ssid }) => ssid === wanted.SSID);
+			const absent: WiFiReason = this.#isAssociated ? "signal_lost" : "no_access_point";
+			const isRefused = accessPoint?.password !== undefined && accessPoint.password !== wanted.password;
+			this.#isAssociated = accessPoint !== undefined && !isRefused;
+			const joined = accessPoint ? { ...describe(accessPoint), address: "127.0.0.1" } : absent;
+			send("connection", isRefused ? "wrong_password" : joined);
+		};
+		this.posts = {
+			configure: ({ hostname }) => {
+				board.hostname = hostname;
+			},
+			connect: (network) => {
+				wanted = network;
+				associate();
+			},
+			scan: () => send("scanned", board.accessPoints.filter(({ isHidden }) => !isHidden).map(describe)),
+			disconnect: () => {
+				this.#isAssociated = false;
+			},
+		};
+		this.onClose = board.listen({
 			onAccessPoints: () => {
-				if (this.#isAssociated) this.#associate();
+				if (this.#isAssociated) associate();
 			},
 		});
 	}
-
-	onPost(request: string, detail: unknown): void {
-		const { board } = this.#options.hardware;
-		if (request === "configure") {
-			board.hostname = textOf(detail, "hostname");
-		} else if (request === "connect") {
-			this.#wanted = detail;
-			this.#associate();
-		} else if (request === "scan") {
-			const shown = board.accessPoints.filter(({ isHidden }) => !isHidden);
-			this.#options.channel.send("scanned", shown.map(describe));
-		} else {
-			this.#isAssociated = false;
-		}
-	}
-
-	/** With the access point that is wanted; or loses it. */
-	#associate(): void {
-		const ssid = textOf(this.#wanted, "SSID");
-		const { accessPoints } = this.#options.hardware.board;
-		const accessPoint = accessPoints.find((one) => one.ssid === ssid);
-		const absent: WiFiReason = this.#isAssociated ? "signal_lost" : "no_access_point";
-		const isRefused = accessPoint !== undefined && !isAccepted(accessPoint, this.#wanted);
-		this.#isAssociated = accessPoint !== undefined && !isRefused;
-		const joined = accessPoint ? { ...describe(accessPoint), address: "127.0.0.1" } : absent;
-		this.#options.channel.send("connection", isRefused ? "wrong_password" : joined);
-	}
-}
-
-function isAccepted(accessPoint: AccessPoint, wanted: unknown): boolean {
-	const password = isRecord(wanted) ? wanted.password : undefined;
-	return accessPoint.password === undefined || accessPoint.password === password;
 }
 
 /** With the SDK's names. */
 function describe({ ssid, rssi, bssid, channel }: AccessPoint) {
-	return { SSID: ssid, RSSI: rssi, BSSID: bssid, channel };
+	return {
+		SSID: ssid,
+		RSSI: rssi,
+		...(bssid !== undefined && { BSSID: bssid }),
+		...(channel !== undefined && { channel }),
+	};
 }
 
-export class Resolver implements ChannelHandler {
-	constructor({ channel, hardware }: PeripheralOptions) {
-		lookup(textOf(channel.options, "host"), { family: 4 }, (error, address) => {
-			if (error || hardware.board.accessPoints.length === 0) channel.send("error");
-			else channel.send("resolved", address);
-		});
-	}
-}
+export const dns: Simulate<"dns"> = ({ options: { host }, send }, { board }) => {
+	lookup(host, { family: 4 }, (error, address) => {
+		if (error || board.accessPoints.length === 0) send("error");
+		else send("resolved", address);
+	});
+	return {};
+};
 
 /** One clock for all time servers. */
-export class TimeQuery implements ChannelHandler {
-	constructor({ channel, hardware: { board } }: PeripheralOptions) {
-		board.timeServer = isRecord(channel.options) ? channel.options.server : undefined;
-		channel.send("time", board.wallClock && board.wallClock() / 1000);
-	}
-}
+export const time: Simulate<"time"> = ({ options: { server }, send }, { board }) => {
+	board.timeServer = server;
+	send("time", board.wallClock ? board.wallClock() / 1000 : null);
+	return {};
+};

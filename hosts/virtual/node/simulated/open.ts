@@ -1,54 +1,47 @@
 /** Opens the simulated peripheral of a channel. */
 
-import type { ChannelHandler } from "../channel.js";
-import type { Peripheral, PeripheralOptions } from "./hardware.js";
-import { Resolver, TimeQuery, WiFi } from "./network.js";
-import {
-	AudioOutput,
-	Button,
-	CapacitivePad,
-	HapticMotor,
-	LightSensor,
-	PixelStrip,
-	SMBus,
-} from "./peripherals.js";
-import { Rtc } from "./rtc.js";
-import { KeyValueStore, Resource } from "./storage.js";
-import { System } from "./system.js";
+import type { Kind } from "../../peripherals.js";
+import type { Channel, ChannelHandler } from "../channel.js";
+import type { Hardware, Simulate } from "./hardware.js";
+import { dns, time, WiFi } from "./network.js";
+import { AudioOutput, haptics, input, pixels, smbus } from "./peripherals.js";
+import { keyValue, resource, rtc, system } from "./storage.js";
 import { TcpSocket } from "./tcp.js";
-import { BootState, Sha256, UpdateSlot } from "./update.js";
+import { bootState, sha256, UpdateSlot } from "./update.js";
 import { WebSocketClient } from "./websocket-client.js";
 
-/** By the kind of channel that the firmware opens. */
-const peripherals: Readonly<Record<string, Peripheral>> = {
-	audio: AudioOutput,
-	"boot-state": BootState,
-	digital: Button,
-	dns: Resolver,
-	haptics: HapticMotor,
-	"key-value": KeyValueStore,
-	light: LightSensor,
-	pixels: PixelStrip,
-	resource: Resource,
-	rtc: Rtc,
-	sha256: Sha256,
-	smbus: SMBus,
-	system: System,
-	tcp: TcpSocket,
-	time: TimeQuery,
-	touch: CapacitivePad,
-	"update-slot": UpdateSlot,
-	websocket: WebSocketClient,
-	wifi: WiFi,
+const simulated: { readonly [K in Kind]: Simulate<K> } = {
+	input,
+	haptics,
+	pixels,
+	audio: (channel, hardware) => new AudioOutput(channel, hardware),
+	smbus,
+	system,
+	rtc,
+	"key-value": keyValue,
+	resource,
+	"update-slot": (channel, hardware) => new UpdateSlot(channel, hardware),
+	"boot-state": bootState,
+	sha256,
+	wifi: (channel, hardware) => new WiFi(channel, hardware),
+	dns,
+	time,
+	tcp: (channel, hardware) => new TcpSocket(channel, hardware),
+	websocket: (channel, hardware) => new WebSocketClient(channel, hardware),
 };
 
-/** @param added by kind of channel, beside or instead of the simulated ones @throws Error where there is none for this kind of channel */
-export function openPeripheral(
-	options: PeripheralOptions,
-	added: Readonly<Record<string, Peripheral>> = {},
-): ChannelHandler {
-	const { kind } = options.channel;
-	const Peripheral = added[kind] ?? peripherals[kind];
-	if (!Peripheral) throw new Error(`the virtual host has no simulated peripheral "${kind}"`);
-	return new Peripheral(options);
+/** The firmware's half follows the same table, so that requests are those that there are. @throws Error for an unknown kind */
+export function openPeripheral(channel: Channel, hardware: Hardware): ChannelHandler {
+	const { kind } = channel;
+	if (!Object.hasOwn(simulated, kind))
+		throw new Error(`the virtual host has no simulated peripheral "${kind}"`);
+	const peripheral = Reflect.get(simulated, kind)(channel, hardware);
+	return {
+		onPost: (request, detail, payload) => peripheral.posts[request](detail, payload),
+		onCall: (request, detail, payload) => {
+			const answer = peripheral.calls[request](detail, payload);
+			return answer instanceof Uint8Array ? { payload: answer } : { detail: answer };
+		},
+		onClose: () => peripheral.onClose?.(),
+	};
 }

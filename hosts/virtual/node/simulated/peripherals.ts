@@ -1,108 +1,64 @@
 /** Buttons, sensors, LED ring, haptics, speaker and codec: they connect the firmware's drivers with the Board. */
 
-import { buttonNames } from "../../../../device/host.js";
+import type { Peripherals } from "../../peripherals.js";
 import type { Board } from "../board.js";
-import type { Answer, ChannelHandler } from "../channel.js";
-import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
+import type { Hardware, Opened, Simulate, Simulated } from "./hardware.js";
 
-export class Button implements ChannelHandler {
-	readonly onCall: () => Answer;
-	readonly onClose: () => void;
+export const input: Simulate<"input"> = ({ options: { name }, send }, { board }) => ({
+	calls: { value: () => board.input(name) },
+	onClose: board.listen({
+		onInput: (changed, value) => {
+			if (changed === name) send("value", value ?? null);
+		},
+	}),
+});
 
-	constructor({ channel, hardware: { board } }: PeripheralOptions) {
-		const wanted = textOf(channel.options, "name");
-		const name = buttonNames.find((button) => button === wanted);
-		if (name === undefined) throw new Error(`there is no button ${wanted}`);
-		this.onCall = () => ({ detail: board.isPressed(name) ? 1 : 0 });
-		this.onClose = board.listen({
-			onButton: (changed) => {
-				if (changed === name) channel.send("edge");
-			},
-		});
-	}
-}
+export const haptics: Simulate<"haptics"> = (_channel, { board }) => ({
+	posts: {
+		duty: (duty) => {
+			board.hapticDuty = duty;
+		},
+	},
+});
 
-export class LightSensor implements ChannelHandler {
-	readonly onCall: () => Answer;
-	readonly onClose: () => void;
-
-	constructor({ channel, hardware: { board } }: PeripheralOptions) {
-		this.onCall = () => ({ detail: board.light });
-		this.onClose = board.listen({ onLight: (level) => channel.send("value", level) });
-	}
-}
-
-export class CapacitivePad implements ChannelHandler {
-	readonly onCall: () => Answer;
-	readonly onClose: () => void;
-
-	constructor({ channel, hardware: { board } }: PeripheralOptions) {
-		this.onCall = () => ({ detail: board.touchCount });
-		this.onClose = board.listen({ onTouch: (count) => channel.send("value", count) });
-	}
-}
-
-class BoardPart {
-	protected readonly board: Board;
-
-	constructor({ hardware }: PeripheralOptions) {
-		this.board = hardware.board;
-	}
-}
-
-export class PixelStrip extends BoardPart implements ChannelHandler {
-	onPost(_request: string, _detail: unknown, frame: Buffer): void {
-		this.board.pixels = Uint8Array.from(frame);
-		this.board.frameCount += 1;
-	}
-}
-
-export class HapticMotor extends BoardPart implements ChannelHandler {
-	onPost(_request: string, duty: unknown): void {
-		this.board.hapticDuty = Number(duty);
-	}
-}
+export const pixels: Simulate<"pixels"> = (_channel, { board }) => ({
+	posts: {
+		frame: (_detail, colours) => {
+			board.pixels = Uint8Array.from(colours);
+			board.frameCount += 1;
+		},
+	},
+});
 
 /** What the firmware writes is played as its host says that its time has passed; what was not written is silent. */
-export class AudioOutput extends BoardPart implements ChannelHandler {
-	readonly #sampleRate: number;
+export class AudioOutput implements Simulated<"audio"> {
+	readonly #board: Board;
 	#queued: Uint8Array[] = [];
 	#isStarted = false;
+	readonly posts: Peripherals["audio"]["posts"];
 
-	constructor(options: PeripheralOptions) {
-		super(options);
-		this.#sampleRate = numberOf(options.channel.options, "sampleRate");
-	}
-
-	onPost(request: string, detail: unknown, samples: Buffer): void {
-		switch (request) {
-			case "write": {
+	constructor({ options: { sampleRate } }: Opened<"audio">, { board }: Hardware) {
+		this.#board = board;
+		this.posts = {
+			write: (_detail, samples) => {
 				const written = Uint8Array.from(samples);
-				if (this.#isStarted) this.board.queue(written);
-				else this.board.sound.push(written);
+				if (this.#isStarted) board.queue(written);
+				else board.sound.push(written);
 				this.#queued.push(written);
-				return;
-			}
-			case "start":
+			},
+			start: () => {
 				this.#isStarted = true;
-				this.board.play({ samples: Buffer.concat(this.#queued), sampleRate: this.#sampleRate });
-				return;
-			case "played":
-				this.board.played(this.#take(Number(detail)));
-				return;
-			case "stop":
-				this.#stop();
-		}
+				board.play({ samples: Buffer.concat(this.#queued), sampleRate });
+			},
+			played: (byteCount) => board.played(this.#take(byteCount)),
+			stop: () => this.onClose(),
+		};
 	}
 
 	onClose(): void {
-		this.#stop();
-	}
-
-	#stop(): void {
 		this.#isStarted = false;
 		this.#queued = [];
-		this.board.play(undefined);
+		this.#board.play(undefined);
 	}
 
 	/** @returns the next bytes of what is queued, followed by silence where it is shorter */
@@ -116,13 +72,18 @@ export class AudioOutput extends BoardPart implements ChannelHandler {
 }
 
 /** The ES8311's control bus. As with the SDK's driver, no acknowledge is an exception. */
-export class SMBus extends BoardPart implements ChannelHandler {
-	onCall(request: string, detail: unknown): Answer | undefined {
-		const { registers, isAnswering } = this.board.codec;
-		if (!isAnswering) throw new Error("no acknowledge");
-		const register = numberOf(detail, "register");
-		if (request === "read") return { detail: registers[register] ?? 0 };
-		this.board.writeCodec(register, numberOf(detail, "value"));
-		return undefined;
-	}
+export const smbus: Simulate<"smbus"> = (_channel, { board }) => ({
+	calls: {
+		read: (register) => registersOf(board)[register] ?? 0,
+		write: ({ register, value }) => {
+			registersOf(board)[register] = value;
+			board.tellGain();
+		},
+	},
+});
+
+/** @throws Error where the codec does not answer */
+function registersOf({ codec: { registers, isAnswering } }: Board): Uint8Array {
+	if (!isAnswering) throw new Error("no acknowledge");
+	return registers;
 }

@@ -7,10 +7,9 @@ import {
 	type DetailedPeerCertificate,
 	type PeerCertificate,
 } from "node:tls";
-import { isRecord } from "../../../../device/protocol/schema.js";
 import { expired, tooEarly, unknownAuthority, wrongName } from "../../../moddable/tls/reasons.js";
-import type { Channel, ChannelHandler } from "../channel.js";
-import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
+import type { PeerOptions, Peripherals, Secure } from "../../peripherals.js";
+import type { Hardware, Opened, Simulated } from "./hardware.js";
 import { type ReceiveBuffers, windowBytes } from "./receive-buffers.js";
 
 /** Four segments: what a busy board's driver delivers at a time. */
@@ -18,8 +17,8 @@ const pieceBytes = 5_760;
 /** Unread bytes in the device's heap; the rest of the window is here, as it is in lwIP's memory on a board. */
 const deviceBytes = 2 * pieceBytes;
 
-export class TcpSocket implements ChannelHandler {
-	readonly #channel: Channel;
+export class TcpSocket implements Simulated<"tcp"> {
+	readonly #channel: Opened<"tcp">;
 	readonly #buffers: ReceiveBuffers;
 	/** Undefined where the given certificate is not one. */
 	readonly #socket: Socket | undefined;
@@ -32,19 +31,18 @@ export class TcpSocket implements ChannelHandler {
 	#hasEnded = false;
 	#isOver = false;
 
-	constructor({ channel, hardware }: PeripheralOptions) {
-		this.#channel = channel;
-		this.#buffers = hardware.receiveBuffers;
-		this.#socket = this.#connect();
-	}
+	readonly posts: Peripherals["tcp"]["posts"] = {
+		write: (_detail, bytes) => void this.#socket?.write(Buffer.from(bytes)),
+		taken: (byteCount) => {
+			this.#unreadBytes -= byteCount;
+			this.#deliver();
+		},
+	};
 
-	onPost(request: string, detail: unknown, payload: Buffer): void {
-		if (request === "write") {
-			this.#socket?.write(Buffer.from(payload));
-			return;
-		}
-		this.#unreadBytes -= Number(detail);
-		this.#deliver();
+	constructor(channel: Opened<"tcp">, { receiveBuffers }: Hardware) {
+		this.#channel = channel;
+		this.#buffers = receiveBuffers;
+		this.#socket = this.#connect();
 	}
 
 	onClose(): void {
@@ -65,8 +63,7 @@ export class TcpSocket implements ChannelHandler {
 	}
 
 	#listen(socket: Socket): void {
-		const { options } = this.#channel;
-		const isSecure = isRecord(options) && isRecord(options.secure);
+		const isSecure = this.#channel.options.secure !== undefined;
 		socket.setNoDelay(true);
 		socket.on("connect", () => socket.connecting || isSecure || this.#channel.send("open"));
 		socket.on("secureConnect", () => this.#channel.send("open"));
@@ -98,7 +95,7 @@ export class TcpSocket implements ChannelHandler {
 			this.#received.shift();
 			this.#receivedBytes -= piece.length;
 			this.#unreadBytes += piece.length;
-			this.#channel.send("data", undefined, piece);
+			this.#channel.send("data", null, piece);
 		}
 		if (this.#unreadBytes + this.#receivedBytes > windowBytes) this.#socket?.pause();
 		else this.#socket?.resume();
@@ -112,12 +109,8 @@ export class TcpSocket implements ChannelHandler {
 	}
 }
 
-function connect(options: unknown): Socket {
-	const host = textOf(options, "address");
-	const port = numberOf(options, "port");
-	const secure = isRecord(options) ? options.secure : undefined;
-	if (!isRecord(secure)) return connectTcp({ host, port });
-	const name = textOf(options, "host");
+function connect({ address: host, port, host: name, secure }: PeerOptions): Socket {
+	if (!secure) return connectTcp({ host, port });
 	return connectTls({
 		host,
 		port,
@@ -134,15 +127,11 @@ export interface Trust {
 }
 
 /**
- * @param secure TrustOptions of device/host.ts, and `now`, the device's clock in milliseconds since 1970
  * @returns the certificate authority, unless Node's are meant, and a check of dates by the device's clock
  */
-export function trustOf(secure: unknown): Trust {
-	if (!isRecord(secure)) return {};
-	const { certificate } = secure;
-	const now = numberOf(secure, "now");
+export function trustOf({ certificate, now }: Secure): Trust {
 	return {
-		...(typeof certificate === "string" && { ca: pem(certificate) }),
+		...(certificate !== undefined && { ca: pem(certificate) }),
 		checkServerIdentity: (name, peer) => checkName(name, peer) ?? checkDates(peer, now),
 	};
 }

@@ -1,17 +1,16 @@
 /** WebSocket connections, made with `ws`. What arrives needs a receive buffer, and is read at once. */
 
 import { WebSocket } from "ws";
-import { isRecord } from "../../../../device/protocol/schema.js";
-import type { Channel, ChannelHandler } from "../channel.js";
-import { numberOf, type PeripheralOptions, textOf } from "./hardware.js";
+import type { Peripherals } from "../../peripherals.js";
+import type { Hardware, Opened, Simulated } from "./hardware.js";
 import type { ReceiveBuffers } from "./receive-buffers.js";
 import { trustOf, whyUntrusted } from "./tcp.js";
 
 /** RFC 6455, section 5.2. */
 const opcode = { close: 8, ping: 9, pong: 10 };
 
-export class WebSocketClient implements ChannelHandler {
-	readonly #channel: Channel;
+export class WebSocketClient implements Simulated<"websocket"> {
+	readonly #channel: Opened<"websocket">;
 	readonly #socket: WebSocket;
 	readonly #buffers: ReceiveBuffers;
 	/** What waits for a receive buffer. */
@@ -20,20 +19,29 @@ export class WebSocketClient implements ChannelHandler {
 	#hasPeerClosed = false;
 	#failure: string | undefined;
 
-	constructor({ channel, hardware }: PeripheralOptions) {
+	readonly posts: Peripherals["websocket"]["posts"] = {
+		write: ({ binary = true, more = false, opcode: kind }, payload) => {
+			const bytes = Buffer.from(payload);
+			const sent = () => this.#channel.send("sent", bytes.length);
+			if (kind === opcode.ping) return this.#socket.ping(bytes, true, sent);
+			if (kind === opcode.close) {
+				this.#isCloseSent = true;
+				return this.#socket.close(bytes.readUInt16BE(0));
+			}
+			return this.#socket.send(bytes, { binary, fin: !more }, sent);
+		},
+	};
+
+	constructor(channel: Opened<"websocket">, { receiveBuffers }: Hardware) {
 		this.#channel = channel;
-		this.#buffers = hardware.receiveBuffers;
+		this.#buffers = receiveBuffers;
 		this.#socket = connect(channel.options);
 		this.#socket.on("open", () => channel.send("open"));
 		this.#socket.on("message", (data: Buffer, isBinary) =>
 			this.#receive(() => channel.send("message", isBinary ? "binary" : "text", data)),
 		);
-		this.#socket.on("ping", (data) =>
-			this.#receive(() => channel.send("control", { opcode: opcode.ping }, data)),
-		);
-		this.#socket.on("pong", (data) =>
-			this.#receive(() => channel.send("control", { opcode: opcode.pong }, data)),
-		);
+		this.#socket.on("ping", (data) => this.#receive(() => channel.send("control", opcode.ping, data)));
+		this.#socket.on("pong", (data) => this.#receive(() => channel.send("control", opcode.pong, data)));
 		this.#socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
 			const retryAfter = headers["retry-after"];
 			const isSeconds = retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter);
@@ -50,19 +58,6 @@ export class WebSocketClient implements ChannelHandler {
 			this.#failure = error.message;
 		});
 		this.#socket.on("close", (code, reason) => this.#onEnd(code, reason));
-	}
-
-	onPost(_request: string, detail: unknown, payload: Buffer): void {
-		const bytes = Buffer.from(payload);
-		const code = isRecord(detail) ? detail.opcode : undefined;
-		const sent = () => this.#channel.send("sent", { byteCount: bytes.length });
-		if (code === opcode.ping) return this.#socket.ping(bytes, true, sent);
-		if (code === opcode.close) {
-			this.#isCloseSent = true;
-			return this.#socket.close(bytes.readUInt16BE(0));
-		}
-		const { binary, more } = isRecord(detail) ? detail : {};
-		return this.#socket.send(bytes, { binary: binary !== false, fin: more !== true }, sent);
 	}
 
 	onClose(): void {
@@ -87,32 +82,31 @@ export class WebSocketClient implements ChannelHandler {
 		this.#hasPeerClosed = true;
 		// 1005 and 1006 are never sent: a close frame without a code, and no close frame at all.
 		if (code === 1006) {
-			this.#channel.send("error", this.#failure);
+			this.#channel.send("error", this.#failure ?? null);
 			return;
 		}
 		const bytes = code === 1005 ? Buffer.alloc(0) : Buffer.from([code >> 8, code & 0xff, ...reason]);
-		this.#channel.send("control", { opcode: opcode.close }, bytes);
+		this.#channel.send("control", opcode.close, bytes);
 		this.#channel.send("close");
 	}
 }
 
-function connect(options: unknown): WebSocket {
-	const secure = isRecord(options) ? options.secure : undefined;
-	const address = textOf(options, "address");
-	const url = new URL(`${secure ? "wss" : "ws"}://${textOf(options, "host")}${textOf(options, "path")}`);
-	url.port = String(numberOf(options, "port"));
+function connect({
+	secure,
+	host,
+	address,
+	port,
+	path,
+	headers,
+}: Peripherals["websocket"]["options"]): WebSocket {
+	const url = new URL(`${secure ? "wss" : "ws"}://${host}${path}`);
+	url.port = String(port);
 	return new WebSocket(url, {
-		headers: headersOf(options),
+		headers: Object.fromEntries(headers),
 		perMessageDeflate: false,
 		// The firmware has resolved the name; it is still needed to check the certificate.
 		lookup: (_name, { all }, found) =>
 			all ? found(null, [{ address, family: 4 }]) : found(null, address, 4),
-		...trustOf(secure),
+		...(secure && trustOf(secure)),
 	});
-}
-
-function headersOf(options: unknown): Record<string, string> {
-	const headers = isRecord(options) ? options.headers : undefined;
-	if (!Array.isArray(headers)) throw new Error("headers must be a list");
-	return Object.fromEntries(headers);
 }

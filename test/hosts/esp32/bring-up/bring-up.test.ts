@@ -51,7 +51,7 @@ async function start(t: TestContext, { model = "PROTO-1", change, facts }: Try) 
 		serial: "a1b2c3",
 		settings: {},
 		program: await program(),
-		peripherals: wired.peripherals,
+		onOpen: wired.open,
 		...(facts && { facts }),
 		onTrace: (text) => {
 			const lines = (rest + text).split("\n");

@@ -6,8 +6,7 @@
 import { readFileSync } from "node:fs";
 import { type ButtonName, buttonNames } from "../../../../device/host.js";
 import type { Board } from "../../../../hosts/virtual/node/board.js";
-import type { Answer, ChannelHandler } from "../../../../hosts/virtual/node/channel.js";
-import type { Peripheral, PeripheralOptions } from "../../../../hosts/virtual/node/simulated/hardware.js";
+import type { Channel, ChannelHandler } from "../../../../hosts/virtual/node/channel.js";
 import { type Partition, partitionsFile, readPartitions } from "../../../../scripts/boards/flash-image.js";
 import type { AllPins, Person, Reading } from "../../../../scripts/bring-up/step.js";
 
@@ -74,27 +73,28 @@ export class WiredBoard {
 	}
 
 	/** For VirtualDevice. */
-	get peripherals(): Readonly<Record<string, Peripheral>> {
-		const wired = this;
-		return {
-			"bring-up": class implements ChannelHandler {
-				constructor({ channel, hardware }: PeripheralOptions) {
-					wired.#open(hardware.board, (line) => channel.send("line", line));
-				}
-				onCall(name: string, values: unknown): Answer {
-					return { detail: wired.#measure(name, Array.isArray(values) ? values.map(Number) : []) };
-				}
-				onPost(_name: string, pixels: unknown): void {
-					if (Array.isArray(pixels)) wired.pixels = pixels;
-				}
-			},
-			haptics: class implements ChannelHandler {
-				onPost(_request: string, duty: unknown): void {
-					wired.hasMoved ||= wired.wiring.isMotorAlive && Number(duty) > 0;
-				}
-			},
-		};
-	}
+	readonly open = (channel: Channel, board: Board): ChannelHandler | undefined => {
+		switch (channel.kind) {
+			case "bring-up":
+				this.#open(board, (line) => channel.send("line", line));
+				return {
+					onCall: (name, values) => ({
+						detail: this.#measure(name, Array.isArray(values) ? values.map(Number) : []),
+					}),
+					onPost: (_name, pixels) => {
+						if (Array.isArray(pixels)) this.pixels = pixels;
+					},
+				};
+			case "haptics":
+				return {
+					onPost: (_request, duty) => {
+						this.hasMoved ||= this.wiring.isMotorAlive && Number(duty) > 0;
+					},
+				};
+			default:
+				return undefined;
+		}
+	};
 
 	write(line: string): void {
 		this.#send(line);

@@ -3,17 +3,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
 import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
 import {
 	flashFactoryImage,
 	flashSettings,
 	makeVirtualImage,
-	readSettings,
 } from "../../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boot/flash.js";
-import { NvsStore } from "../../../../hosts/virtual/node/boot/nvs-store.js";
+import { NvsStore, readSettings } from "../../../../hosts/virtual/node/boot/nvs-store.js";
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
 import { flashBytes, partitions, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
 import { UpdateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
@@ -45,24 +43,18 @@ function install(flash: Flash, file: Buffer): void {
 /** The update slot as the firmware's half of it sees it. */
 function openSlot(flash: Flash, onPowerCut = () => {}) {
 	const ends: unknown[] = [];
-	const slot = new UpdateSlot({
-		channel: {
-			id: 1,
-			kind: "update-slot",
-			options: {},
-			send: (_event, problem) => ends.push(problem) > 0,
-		},
-		hardware: { flash, ota: new EspOta({ flash, running: boot(flash).slot }), onPowerCut },
-	});
-	const call = (request: string, detail?: unknown) => slot.onCall(request, detail);
-	call("open");
-	const write = (bytes: Buffer) => slot.onPost("write", undefined, bytes);
-	/** @returns what the firmware gets: why the image is not selected, or undefined; nothing where the power is cut */
+	const { calls, posts } = new UpdateSlot(
+		{ send: (_event: string, problem?: unknown) => void ends.push(problem) },
+		{ flash, ota: new EspOta({ flash, running: boot(flash).slot }), onPowerCut },
+	);
+	calls.open();
+	const write = (bytes: Buffer) => posts.write(undefined, bytes);
+	/** @returns what the firmware gets: why the image is not selected, or null; nothing where the power is cut */
 	const complete = () => {
-		slot.onPost("complete", undefined, Buffer.alloc(0));
+		posts.complete();
 		return ends.splice(0);
 	};
-	return { call, write, complete };
+	return { calls, write, complete };
 }
 
 const states = (flash: Flash) => readEntries(flash).map(({ state }) => state);
@@ -343,14 +335,11 @@ describe("factory settings", () => {
 
 	test("that are there already are not written again", () => {
 		const flash = flashWith();
-		flashSettings(flash, given);
-		const partition = partitions.nvs;
-		const store = new NvsStore({ flash, partition, namespace: settingsNamespace });
-		store.write("volume", "7");
-		store.write("volume", "8");
-		const before = flash.read(partition.offset, partition.byteLength);
-		flashSettings(flash, given);
-		assert.ok(flash.read(partition.offset, partition.byteLength).equals(before));
+		const withGateway = { ...given, gateway: "ws://127.0.0.1:1/device" };
+		flashSettings(flash, withGateway);
+		new NvsStore({ flash }).write("token", "set by the gateway");
+		flashSettings(flash, withGateway);
+		assert.equal(settingsOf(flash).token, "set by the gateway");
 	});
 
 	test("survive another image, and not another layout of the flash", () => {
@@ -372,13 +361,13 @@ describe("the update slot, whose writes are asynchronous,", () => {
 		slot.write(Buffer.from("no image"));
 		slot.write(image("2.0.0"));
 		assert.deepEqual(slot.complete(), ["ESP_ERR_OTA_VALIDATE_FAILED"]);
-		assert.deepEqual(slot.call("status"), { detail: { byteLength: slots[1].byteLength } });
+		assert.equal(slot.calls.byteLength(), slots[1].byteLength);
 	});
 
 	test("can be closed nevertheless", () => {
 		const slot = openSlot(flashWith());
 		slot.write(Buffer.from("no image"));
-		slot.call("close");
+		slot.calls.close();
 		assert.match(String(slot.complete()), /no image/);
 	});
 
@@ -388,9 +377,9 @@ describe("the update slot, whose writes are asynchronous,", () => {
 		slot.write(image("2.0.0").subarray(0, -1));
 		assert.match(String(slot.complete()), /SHA-256/);
 		assert.equal(boot(flash).image.version, "1.0.0");
-		slot.call("open");
+		slot.calls.open();
 		slot.write(image("2.0.0"));
-		assert.deepEqual(slot.complete(), [undefined]);
+		assert.deepEqual(slot.complete(), [null]);
 		assert.equal(boot(flash).image.version, "2.0.0");
 	});
 

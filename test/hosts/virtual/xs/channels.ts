@@ -12,7 +12,8 @@ export default function main() {
 		else {
 			try {
 				const answer = channel.call("question", detail, payload);
-				channel.post("answered", answer.detail, answer.payload);
+				if (answer instanceof Uint8Array) channel.post("answered", undefined, answer);
+				else channel.post("answered", answer);
 			} catch (error) {
 				channel.post("refused", String(error));
 			}

@@ -4,7 +4,6 @@ import config from "mc/config";
 import Time from "time";
 import Timer from "timer";
 import Channel from "virtual/channel";
-import { uptime } from "virtual/natives";
 
 const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = {
 	order: (note) => {
@@ -64,7 +63,7 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 		Timer.set(() => {
 			note(`${Date.now()} ${Time.ticks} ${Time.microseconds} ${new Date().toISOString()}`);
 			Time.set(1_700_000_000);
-			note(`${Date.now()} ${uptime()}`);
+			note(`${Date.now()} ${natives.uptime()}`);
 		}, 1500);
 	},
 	wrap: (note) => {
@@ -81,5 +80,5 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 
 export default function main() {
 	const channel = new Channel("notes", {}, () => {});
-	tests[config.test ?? ""]?.((text) => channel.post(text, uptime()));
+	tests[config.test ?? ""]?.((text) => channel.post(text, natives.uptime()));
 }

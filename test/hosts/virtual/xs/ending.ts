@@ -3,7 +3,6 @@
 import config from "mc/config";
 import Timer from "timer";
 import Channel from "virtual/channel";
-import { exit } from "virtual/natives";
 
 function fail(): never {
 	throw new Error("on request");
@@ -19,10 +18,7 @@ const ways: Readonly<Record<string, () => unknown>> = {
 		fail();
 	},
 	"rejection that is handled in time": () => {
-		Promise.reject(new Error("handled")).catch(() => exit("quit"));
-	},
-	"thrown text": () => {
-		throw "only text";
+		Promise.reject(new Error("handled")).catch(() => natives.exit("quit"));
 	},
 	"chunk memory": () => {
 		const kept: string[] = [];
@@ -55,8 +51,8 @@ const ways: Readonly<Record<string, () => unknown>> = {
 		Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);
 	},
 	delay: () => Timer.delay(60_000),
-	restart: () => exit("restart"),
-	quit: () => exit("quit"),
+	restart: () => natives.exit("restart"),
+	quit: () => natives.exit("quit"),
 };
 
 export default function main() {

@@ -104,7 +104,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = Object.free
 
 export default function main(): void {
 	const channel = new Channel("parsers", {}, (reader, detail, payload) => {
-		const bytes = payload ?? new ArrayBuffer(0);
+		const bytes = payload?.slice().buffer ?? new ArrayBuffer(0);
 		const model = models.find((each) => each === reader);
 		if (!model)
 			return channel.post(

@@ -10,7 +10,7 @@ export default function main(): void {
 	const channel = new Channel("signatures", {}, (_request, detail, payload) => {
 		const [keys = "", signature] = String(detail).split(" ");
 		const start = Time.microseconds;
-		const problem = check(keys, signature, payload ?? new ArrayBuffer(0));
+		const problem = check(keys, signature, payload?.slice().buffer ?? new ArrayBuffer(0));
 		channel.post("checked", { problem: problem ?? null, microseconds: Time.microseconds - start });
 	});
 }

@@ -6,7 +6,7 @@ import Channel from "virtual/channel";
 export function createProbes(): Probes {
 	const lines: string[] = [];
 	const channel = new Channel("bring-up", {}, (_event, line) => lines.push(String(line)));
-	const number = (name: string, ...values: readonly number[]) => Number(channel.call(name, values).detail);
+	const number = (name: string, ...values: readonly number[]) => Number(channel.call(name, values));
 	return {
 		revision: 2,
 		partitions: () => {
@@ -14,7 +14,7 @@ export function createProbes(): Probes {
 			for (let index = 0; index < number("partition-count"); index += 1) {
 				const [offset, size] = [number("partition-offset", index), number("partition-size", index)];
 				found.push({
-					name: String(channel.call("partition-name", [index]).detail),
+					name: String(channel.call("partition-name", [index])),
 					type: 0,
 					subtype: 0,
 					offset,

@@ -1,1 +1,0 @@
-export const culprit = Promise.resolve(1).then((value) => value + 1);
