@@ -34,6 +34,8 @@ const refused: readonly (readonly [code: string, problem: RegExp])[] = [
 	],
 	["for (const x of [1]) switch (x) { case 1: continue; }", /leaks its stack at `continue` in a switch/],
 	['"a".replace(/(?<letter>a)/, "$<letter>");', /unsafe with named groups/],
+	["export const vowels = /[aeiou]/;", /regular expression of a module/],
+	["export class Vowels { static readonly all = /[aeiou]/; }", /regular expression of a module/],
 ];
 
 for (const [code, problem] of refused)
@@ -45,6 +47,6 @@ for (const [code, problem] of refused)
 
 test("device/ may leave a loop by continue and a switch by break, and look behind", async (t) => {
 	const code =
-		"for (const x of [1]) { if (x) continue; switch (x) { case 1: break; } } /(?<=a)b/.exec('ab');";
+		"for (const x of [1]) { if (x) continue; switch (x) { case 1: break; } } export const find = () => /(?<=a)b/.exec('ab');";
 	assert.doesNotMatch(await lint(t, "device/example.ts", code), /XS/);
 });
