@@ -2,9 +2,11 @@
 
 import { features } from "../../device/protocol/messages.js";
 import { keysOf } from "../../device/protocol/schema.js";
+import { playStates } from "../../gateway/api/announcement.js";
 import type { FrameOf, FrameType } from "../../gateway/api/frames.js";
 import { noCounts } from "../../gateway/api/rollout.js";
 import type { SessionRecord } from "../../gateway/api/session.js";
+import { commandStates, zeros } from "../../gateway/api/statuses.js";
 import { noUpdate } from "../../gateway/api/update.js";
 import { listOf, monitorErrorDescriptions, reasonDescriptions } from "./descriptions.js";
 import { deviceId, sessionId, timestamp, uplinkExamples } from "./examples.js";
@@ -80,18 +82,7 @@ export const monitorFrames: Frames = {
 			name: "Dinner",
 			by: "monitor",
 			isOver: false,
-			counts: {
-				failed: 0,
-				unsupported: 0,
-				busy: 0,
-				away: 1,
-				stopped: 0,
-				preparing: 0,
-				waiting: 0,
-				ready: 0,
-				playing: 1,
-				played: 0,
-			},
+			counts: { ...zeros(playStates), away: 1, playing: 1 },
 			devices: [
 				{
 					deviceId,
@@ -115,7 +106,7 @@ export const monitorFrames: Frames = {
 			by: "monitor",
 			createdAt: timestamp,
 			isOver: false,
-			counts: { failed: 0, unsupported: 0, away: 1, cancelled: 0, asked: 20, waiting: 278, done: 1 },
+			counts: { ...zeros(commandStates), away: 1, asked: 20, waiting: 278, done: 1 },
 			devices: [{ deviceId, state: "done", reason: null, at: timestamp }],
 		},
 	},

@@ -1,5 +1,6 @@
 /** The bring-up program on a board, asked over its serial port. */
 
+import { EventEmitter, once } from "node:events";
 import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
 import {
 	type Answer,
@@ -15,16 +16,10 @@ export interface SerialLine {
 	write(line: string): void;
 }
 
-export interface BoardOptions {
+interface BoardOptions {
 	readonly line: SerialLine;
 	/** A line of the device's log. */
 	readonly onLog: (line: string) => void;
-}
-
-interface Waiting {
-	readonly resolve: (answer: unknown) => void;
-	readonly reject: (error: Error) => void;
-	readonly timer: NodeJS.Timeout;
 }
 
 const silent =
@@ -36,11 +31,11 @@ const retryMs = 2_000;
 
 export class BringUpBoard {
 	readonly #options: BoardOptions;
-	readonly #waiting = new Map<number, Waiting>();
-	readonly #starts: (() => void)[] = [];
+	/** `start`, and `answer` with the id of its request. */
+	readonly #events = new EventEmitter();
+	/** Its reason says why nothing can be asked any more. */
+	readonly #end = new AbortController();
 	#lastId = 0;
-	/** Why nothing can be asked any more. */
-	#end: string | undefined;
 
 	constructor(options: BoardOptions) {
 		this.#options = options;
@@ -51,37 +46,17 @@ export class BringUpBoard {
 		const at = line.indexOf(`${answerMark}{`);
 		const message = at < 0 ? undefined : parsed(line.slice(at + answerMark.length));
 		if (!isRecord(message)) return this.#options.onLog(line);
-		if (message.ready === true) {
-			for (const onStart of this.#starts.splice(0)) onStart();
-			return;
-		}
-		const waiting = this.#waiting.get(Number(message.id));
-		if (!waiting) return;
-		this.#waiting.delete(Number(message.id));
-		clearTimeout(waiting.timer);
-		if (typeof message.error === "string") waiting.reject(new Error(message.error));
-		else waiting.resolve(message.answer);
+		this.#events.emit(message.ready === true ? "start" : `answer ${message.id}`, message);
 	}
 
 	/** The serial port has ended: what is waited for fails. */
 	end(reason: string): void {
-		this.#end = reason;
-		for (const { reject, timer } of this.#waiting.values()) {
-			clearTimeout(timer);
-			reject(new Error(reason));
-		}
-		this.#waiting.clear();
+		this.#end.abort(new Error(reason));
 	}
 
 	/** Settles when the program starts the next time. @throws Error where it does not within 30 s */
-	started(): Promise<void> {
-		return new Promise((resolve, reject) => {
-			const timer = setTimeout(() => reject(new Error(silent)), longestAnswerMs).unref();
-			this.#starts.push(() => {
-				clearTimeout(timer);
-				resolve();
-			});
-		});
+	async started(): Promise<void> {
+		await this.#next("start", longestAnswerMs, silent);
 	}
 
 	/** Settles when the program answers: what is asked before it has started is lost. @throws Error */
@@ -91,7 +66,7 @@ export class BringUpBoard {
 				await this.#send("about", {}, retryMs);
 				return;
 			} catch (error) {
-				if (this.#end !== undefined) throw error;
+				if (this.#end.signal.aborted) throw error;
 			}
 		}
 		throw new Error(silent);
@@ -107,22 +82,26 @@ export class BringUpBoard {
 		);
 	}
 
-	#send(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
-		if (this.#end !== undefined) return Promise.reject(new Error(this.#end));
+	async #send(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
 		this.#lastId += 1;
 		const id = this.#lastId;
-		return new Promise((resolve, reject) => {
-			const timer = setTimeout(() => {
-				this.#waiting.delete(id);
-				reject(
-					new Error(
-						`the board did not answer "${request}" within ${limitMs / 1000} s: press its reset button, and repeat the step`,
-					),
-				);
-			}, limitMs);
-			this.#waiting.set(id, { resolve, reject, timer });
-			this.#options.line.write(JSON.stringify({ id, request, ask }));
-		});
+		const late = `the board did not answer "${request}" within ${limitMs / 1000} s: press its reset button, and repeat the step`;
+		const answered = this.#next(`answer ${id}`, limitMs, late);
+		this.#options.line.write(JSON.stringify({ id, request, ask }));
+		const { error, answer } = await answered;
+		if (typeof error === "string") throw new Error(error);
+		return answer;
+	}
+
+	/** @throws Error with this sentence if the event does not come in time, or why the serial port has ended */
+	async #next(event: string, limitMs: number, late: string): Promise<Readonly<Record<string, unknown>>> {
+		const signal = AbortSignal.any([this.#end.signal, AbortSignal.timeout(limitMs)]);
+		try {
+			const [message] = await once(this.#events, event, { signal });
+			return message;
+		} catch {
+			throw this.#end.signal.aborted ? this.#end.signal.reason : new Error(late);
+		}
 	}
 }
 

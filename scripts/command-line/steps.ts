@@ -1,6 +1,6 @@
 /** Runs commands side by side and reports each, whether or not others fail. */
 
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 
 export interface Step {
 	/** As a person would type it. */
@@ -9,6 +9,9 @@ export interface Step {
 	readonly words: readonly string[];
 }
 
+/** tsc may print an error for each line. */
+const maxBuffer = 64 << 20;
+
 /**
  * @param print gets a text when a step has ended: its name, and its output if it failed @returns whether all
  * succeeded
@@ -16,23 +19,19 @@ export interface Step {
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<boolean> {
 	const outcomes = await Promise.all(
 		steps.map(async (step) => {
-			const { isDone, output } = await runStep(step);
-			print(isDone ? `✔ ${step.name}` : `✘ ${step.name}\n${output}`);
-			return isDone;
+			const problem = await problemOf(step);
+			print(problem === undefined ? `✔ ${step.name}` : `✘ ${step.name}\n${problem}`);
+			return problem === undefined;
 		}),
 	);
 	return outcomes.every((isDone) => isDone);
 }
 
-function runStep({ command, words }: Step): Promise<{ readonly isDone: boolean; readonly output: string }> {
-	return new Promise((resolve) => {
-		const child = spawn(command, words, { stdio: ["ignore", "pipe", "pipe"] });
-		let output = "";
-		for (const stream of [child.stdout, child.stderr])
-			stream.setEncoding("utf8").on("data", (text: string) => {
-				output += text;
-			});
-		child.on("error", (error) => resolve({ isDone: false, output: error.message }));
-		child.on("close", (code) => resolve({ isDone: code === 0, output }));
-	});
+/** @returns what a step that fails prints; undefined: it succeeds */
+function problemOf({ command, words }: Step): Promise<string | undefined> {
+	return new Promise((resolve) =>
+		execFile(command, words, { maxBuffer }, (error, stdout, stderr) =>
+			resolve(error ? stdout + stderr || error.message : undefined),
+		),
+	);
 }

@@ -38,11 +38,15 @@ for (const model of models)
 			assert.ok(read("gateway/api/interface.md").includes(`\`${model}\``)));
 	});
 
-test("the simulator has no panel of another model", () => {
+test("the simulator has no panel of another model, and one for a build without a model", () => {
 	const panels = readdirSync(join(projectFolder, "hosts/simulator/panels")).filter(
 		(name) => name !== "parts",
 	);
 	assert.deepEqual(panels.sort(), models.map((model) => `${boardOf(model)}.js`).sort());
+	const defaults = panels.filter((name) =>
+		read(`hosts/simulator/panels/${name}`).includes("isDefault: true"),
+	);
+	assert.equal(defaults.length, 1, `one panel is the default, not ${defaults.join(" and ")}`);
 });
 
 test("every folder of hosts/ with pins is a model's board", () => {

@@ -6,12 +6,12 @@ function step(name: string, script: string) {
 	return { name, command: process.execPath, words: ["--eval", script] };
 }
 
-test("every step is run and reported, also after one has failed", async () => {
+test("every step is run and reported, also after one has failed, and with its output only if it failed", async () => {
 	const texts: string[] = [];
 	const isDone = await runSteps(
 		[
 			step("first", 'console.log("wrong here"); process.exit(1)'),
-			step("second", ""),
+			step("second", 'console.log("much")'),
 			step("third", 'throw new Error("wrong there")'),
 			{ name: "fourth", command: "no-such-command", words: [] },
 		],
@@ -25,8 +25,6 @@ test("every step is run and reported, also after one has failed", async () => {
 	assert.match(text("fourth"), /^✘ fourth\n.*ENOENT/s);
 });
 
-test("steps that succeed are named, without what they print", async () => {
-	const texts: string[] = [];
-	assert.equal(await runSteps([step("quiet", 'console.log("much")')], (text) => texts.push(text)), true);
-	assert.deepEqual(texts, ["✔ quiet"]);
+test("all steps may succeed", async () => {
+	assert.equal(await runSteps([step("one", "")], () => {}), true);
 });
