@@ -22,7 +22,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const sdk = needBoardTools(problems, options);
 	const found = problems.need(findPort(thisMachine(), asked ?? process.env.UPLOAD_PORT));
 	if (problems.areFound || !model || !sdk || !found) throw problems.asError();
-	const { port } = found;
+	const { what: port } = found;
 	const version = packageVersion();
 	console.log(`Building the firmware ${version} of ${model}; the first time takes several minutes.`);
 	await flashBoard({
@@ -33,7 +33,6 @@ async function run(words: readonly string[]): Promise<void> {
 		settings,
 		port,
 		outputFolder: join(projectFolder, ".cache", "esp32"),
-		onOutput: (text) => process.stdout.write(text),
 		onBuilt: () =>
 			console.log(`Writing it to the board at ${port}, ${settings ? "with" : "without"} settings.`),
 	});

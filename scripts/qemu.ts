@@ -11,7 +11,6 @@ import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
-import type { ModdableSdk } from "./moddable/sdk.js";
 import { options, type QemuArguments, readArguments, usage } from "./qemu/arguments.js";
 import { findQemu, startQemu } from "./qemu/tools.js";
 
@@ -31,12 +30,16 @@ async function run(words: readonly string[]): Promise<void> {
 		problems.add("There is no flash to keep yet: run it with --gateway, and without keep.");
 	const found = given.mode === "build" ? undefined : problems.need(findQemu(thisMachine()));
 	if (problems.areFound) throw problems.asError();
-	if (sdk) await buildImage(given, sdk);
+	if (sdk) {
+		const { version = packageVersion() } = given;
+		console.log(`Building the firmware ${version} for QEMU; the first time takes several minutes.`);
+		await buildBoard({ sdk, model, host, version, releaseKeys: builtInReleaseKeys(), outputFolder });
+	}
 	for (const remark of given.remarks) console.log(remark);
 	if (!found) return console.log(`The image is ${join(built.folder, "xs_esp32.bin")}.`);
 	writeFlash(given);
 	console.log("Starting QEMU. Ctrl-C ends it; the next run with keep continues with its flash.");
-	const child = startQemu(found.qemu, flashFile);
+	const child = startQemu(found.what, flashFile);
 	child.stdout.pipe(process.stdout);
 	process.stdin.pipe(child.stdin);
 	// The terminal sends Ctrl-C to QEMU as well, which then ends.
@@ -45,20 +48,6 @@ async function run(words: readonly string[]): Promise<void> {
 	const code = await exitCodeOf(child);
 	process.stdin.pause();
 	if (code) throw new Error(`QEMU ended with ${code}.`);
-}
-
-async function buildImage({ version = packageVersion() }: QemuArguments, sdk: ModdableSdk): Promise<void> {
-	console.log(`Building the firmware ${version} for QEMU; the first time takes several minutes.`);
-	const onOutput = (text: string) => process.stdout.write(text);
-	await buildBoard({
-		sdk,
-		model,
-		host,
-		version,
-		releaseKeys: builtInReleaseKeys(),
-		outputFolder,
-		onOutput,
-	});
 }
 
 function writeFlash({ mode, settings }: QemuArguments): void {

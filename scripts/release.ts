@@ -59,11 +59,8 @@ async function run(words: readonly string[]): Promise<void> {
 	const sdk = needBoardTools(problems, { isAnyVersion: values[anyVersionFlag] });
 	if (problems.areFound || !sdk)
 		console.log(`Without images for boards and QEMU: ${problems.asError().message}`);
-	else {
-		const buildFolder = join(projectFolder, ".cache");
-		const onOutput = (text: string) => process.stdout.write(text);
-		images.push(...(await buildReleaseImages({ sdk, version, releaseKeys, buildFolder, onOutput })));
-	}
+	else
+		images.push(...(await buildReleaseImages(join(projectFolder, ".cache"), { sdk, version, releaseKeys })));
 
 	const date = now.toISOString().slice(0, 10);
 	const catalog = await addRelease(releasesDir, { version, date, notes, images, ...(sign && { sign }) });

@@ -49,9 +49,9 @@ async function run(words: readonly string[]): Promise<void> {
 	const problems = new Problems();
 	const { model, settings, isDebugged, isAnyVersion } = readArguments(words, problems);
 	const machine = thisMachine();
-	problems.need<object>(findTypeScript(machine));
+	problems.need(findTypeScript(machine));
 	const sdk = problems.need(findSdk(machine, { isAnyVersion }));
-	const xsbug = isDebugged && sdk ? problems.need(findApp(sdk, "xsbug", machine))?.app : undefined;
+	const xsbug = isDebugged && sdk ? problems.need(findApp(sdk, "xsbug", machine))?.what : undefined;
 	problems.need(findWindow(machine));
 	if (problems.areFound || !model || !sdk) throw problems.asError();
 

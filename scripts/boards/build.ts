@@ -21,7 +21,8 @@ export interface BoardBuildOptions {
 	/** Of `formatReleaseKeys`. */
 	readonly releaseKeys: string;
 	readonly outputFolder: string;
-	readonly onOutput: (text: string) => void;
+	/** Default: it is printed. */
+	readonly onOutput?: (text: string) => void;
 }
 
 /** Folder under hosts/ of a model's board. */

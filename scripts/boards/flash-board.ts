@@ -1,14 +1,18 @@
 /**
- * Builds the firmware, the same image as a release, and writes it to a board by USB. The settings have a partition of their
- * own, so neither the build nor esptool's command line contains them.
+ * Builds the firmware, the same image as a release, and writes it to a board by USB with Espressif's esptool, a Python module of
+ * ESP-IDF. The settings have a partition of their own, so neither the build nor esptool's command line contains them.
  */
 
+import { spawn } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { exitCodeOf } from "../command-line/child.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
 import { type BoardBuildOptions, boardOf, buildBoard } from "./build.js";
-import { writeToBoard } from "./esptool.js";
-import { builtFor, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
+import { type BoardChip, builtFor, type FlashFile, firmwareFiles, settingsPartition } from "./flash-image.js";
+
+/** The SDK's UPLOAD_SPEED; ignored by the chip's own USB port. */
+const bitsPerSecond = 921_600;
 
 export interface BoardFlashOptions extends Omit<BoardBuildOptions, "host"> {
 	/** Undefined: the board keeps its own. */
@@ -36,11 +40,24 @@ export async function flashBoard(options: BoardFlashOptions): Promise<void> {
 			writeSecretFile(settingsFile, partition.bytes);
 			files.push({ file: settingsFile, offset: partition.offset });
 		}
-		await writeToBoard({ chip: built.chip, port, files, environment: sdk.environment });
+		const child = spawn("python", esptoolWords(built.chip, port, files), {
+			env: sdk.environment,
+			stdio: ["ignore", "inherit", "inherit"],
+		});
+		const code = await exitCodeOf(child);
+		if (code !== 0)
+			throw new Error(`esptool ended with ${code}: the board is not fully written; flash it again`);
 	} finally {
 		rmSync(settingsFile, { force: true });
 		process.off("SIGINT", ignore);
 	}
+}
+
+/** As in ESP-IDF's components/esptool_py/project_include.cmake; flash mode and size are those in the files. */
+function esptoolWords(chip: BoardChip, port: string, files: readonly FlashFile[]): readonly string[] {
+	const pairs = files.flatMap(({ file, offset }) => [`0x${offset.toString(16)}`, file]);
+	const options = ["--chip", chip, "--port", port, "--baud", String(bitsPerSecond)];
+	return ["-m", "esptool", ...options, "write-flash", ...pairs];
 }
 
 function writeSecretFile(file: string, bytes: Uint8Array): void {

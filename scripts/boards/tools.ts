@@ -1,6 +1,7 @@
 /** Finds what builds for boards and QEMU, and the serial port of a board. */
 
 import {
+	type Found,
 	foldersOnPath,
 	type Machine,
 	pathsOf,
@@ -19,12 +20,6 @@ import {
 	isIdfFitting,
 } from "../moddable/versions.js";
 
-interface FoundIdf {
-	readonly folder: string;
-	/** Such as 6.0.2. */
-	readonly version: string;
-}
-
 /** Below the home folder, where ESP-IDF is installed: what makes it ready in a terminal. */
 const activations = [
 	{ file: `esp/esp-idf-v${idfVersion}/export.sh`, command: activateIdf },
@@ -35,10 +30,7 @@ const activations = [
 ];
 
 /** ESP-IDF, which compiles for boards and QEMU, by its own files. */
-export function findIdf(
-	machine: Machine,
-	{ isAnyVersion = false }: FindOptions = {},
-): FoundIdf | ToolProblem {
+export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions = {}): Found | ToolProblem {
 	const { IDF_PATH: folder } = machine.environment;
 	const { join } = pathsOf(machine);
 	const isWindows = machine.platform === "win32";
@@ -70,7 +62,7 @@ export function findIdf(
 					? 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"'
 					: `in this terminal: . ${quoted(join(folder, "export.sh"))}`,
 		};
-	return { folder, version: version ?? "unknown" };
+	return { what: `v${version ?? "unknown"}, ${folder}` };
 }
 
 /** @param text of tools/cmake/version.cmake */
@@ -93,9 +85,9 @@ export function findPorts(machine: Machine): readonly string[] {
 }
 
 /** @param given by a person; without it, the only port that there is */
-export function findPort(machine: Machine, given?: string): { readonly port: string } | ToolProblem {
+export function findPort(machine: Machine, given?: string): Found | ToolProblem {
 	// On Windows ports such as COM3 are not files.
-	if (given && machine.platform === "win32") return { port: given };
+	if (given && machine.platform === "win32") return { what: given };
 	if (given && !machine.exists(given))
 		return {
 			problem: `There is no serial port ${given}.`,
@@ -113,7 +105,7 @@ export function findPort(machine: Machine, given?: string): { readonly port: str
 			problem: "There are several serial ports.",
 			fix: `choose one: port=${ports.join(" or port=")}.`,
 		};
-	if (machine.isOpen(port)) return { port };
+	if (machine.isOpen(port)) return { what: port };
 	return {
 		isWrong: true,
 		problem: `You have no permission to open ${port}.`,
@@ -124,8 +116,8 @@ export function findPort(machine: Machine, given?: string): { readonly port: str
 /** What builds for boards and QEMU. @param problems gets what is missing or wrong */
 export function needBoardTools(problems: Problems, options: FindOptions): ModdableSdk | undefined {
 	const machine = thisMachine();
-	problems.need<object>(findTypeScript(machine));
+	problems.need(findTypeScript(machine));
 	const sdk = problems.need(findSdk(machine, options));
-	problems.need<object>(findIdf(machine, options));
+	problems.need(findIdf(machine, options));
 	return sdk;
 }

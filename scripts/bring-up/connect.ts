@@ -37,7 +37,7 @@ async function openBoard(given: BringUpArguments, { onLine }: ConnectOptions): P
 	const sdk = isKept ? undefined : needBoardTools(problems, given);
 	const found = problems.need(findPort(thisMachine(), given.port ?? process.env.UPLOAD_PORT));
 	if (problems.areFound || !found) throw problems.asError();
-	const { port } = found;
+	const { what: port } = found;
 	if (sdk) {
 		console.log(`Building the bring-up program of ${target.model}; the first time takes several minutes.`);
 		const onBuilt = () => console.log(`Writing it to the board at ${port}.`);
@@ -62,7 +62,7 @@ async function openQemu(given: BringUpArguments, { onLine, onEnd }: ConnectOptio
 		target.flashMB * 1024 * 1024,
 	);
 	writeFileSync(flashFile, flash);
-	const child = startQemu(found.qemu, flashFile);
+	const child = startQemu(found.what, flashFile);
 	createInterface(child.stdout).on("line", onLine);
 	child.on("error", (error) => onEnd(`QEMU does not start: ${error.message}`));
 	child.on("close", (code) => onEnd(`QEMU ended with ${code}`));
@@ -76,6 +76,5 @@ function build({ model, manifest }: Target) {
 		version: packageVersion(),
 		releaseKeys: "",
 		outputFolder,
-		onOutput: (text: string) => process.stdout.write(text),
 	};
 }

@@ -34,6 +34,12 @@ export interface Machine {
 	fetch(url: string): Promise<string | undefined>;
 }
 
+/** A tool, or something else that a computer has. */
+export interface Found {
+	/** Its version and place, in words; of a program and a port that is its path. */
+	readonly what: string;
+}
+
 /** In place of a tool: what is wrong, and how a person corrects it. */
 export interface ToolProblem {
 	/** One sentence. */
@@ -44,7 +50,7 @@ export interface ToolProblem {
 	readonly isWrong?: boolean;
 }
 
-export function isProblem(found: object): found is ToolProblem {
+export function isProblem(found: Found | ToolProblem): found is ToolProblem {
 	return "problem" in found;
 }
 

@@ -1,7 +1,7 @@
 /** Collects problems, so that a command can name all of them before it builds for minutes. */
 
 import { messageOf, UsageError } from "./command.js";
-import { describeProblem, isProblem, type ToolProblem } from "./machine.js";
+import { describeProblem, type Found, isProblem, type ToolProblem } from "./machine.js";
 
 export class Problems {
 	readonly #sentences: string[] = [];
@@ -27,7 +27,7 @@ export class Problems {
 	}
 
 	/** @returns the tool; undefined if it is missing or wrong, which is a problem */
-	need<T extends object>(found: T | ToolProblem): T | undefined {
+	need<T extends Found>(found: T | ToolProblem): T | undefined {
 		if (!isProblem(found)) return found;
 		this.add(describeProblem(found));
 		return undefined;

@@ -2,8 +2,8 @@
 
 import { findIdf, findPort, findPorts } from "../boards/tools.js";
 import {
+	type Found,
 	findProgram,
-	foldersOnPath,
 	isProblem,
 	type Machine,
 	pathsOf,
@@ -18,10 +18,9 @@ import { findWindow } from "../simulator/app.js";
 export const purposes = ["demo", "simulator", "board"] as const;
 export type Purpose = (typeof purposes)[number];
 
-/** Its version and place, in words, or what is wrong. */
-export type Finding = { readonly what: string } | ToolProblem;
+type Finding = Found | ToolProblem;
 
-export interface Check {
+interface Check {
 	readonly name: string;
 	/** None: useful for tests alone. */
 	readonly purposes: readonly Purpose[];
@@ -35,24 +34,24 @@ const megabyte = 1024 * 1024;
 
 export const checks: readonly Check[] = [
 	{ name: "Node", purposes, look: lookForNode },
-	{ name: "packages", purposes, look: lookForPackages },
-	{ name: "C compiler", purposes: ["demo", "simulator"], look: (machine) => lookForProgram(machine, "cc") },
-	{ name: "make", purposes, look: (machine) => lookForProgram(machine, "make") },
+	{ name: "packages", purposes, look: findTypeScript },
+	{ name: "C compiler", purposes: ["demo", "simulator"], look: systemProgram("cc") },
+	{ name: "make", purposes, look: systemProgram("make") },
 	{ name: "XS engine", purposes: ["demo"], isOptional: true, look: lookForEngine },
 	{ name: "port", purposes: ["demo"], look: lookForPort },
 	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, look: lookForGateway },
-	{ name: "Moddable SDK", purposes: ["simulator", "board"], look: lookForSdk },
+	{ name: "Moddable SDK", purposes: ["simulator", "board"], look: (machine) => findSdk(machine) },
 	{ name: "its simulator", purposes: ["simulator"], look: lookForSimulator },
 	{ name: "window", purposes: ["simulator"], look: findWindow },
 	{ name: "ALSA", purposes: ["simulator"], look: lookForSoundHeaders },
-	{ name: "ESP-IDF", purposes: ["board"], look: lookForIdf },
+	{ name: "ESP-IDF", purposes: ["board"], look: (machine) => findIdf(machine) },
 	{ name: "its Python", purposes: ["board"], look: lookForPython },
 	{ name: "Xtensa compiler", purposes: ["board"], look: lookForXtensa },
-	{ name: "CMake", purposes: ["board"], look: (machine) => lookForBuilder(machine, "cmake") },
-	{ name: "Ninja", purposes: ["board"], look: (machine) => lookForBuilder(machine, "ninja") },
+	{ name: "CMake", purposes: ["board"], look: builder("cmake", "cmake") },
+	{ name: "Ninja", purposes: ["board"], look: builder("ninja", "ninja-build") },
 	{ name: "serial port", purposes: ["board"], look: lookForSerialPort },
 	{ name: "disk", purposes, look: lookForSpace },
-	{ name: "QEMU", purposes: [], isOptional: true, look: lookForQemu },
+	{ name: "QEMU", purposes: [], isOptional: true, look: findQemu },
 	{ name: "Chromium", purposes: [], isOptional: true, look: lookForChromium },
 ];
 
@@ -65,31 +64,39 @@ function lookForNode({ nodeVersion }: Machine): Finding {
 	};
 }
 
-function lookForPackages(machine: Machine): Finding {
-	const found = findTypeScript(machine);
-	return isProblem(found) ? found : { what: `TypeScript ${found.version}` };
+function program(name: string, fix: (machine: Machine) => string): (machine: Machine) => Finding {
+	return (machine) => {
+		const file = findProgram(machine, name);
+		return file ? { what: file } : { problem: `${name} is not on the PATH.`, fix: fix(machine) };
+	};
 }
 
-function lookForProgram(machine: Machine, name: string): Finding {
-	const file = findProgram(machine, name);
-	if (!file)
-		return {
-			problem: `${name} is not on the PATH.`,
-			fix:
-				machine.platform === "darwin"
-					? "xcode-select --install"
-					: machine.platform === "win32"
-						? "use WSL (https://learn.microsoft.com/windows/wsl): the virtual devices need a Unix."
-						: "sudo apt-get install build-essential, or your system's name for it.",
-		};
-	const [version = ""] = (machine.run(file, ["--version"]) ?? "").split(/\r?\n/);
-	if (version === "")
-		return {
-			isWrong: true,
-			problem: `${file} does not start.`,
-			fix: `see what this prints: ${quoted(file)} --version`,
-		};
-	return { what: `${version}, ${file}` };
+/** It is started, too: macOS has a cc that only asks for the tools to be installed. */
+function systemProgram(name: string): (machine: Machine) => Finding {
+	const find = program(name, ({ platform }) => {
+		if (platform === "darwin") return "xcode-select --install";
+		if (platform === "win32")
+			return "use WSL (https://learn.microsoft.com/windows/wsl): the virtual devices need a Unix.";
+		return "sudo apt-get install build-essential, or your system's name for it.";
+	});
+	return (machine) => {
+		const found = find(machine);
+		if (isProblem(found)) return found;
+		const { what: file } = found;
+		const [version = ""] = (machine.run(file, ["--version"]) ?? "").split(/\r?\n/);
+		if (version !== "") return { what: `${version}, ${file}` };
+		const fix = `see what this prints: ${quoted(file)} --version`;
+		return { isWrong: true, problem: `${file} does not start.`, fix };
+	};
+}
+
+/** ESP-IDF builds with it; its installer brings it on Windows alone. */
+function builder(name: string, debianName: string): (machine: Machine) => Finding {
+	return program(name, (machine) => {
+		if (machine.platform === "win32") return notActive(machine);
+		if (machine.platform === "darwin") return `brew install ${name}`;
+		return `sudo apt-get install ${debianName}, or your system's name for it.`;
+	});
 }
 
 function lookForEngine(machine: Machine): Finding {
@@ -124,17 +131,11 @@ async function lookForGateway(machine: Machine): Promise<Finding> {
 	return { problem: `No gateway answers at http://127.0.0.1:${port}.`, fix: "HOST=0.0.0.0 npm start" };
 }
 
-function lookForSdk(machine: Machine): Finding {
-	const found = findSdk(machine);
-	return isProblem(found) ? found : { what: `${found.version}, ${found.folder}` };
-}
-
 function lookForSimulator(machine: Machine): Finding {
 	const sdk = findSdk(machine, { isAnyVersion: true });
 	if (isProblem(sdk))
 		return { problem: "It comes with the Moddable SDK.", fix: "first fix the Moddable SDK." };
-	const found = findApp(sdk, "mcsim", machine);
-	return isProblem(found) ? found : { what: found.app };
+	return findApp(sdk, "mcsim", machine);
 }
 
 function lookForSoundHeaders({ platform, exists }: Machine): Finding {
@@ -142,11 +143,6 @@ function lookForSoundHeaders({ platform, exists }: Machine): Finding {
 	if (platform !== "linux") return { what: "not needed on this system" };
 	if (exists(header)) return { what: header };
 	return { problem: "The headers of ALSA are missing.", fix: "sudo apt-get install libasound2-dev" };
-}
-
-function lookForIdf(machine: Machine): Finding {
-	const found = findIdf(machine);
-	return isProblem(found) ? found : { what: `v${found.version}, ${found.folder}` };
 }
 
 const withoutIdf: ToolProblem = { problem: "It comes with ESP-IDF.", fix: "first fix ESP-IDF." };
@@ -179,30 +175,7 @@ function lookForPython(machine: Machine): Finding {
 
 function lookForXtensa(machine: Machine): Finding {
 	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
-	const name = "xtensa-esp32s3-elf-gcc";
-	const file = findProgram(machine, name);
-	if (file) return { what: file };
-	const hasTools = foldersOnPath(machine).some((folder) => /xtensa/.test(folder));
-	return {
-		isWrong: hasTools,
-		problem: `${name} is not on the PATH.`,
-		fix: notActive(machine),
-	};
-}
-
-/** ESP-IDF builds with it; its installer brings it on Windows alone. */
-function lookForBuilder(machine: Machine, name: "cmake" | "ninja"): Finding {
-	const file = findProgram(machine, name);
-	if (file) return { what: file };
-	return {
-		problem: `${name} is not on the PATH.`,
-		fix:
-			machine.platform === "win32"
-				? notActive(machine)
-				: machine.platform === "darwin"
-					? `brew install ${name}`
-					: `sudo apt-get install ${name === "ninja" ? "ninja-build" : name}, or your system's name for it.`,
-	};
+	return program("xtensa-esp32s3-elf-gcc", notActive)(machine);
 }
 
 function lookForSerialPort(machine: Machine): Finding {
@@ -221,11 +194,6 @@ function lookForSpace(machine: Machine): Finding {
 	const what = `${Math.floor(free / megabyte)} MB are free`;
 	if (free >= needed) return { what };
 	return { isWrong: true, problem: `Only ${what}.`, fix: "free 500 MB: a build for a board needs that." };
-}
-
-function lookForQemu(machine: Machine): Finding {
-	const found = findQemu(machine);
-	return isProblem(found) ? found : { what: found.qemu };
 }
 
 function lookForChromium({ environment, isProgram, platform }: Machine): Finding {

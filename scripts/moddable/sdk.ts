@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { exitCodeOf } from "../command-line/child.js";
-import { type Machine, pathsOf, quoted, type ToolProblem } from "../command-line/machine.js";
+import { type Found, type Machine, pathsOf, quoted, type ToolProblem } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
 import { findLackingPath } from "./sdk-paths.js";
 import { installSdk, sdkVersion } from "./versions.js";
@@ -33,16 +33,11 @@ export interface FindOptions {
 	readonly isAnyVersion?: boolean;
 }
 
-interface FoundSdk extends ModdableSdk {
-	/** By its file tools/VERSION. */
-	readonly version: string;
-}
-
 /** Looks where MODDABLE points, else where xs-dev installs it. */
 export function findSdk(
 	machine: Machine,
 	{ isAnyVersion = false }: FindOptions = {},
-): FoundSdk | ToolProblem {
+): (ModdableSdk & Found) | ToolProblem {
 	const { MODDABLE: given } = machine.environment;
 	const desktop = desktops[machine.platform];
 	if (!desktop)
@@ -87,7 +82,7 @@ export function findSdk(
 	const path = [join(machine.project, "node_modules", ".bin"), tools, machine.environment.PATH ?? ""];
 	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = machine.environment;
 	const environment = { ...others, MODDABLE: folder, PATH: path.join(pathsOf(machine).delimiter) };
-	return { folder, desktop, tools, version, environment };
+	return { folder, desktop, tools, environment, what: `${version}, ${folder}` };
 }
 
 /** @returns the path of one of the SDK's programs with a window */
@@ -95,10 +90,10 @@ export function findApp(
 	sdk: Pick<ModdableSdk, "folder" | "desktop" | "tools">,
 	name: "mcsim" | "xsbug",
 	machine: Machine,
-): { readonly app: string } | ToolProblem {
+): Found | ToolProblem {
 	const endings = { lin: "", mac: ".app", win: ".exe" };
 	const app = pathsOf(machine).join(sdk.tools, `${name}${endings[sdk.desktop]}`);
-	return machine.exists(app) ? { app } : { problem: `There is no ${app}.`, fix: makeTools(sdk) };
+	return machine.exists(app) ? { what: app } : { problem: `There is no ${app}.`, fix: makeTools(sdk) };
 }
 
 /** @returns the command that builds the SDK's programs */
@@ -110,12 +105,12 @@ function makeTools({ folder, desktop, tools }: Pick<ModdableSdk, "folder" | "des
 }
 
 /** @returns the compiler that mcconfig uses: the project's own */
-export function findTypeScript(machine: Machine): { readonly version: string } | ToolProblem {
+export function findTypeScript(machine: Machine): Found | ToolProblem {
 	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
 	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
 	const fix = "npm ci";
 	if (version === undefined) return { problem: "The packages of this project are not installed.", fix };
-	if (Number.parseInt(version, 10) >= oldestTypeScript) return { version };
+	if (Number.parseInt(version, 10) >= oldestTypeScript) return { what: `TypeScript ${version}` };
 	return {
 		isWrong: true,
 		problem: `TypeScript in node_modules is ${version}; the Moddable SDK needs ${oldestTypeScript} or newer.`,
@@ -134,7 +129,8 @@ export interface BuildOptions {
 	readonly isDebug: boolean;
 	/** `key=value`, compiled into `mc/config`. */
 	readonly settings?: readonly string[];
-	readonly onOutput: (text: string) => void;
+	/** Default: it is printed. */
+	readonly onOutput?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -150,7 +146,7 @@ export async function build(options: BuildOptions): Promise<void> {
 		outputFolder,
 		isDebug,
 		settings = [],
-		onOutput,
+		onOutput = (text) => void process.stdout.write(text),
 	} = options;
 	mkdirSync(outputFolder, { recursive: true });
 	const flags = [

@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import {
+	type Found,
 	findPrograms,
 	foldersOnPath,
 	type Machine,
@@ -16,7 +17,7 @@ const install =
 	"python $IDF_PATH/tools/idf_tools.py install qemu-xtensa, and then . $IDF_PATH/export.sh in this terminal.";
 
 /** On the PATH, or where ESP-IDF installs it. */
-export function findQemu(machine: Machine): { readonly qemu: string } | ToolProblem {
+export function findQemu(machine: Machine): Found | ToolProblem {
 	const { join } = pathsOf(machine);
 	const { IDF_TOOLS_PATH } = machine.environment;
 	const installed = join(IDF_TOOLS_PATH || join(machine.home, ".espressif"), "tools", "qemu-xtensa");
@@ -29,7 +30,7 @@ export function findQemu(machine: Machine): { readonly qemu: string } | ToolProb
 	let problem: ToolProblem | undefined;
 	for (const qemu of programs) {
 		const machines = machine.run(qemu, ["-machine", "help"]);
-		if (machines?.split(/\r?\n/).some((line) => line.split(" ")[0] === board)) return { qemu };
+		if (machines?.split(/\r?\n/).some((line) => line.split(" ")[0] === board)) return { what: qemu };
 		problem ??=
 			machines === undefined
 				? {

@@ -9,9 +9,8 @@ import {
 	makeVirtualImage,
 } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { boardOf, buildBoard, qemuBoard } from "../boards/build.js";
+import { type BoardBuildOptions, boardOf, buildBoard, qemuBoard } from "../boards/build.js";
 import { builtFor, firmwareFiles } from "../boards/flash-image.js";
-import type { ModdableSdk } from "../moddable/sdk.js";
 import type { InstallableImage } from "./folder.js";
 
 interface ReleaseHost {
@@ -27,29 +26,20 @@ const releaseHosts: readonly ReleaseHost[] = [
 	{ ...qemuBoard, output: "qemu" },
 ];
 
-export interface ReleaseBuild {
-	readonly sdk: ModdableSdk;
-	readonly version: string;
-	/** Of `formatReleaseKeys`. */
-	readonly releaseKeys: string;
-	readonly buildFolder: string;
-	readonly onOutput: (text: string) => void;
-}
-
 /**
- * Builds one after another, as each build uses all processors. Those for boards can be installed on a new one; `npm run qemu` makes
+ * Builds the images of a release below a folder, one after another, as each build uses all processors. Those for boards can be installed on a new one; `npm run qemu` makes
  * its flash itself.
  * @throws Error where a build fails
  */
 export async function buildReleaseImages(
-	options: ReleaseBuild,
+	folder: string,
+	options: Pick<BoardBuildOptions, "sdk" | "version" | "releaseKeys" | "onOutput">,
 ): Promise<readonly (Buffer | InstallableImage)[]> {
-	const { sdk, version, releaseKeys, buildFolder, onOutput } = options;
 	const images: (Buffer | InstallableImage)[] = [];
 	for (const { model, host, output } of releaseHosts) {
-		onOutput(`Building ${model} ${version} for ${host}; the first time takes several minutes.\n`);
-		const outputFolder = join(buildFolder, output);
-		const image = await buildBoard({ sdk, model, host, version, releaseKeys, outputFolder, onOutput });
+		console.log(`Building ${model} ${options.version} for ${host}; the first time takes several minutes.`);
+		const outputFolder = join(folder, output);
+		const image = await buildBoard({ ...options, model, host, outputFolder });
 		const isBoard = host === boardOf(model);
 		images.push(isBoard ? readParts(host, outputFolder) : readFileSync(image));
 	}

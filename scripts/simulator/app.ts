@@ -9,21 +9,18 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
-import type { Machine, ToolProblem } from "../command-line/machine.js";
+import type { Found, Machine, ToolProblem } from "../command-line/machine.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
-import { build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
+import { type BuildOptions, build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
 
 /** mcsim's name in configuration folders. */
 const signature = "tech.moddable.mcsim";
 const panels = join(projectFolder, "hosts", "simulator", "panels");
 
-export interface SimulatorBuildOptions {
-	readonly sdk: ModdableSdk;
+interface SimulatorBuildOptions extends Pick<BuildOptions, "sdk" | "outputFolder" | "onOutput"> {
 	readonly model: Model;
 	/** Of `formatReleaseKeys`. */
 	readonly releaseKeys: string;
-	readonly outputFolder: string;
-	readonly onOutput: (text: string) => void;
 }
 
 /** @returns the app's path */
@@ -58,7 +55,7 @@ export interface SimulatorOptions {
 }
 
 /** @returns what its window is shown on */
-export function findWindow({ platform, environment }: Machine): { readonly what: string } | ToolProblem {
+export function findWindow({ platform, environment }: Machine): Found | ToolProblem {
 	if (platform !== "linux") return { what: "the system's" };
 	const what = environment.DISPLAY || environment.WAYLAND_DISPLAY;
 	if (what) return { what };

@@ -172,7 +172,7 @@ describe("a Moddable SDK", () => {
 			folder: sdk,
 			desktop: "lin",
 			tools: `${sdk}/build/bin/lin/release`,
-			version: "10.0.2",
+			what: `10.0.2, ${sdk}`,
 		});
 	});
 
@@ -203,7 +203,7 @@ describe("a Moddable SDK", () => {
 			folder,
 			desktop: "win",
 			tools: `${folder}\\build\\bin\\win\\release`,
-			version: sdkVersion,
+			what: `${sdkVersion}, ${folder}`,
 		});
 		const wrong = JSON.parse(found(windows(sdkFiles(folder, "10.0.2", "win"))));
 		assert.equal(wrong.fix, `move "${folder}" "${folder}-previous" && ${installSdk}`);
@@ -224,7 +224,7 @@ describe("an ESP-IDF", () => {
 
 	test("of the same series will do, and another one is named by its own files", () => {
 		for (const version of ["6.0.0", "6.0.1", idfVersion])
-			assert.deepEqual(found(idfFiles(idf, version)), { folder: idf, version });
+			assert.deepEqual(found(idfFiles(idf, version)), { what: `v${version}, ${idf}` });
 		for (const version of ["5.1.2", "6.1.0", "5.5.60"])
 			assert.deepEqual(found(idfFiles(idf, version)), {
 				isWrong: true,
@@ -272,7 +272,7 @@ describe("an ESP-IDF", () => {
 		const folder = "C:\\esp\\v6.0.2\\esp-idf";
 		const environment = { IDF_PATH: folder, Path: `C:\\Windows;${folder}\\tools` };
 		const machine = madeUpMachine({ platform: "win32", files: idfFiles(folder), environment });
-		assert.deepEqual(findIdf(machine), { folder, version: idfVersion });
+		assert.deepEqual(findIdf(machine), { what: `v${idfVersion}, ${folder}` });
 	});
 });
 

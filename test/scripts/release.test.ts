@@ -191,11 +191,8 @@ test("the images of a release that an SDK builds are those of both boards and of
 		["qemu", makeImage({ version, chip: "esp32" })],
 	] as const)
 		await writeFile(join(imagesFolder, `${host}.bin`), image);
-	let printed = "";
-	const onOutput = (text: string) => {
-		printed += text;
-	};
-	const images = await buildReleaseImages({ sdk, version, releaseKeys: "", buildFolder, onOutput });
+	const options = { sdk, version, releaseKeys: "", onOutput: () => {} };
+	const images = await buildReleaseImages(buildFolder, options);
 	const releasesDir = await temporaryDirectory(t);
 	const { releases } = await addRelease(releasesDir, release(version, { images }));
 	assert.deepEqual(
@@ -227,7 +224,6 @@ test("the images of a release that an SDK builds are those of both boards and of
 	});
 	for (const [name, content] of Object.entries(boardParts))
 		assert.equal(await readFile(join(releasesDir, "proto-1/flash-v1.4.0", name), "utf8"), content);
-	assert.match(printed, /^Building DEV-1 1\.4\.0 for qemu;/m);
 	const sdkconfig = join(buildFolder, "qemu", "sdkconfig", "sdkconfig.defaults");
 	assert.match(await readFile(sdkconfig, "utf8"), /^CONFIG_APP_PROJECT_VER="1\.4\.0"$/m);
 });

@@ -55,7 +55,8 @@ test("a TypeScript that is missing or too old is named before anything is built"
 		problem: "TypeScript in node_modules is 5.9.3; the Moddable SDK needs 6 or newer.",
 		fix: "npm ci",
 	});
-	for (const version of ["6.0.0-beta", "7.0.2", "10.1.0"]) assert.deepEqual(installed(version), { version });
+	for (const version of ["6.0.0-beta", "7.0.2", "10.1.0"])
+		assert.deepEqual(installed(version), { what: `TypeScript ${version}` });
 });
 
 test("two simulators of one model are two devices, and the first is the same the next time", async (t) => {

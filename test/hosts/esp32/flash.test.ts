@@ -157,8 +157,8 @@ describe("what flashing needs", () => {
 			madeUpMachine({ files: Object.fromEntries(names.map((name) => [`/dev/${name}`, ""])) });
 		const several = machineWith("ttyUSB1", "ttyACM0", "ttyS0", "tty");
 		assert.deepEqual(findPorts(several), ["/dev/ttyACM0", "/dev/ttyUSB1"]);
-		assert.deepEqual(findPort(machineWith("ttyACM0", "ttyS0")), { port: "/dev/ttyACM0" });
-		assert.deepEqual(findPort(several, "/dev/ttyUSB1"), { port: "/dev/ttyUSB1" });
+		assert.deepEqual(findPort(machineWith("ttyACM0", "ttyS0")), { what: "/dev/ttyACM0" });
+		assert.deepEqual(findPort(several, "/dev/ttyUSB1"), { what: "/dev/ttyUSB1" });
 		const problemOf = (found: ReturnType<typeof findPort>) =>
 			isProblem(found) ? describeProblem(found) : "";
 		assert.match(
@@ -168,7 +168,7 @@ describe("what flashing needs", () => {
 		assert.match(problemOf(findPort(machineWith())), /No board is connected by USB.*port=/);
 		assert.match(problemOf(findPort(several, "/dev/ttyACM9")), /no serial port \/dev\/ttyACM9/);
 		assert.match(problemOf(findPort(machineWith("ttyACM0!"))), /no permission to open \/dev\/ttyACM0/);
-		assert.deepEqual(findPort(madeUpMachine({ platform: "win32" }), "COM3"), { port: "COM3" });
+		assert.deepEqual(findPort(madeUpMachine({ platform: "win32" }), "COM3"), { what: "COM3" });
 	});
 
 	test("is named by the script in one message, with the Moddable SDK, and without any secret", () => {

@@ -147,10 +147,10 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 		const machines = "Supported machines are:\\nesp32  Espressif ESP32 machine\\n";
 		const debian = join(work, "debian");
 		const path = fakeQemu(join(work, "espressif"), machines);
-		assert.deepEqual(find(`${debian}:${join(work, "espressif")}`), { qemu: path });
+		assert.deepEqual(find(`${debian}:${join(work, "espressif")}`), { what: path });
 		const tools = join(work, "tools-path");
 		const installed = fakeQemu(join(tools, "tools", "qemu-xtensa", "esp_9", "qemu", "bin"), machines);
-		assert.deepEqual(find(none, tools), { qemu: installed });
+		assert.deepEqual(find(none, tools), { what: installed });
 	});
 
 	test("that does not start is named with a command that says why", () => {
