@@ -61,6 +61,11 @@ export interface Step {
 	readonly run: (context: Context) => Promise<Finding>;
 }
 
+/** Asks a question that is answered by yes or no. */
+export async function isYes(person: Person, question: string): Promise<boolean> {
+	return (await person.choose(question, ["yes", "no"])) === "yes";
+}
+
 export function passed(...notes: readonly string[]): Finding {
 	return { isPassed: true, notes };
 }

@@ -1,6 +1,6 @@
 /** The haptic motor at three strengths. */
 
-import { type Context, type Finding, failed, passed } from "../step.js";
+import { type Context, type Finding, failed, isYes, passed } from "../step.js";
 
 const strengths = [25, 50, 100];
 
@@ -9,11 +9,8 @@ export async function checkMotor({ board, person, pins }: Context): Promise<Find
 	for (const percent of strengths) {
 		const { problem } = await board.ask("motor", { percent });
 		if (problem) return failed(`The motor cannot be driven: ${problem}.`);
-		const answer = await person.choose(`The motor ran for a second at ${percent} %. Did you feel it?`, [
-			"yes",
-			"no",
-		]);
-		if (answer === "yes") felt.push(percent);
+		if (await isYes(person, `The motor ran for a second at ${percent} %. Did you feel it?`))
+			felt.push(percent);
 	}
 	if (felt.length === strengths.length) return passed("Felt at 25, 50 and 100 %.");
 	if (felt.length > 0)

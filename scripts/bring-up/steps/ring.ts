@@ -1,7 +1,7 @@
 /** The LED ring: how many LEDs, in which order of colours. */
 
 import { boardModels } from "../../../device/protocol/models.js";
-import { type Context, type Finding, failed } from "../step.js";
+import { type Context, type Finding, failed, isYes } from "../step.js";
 
 const mostPixels = 64;
 /** All LEDs at a tenth of their current: 64 take 0.4 A at the most. */
@@ -38,9 +38,9 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 		await board.ask("ring", {
 			pixels: Array.from({ length: count }, (_, index) => (index === at ? [dim, dim, dim] : [0, 0, 0])),
 		});
-	const isRound = await person.choose(
+	const isRound = await isYes(
+		person,
 		"One light has gone round, LED by LED. Was each lit, one after the other?",
-		["yes", "no"],
 	);
 	await board.ask("ring", { pixels: Array.from({ length: mostPixels }, () => [0, 0, 0]) });
 
@@ -48,7 +48,7 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 	const order = orderOf(first, sentOrder);
 	const notes = [`${count} LEDs, colours in the order ${order ?? "not clear"}.`];
 	if (!Number.isInteger(count) || count < 1) return failed("The number of LEDs is needed: repeat the step.");
-	if (isRound === "no") notes.push("Some LEDs stay dark: the data line breaks at the first of them.");
+	if (!isRound) notes.push("Some LEDs stay dark: the data line breaks at the first of them.");
 	if (count !== pixels) notes.push(`The firmware drives ${pixels} LEDs; this ring has ${count}.`);
 	const isOrder = order === sentOrder;
 	if (!isOrder)
@@ -58,7 +58,7 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 				: "The answers about the colours contradict each other: repeat the step.",
 		);
 	return {
-		isPassed: isRound === "yes" && count === pixels && isOrder,
+		isPassed: isRound && count === pixels && isOrder,
 		notes,
 		...(!isOrder && order && { pins: { ledOrder: order } }),
 		...(count !== pixels && { lines: [`device/protocol/models.ts: board(${count}, …) for ${model}`] }),

@@ -1,7 +1,7 @@
 /** Clocks, codec, amplifier and speaker together: what is heard, and where the way to the speaker breaks. */
 
 import { sampleRate } from "../../../device/peripherals/track.js";
-import { type Context, type Finding, failed, passed } from "../step.js";
+import { type Context, type Finding, failed, isYes, passed } from "../step.js";
 
 /** Hz by pins.ts's names: 256 times the sample rate, two slots of 16 bits, once a sample. */
 const clocks = { masterClock: 256 * sampleRate, bitClock: 32 * sampleRate, wordSelect: sampleRate } as const;
@@ -19,27 +19,21 @@ export async function checkSound({ board, person, pins }: Context): Promise<Find
 	const quiet = await board.ask("sweep", { volume: 10 });
 	if (quiet.problem)
 		return failed(`Nothing can be played: ${quiet.problem}. Do the step codec first.`, ...wrong);
-	const isHeard = await person.choose("A rising tone of a second was played at volume 10. Did you hear it?", [
-		"yes",
-		"no",
-	]);
+	const isHeard = await isYes(person, "A rising tone of a second was played at volume 10. Did you hear it?");
 	await board.ask("sweep", { volume: 40 });
-	const loud = await person.choose("And again at volume 40. Was it louder, or heard for the first time?", [
-		"yes",
-		"no",
-	]);
+	const isLouder = await isYes(person, "And again at volume 40. Was it louder, or heard for the first time?");
 	await board.ask("sweep", { volume: 0 });
-	const muted = await person.choose("Now it was played muted. Was it silent?", ["yes", "no"]);
+	const isSilent = await isYes(person, "Now it was played muted. Was it silent?");
 	const problems = [...wrong];
-	if (isHeard === "no" && loud === "no")
+	if (!isHeard && !isLouder)
 		problems.push(
 			wrong.length > 0
 				? "Nothing was heard, as the clocks above are missing: compare i2s in pins.ts and manifest.json with the board."
 				: `Nothing was heard, though the codec answers and its clocks run: measure the amplifier's enable, GPIO ${pins.amplifier}, which is high during the tone, its supply, the data line at GPIO ${pins.i2s.dataOut}, and the speaker's two wires.`,
 		);
-	else if (isHeard === "yes" && loud === "no")
+	else if (!isLouder)
 		problems.push("The volume does not change what is heard: the amplifier may be fed past the codec.");
-	if (muted === "no")
+	if (!isSilent)
 		problems.push(
 			"It is heard while muted: the amplifier takes its signal from another source than this codec's output.",
 		);
