@@ -143,7 +143,7 @@ export class Rollouts {
 		const ids = this.#targetsOf(plan);
 		if (ids.length === 0 && !mayGrow(plan))
 			throw new HttpProblem(422, "target names no device that this gateway knows.");
-		this.#refuseBusy(ids);
+		this.#refuseBusy(ids, id);
 		if (this.active().length >= keptAtMost)
 			throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
 		const at = this.#steady();
@@ -322,7 +322,7 @@ export class Rollouts {
 	}
 
 	/** @throws {HttpProblem} 409 if a device is in another active roll-out */
-	#refuseBusy(deviceIds: readonly string[], except?: string): void {
+	#refuseBusy(deviceIds: readonly string[], except: string): void {
 		const held = this.#held();
 		for (const deviceId of deviceIds) {
 			const holder = held.get(deviceId);

@@ -165,6 +165,59 @@ test("any gateway steers, with the revision that a person has seen there", async
 	assert.equal(started.body.status, "cancelled");
 });
 
+test("a roll-out that two gateways are asked for at the same moment begins once, and what both are asked of it is done", async (t) => {
+	const { members, add } = await run(t, 3);
+	await add(members[0], "waits");
+	const put = await Promise.all(members.map((member) => member.call("PUT", "rollouts/autumn", quick)));
+	assert.deepEqual(put.map(({ status }) => status).sort(), [200, 200, 201]);
+	const commands = members.map((member) => member.call("POST", "rollouts/autumn/pause"));
+	for (const { status, body } of await Promise.all(commands))
+		assert.deepEqual([status, body.status], [200, "paused"]);
+});
+
+test("a command at a gateway that has not read the latest one yet is carried out after that", async (t) => {
+	const { server, members, add, releasesDir } = await run(t, 1);
+	const [driver] = members;
+	assert.ok(driver);
+	await add(driver, "waits");
+	const bus = server.connect();
+	const open = bus.log.bind(bus);
+	const held: (() => void)[] = [];
+	let isHeld = false;
+	let onAppend = () => {};
+	bus.log = async (name) => {
+		const log = await open(name);
+		const [read, append] = [log.read.bind(log), log.append.bind(log)];
+		log.read = ({ onAll, onEntry }) =>
+			read({
+				onAll,
+				onEntry: (...entry) => {
+					if (isHeld) held.push(() => onEntry(...entry));
+					else onEntry(...entry);
+				},
+			});
+		log.append = (...entry) => append(...entry).finally(() => onAppend());
+		return log;
+	};
+	const other = await start(t, server, releasesDir, undefined, bus);
+	await driver.call("PUT", "rollouts/autumn", quick);
+	await driver.call("POST", "rollouts/autumn/pause");
+	await other.shows("paused");
+	isHeld = true;
+	assert.equal((await driver.call("POST", "rollouts/autumn/resume")).body.status, "running");
+	const tried = new Promise<void>((resolve) => {
+		onAppend = resolve;
+	});
+	const paused = other.call("POST", "rollouts/autumn/pause");
+	await Promise.race([tried, paused]);
+	isHeld = false;
+	for (const release of held) release();
+	assert.equal((await paused).body.status, "paused");
+	const { entries = [] } = server.logs.get("gw-rollout-log") ?? {};
+	const heads = entries.flatMap(([, { text }]) => JSON.parse(text).head?.status ?? []);
+	assert.deepEqual(heads.slice(-3), ["paused", "running", "paused"]);
+});
+
 test("without the bus nothing can be changed, and what was stored is still shown", async (t) => {
 	const { members, add } = await run(t, 2);
 	const [driver, other] = members;

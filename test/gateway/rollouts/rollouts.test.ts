@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { countsOf } from "../../../gateway/api/rollout.js";
+import { queued } from "../../../gateway/rollouts/device-step.js";
+import { firstHead } from "../../../gateway/rollouts/machine.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { Random } from "../../support/random.js";
 import {
@@ -291,6 +293,23 @@ test("a cancelled roll-out begins nothing, and follows what has begun to its end
 	assert.deepEqual([statuses(), headOf().status], [["succeeded", "failed", "cancelled"], "cancelled"]);
 	const { isNew } = await gateway.rollouts.put("y", inOneGroup);
 	assert.ok(isNew, "its devices are free again");
+});
+
+test("a device that another gateway has put into a second roll-out at the same moment is updated by one of them", async (t) => {
+	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
+	await gateway.rollouts.put("x", { ...inOneGroup, target: { devices: ["dev-1-0"] } });
+	const both = new Map(["dev-1-0", "dev-1-1"].map((id) => [id, queued(id, startedAt)]));
+	assert.ok(
+		await gateway.store.create({ ...gateway.rollouts.find("x"), id: "y", head: firstHead, devices: both }),
+	);
+	await pass(minute);
+	assert.deepEqual([statuses("x"), statuses("y")], [["soaking"], ["already_installed", "soaking"]]);
+	await pass(4 * minute);
+	assert.deepEqual([statuses("x"), statuses("y")], [["succeeded"], ["already_installed", "succeeded"]]);
+	assert.deepEqual(
+		devices.map(({ offers }) => offers),
+		[1, 1],
+	);
 });
 
 test("a device that the gateway forgets is removed from it", async (t) => {

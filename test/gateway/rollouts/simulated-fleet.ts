@@ -210,6 +210,7 @@ export class SimulatedGateway {
 	readonly sessions: Sessions;
 	readonly updates: Updates;
 	readonly rollouts: Rollouts;
+	readonly store: RolloutStore;
 	/** What monitors are sent, and when. */
 	readonly frames: { readonly counts: Counts; readonly at: number }[] = [];
 	isRunning = true;
@@ -270,6 +271,7 @@ export class SimulatedGateway {
 		});
 		this.sessions.listen(this.updates.sessions);
 		const store = new RolloutStore({ onProblem });
+		this.store = store;
 		this.#openStore = () =>
 			store.open(new FileLog({ directory: join(dataDir, "rollouts"), disk, onProblem }));
 		this.rollouts = new Rollouts({
