@@ -1,11 +1,12 @@
 /**
  * What gateways that act as one need of each other: messages, requests, key-value buckets, logs and files. Two
  * implementations pass the same tests: in one process (memory-bus.ts), and NATS (cluster/nats/bus.ts), which is loaded only
- * where NATS_URL is set. A gateway that is alone uses logs only, in files (storage/file-log.ts).
+ * where NATS_URL is set. A gateway that is alone has none.
  */
 
-/** Removes a subscription. */
-export type Unsubscribe = () => void;
+import { AnsweredError } from "./problem.js";
+import type { Files } from "./storage/blobs.js";
+import type { Entry, Log, Unsubscribe } from "./storage/log.js";
 
 export interface Bus {
 	/** False while the server cannot be reached: what is published meanwhile is lost, and requests fail. */
@@ -35,12 +36,6 @@ export interface BucketOptions {
 	readonly ttlMs?: number;
 }
 
-export interface Entry {
-	readonly text: string;
-	/** Grows with each write to the bucket; from 1. */
-	readonly revision: number;
-}
-
 /** Keys may be any text: implementations encode them. */
 export interface Bucket {
 	/** @throws {BusError} `away`, `timeout` */
@@ -64,51 +59,16 @@ export interface Bucket {
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe>;
 }
 
-export interface LogReader {
-	/** All entries, in their order; again after each time without a server, as it may have lost the latest ones. */
-	readonly onAll: (entries: readonly (readonly [key: string, entry: Entry])[]) => void;
-	/** One that was added since, by this process too. */
-	readonly onEntry: (key: string, entry: Entry) => void;
-}
-
-/** Lists of texts, one for each key, to which lines are appended. */
-export interface Log {
-	/**
-	 * Appends if the latest entry of the key still has this revision.
-	 * @param text without a line feed, such as JSON
-	 * @param after 0: there must be none
-	 * @returns the revision of the new entry; undefined if another one was the latest, and nothing was written
-	 * @throws {BusError} `away`, `timeout`; then it may be written or not @throws {NodeJS.ErrnoException} of a file
-	 */
-	append(key: string, text: string, after: number): Promise<number | undefined>;
-	/**
-	 * Replaces all entries of a key at once, and is not passed to readers. Only in a log that no other process reads.
-	 * @returns like `append`; 0 if there are none now
-	 */
-	replace?(key: string, texts: readonly string[], after: number): Promise<number | undefined>;
-	/** Removes the entries of a key that are older than a revision. @throws as `append` */
-	removeBefore(key: string, revision: number): Promise<void>;
-	/** @returns once `onAll` was called @throws {BusError} */
-	read(reader: LogReader): Promise<Unsubscribe>;
-}
-
-/** Files of some megabytes, by name; a name's content never changes. */
-export interface Files {
-	/** No effect if there is a file of this name. @throws {BusError} */
-	put(name: string, content: AsyncIterable<Uint8Array>): Promise<void>;
-	/** @returns undefined if there is none @throws {BusError} also while it is read */
-	get(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-	/** @throws {BusError} */
-	remove(name: string): Promise<void>;
-}
-
 export type BusProblem = "away" | "noResponders" | "timeout";
 
-export class BusError extends Error {
+export class BusError extends AnsweredError {
 	readonly problem: BusProblem;
 
 	constructor(problem: BusProblem, message: string) {
-		super(message);
+		super(message, {
+			status: 503,
+			detail: "The server that the gateways share cannot be reached; try again.",
+		});
 		this.problem = problem;
 	}
 }

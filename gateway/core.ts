@@ -7,8 +7,9 @@ import { Registry } from "prom-client";
 import { Access, type Change } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
-import type { Core, CreateExtension, Extension, Peers } from "./extension.js";
+import type { Core, CreateExtension, Extension, GatewayEvent } from "./extension.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
+import { alone, type Peers } from "./peers.js";
 import { createAnswerError } from "./problem.js";
 import { DeviceStore } from "./sessions/device-store.js";
 import { type SessionListener, Sessions } from "./sessions/sessions.js";
@@ -19,7 +20,9 @@ import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
 import { type Disk, strictDisk } from "./storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "./storage/blobs.js";
+import { FileLog } from "./storage/file-log.js";
 import { fileRecords } from "./storage/file-records.js";
+import type { OpenLog } from "./storage/log.js";
 import type { CreateRecords, Storage } from "./storage/records.js";
 import { createLog } from "./telemetry/log.js";
 import { createMetrics } from "./telemetry/metrics.js";
@@ -30,7 +33,8 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly now?: () => number;
 	/** Monotonic, in milliseconds; default: since the start of this process. */
 	readonly monotonic?: () => number;
-	readonly limits?: Partial<SocketLimits>;
+	/** By name: those of the core, and of extensions. */
+	readonly limits?: Readonly<Record<string, number>>;
 	/** At most; default: 10,000. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareService;
@@ -43,14 +47,17 @@ export interface GatewayOptions extends Partial<Settings> {
 	readonly records?: CreateRecords;
 	/** Default: folders in the data folder. */
 	readonly blobs?: CreateBlobs;
+	/** Default: a folder in the data folder. */
+	readonly openLog?: OpenLog;
 	readonly storage?: Storage;
 	/** Its bus is closed with this gateway. */
+	/** Default: `alone`. */
 	readonly peers?: Peers;
 }
 
 export function createCore(options: GatewayOptions) {
 	const { now = Date.now, monotonic = () => performance.now() } = options;
-	const { createFirmware = createFirmwareService, maxDevices = 10_000, peers } = options;
+	const { createFirmware = createFirmwareService, maxDevices = 10_000, peers = alone } = options;
 	const disk = strictDisk(options.disk ?? fs);
 	const settings: Settings = { ...defaultSettings, ...options };
 	const limits: SocketLimits = { ...socketLimits, ...options.limits };
@@ -61,6 +68,9 @@ export function createCore(options: GatewayOptions) {
 		(({ name, ...kind }) => fileRecords({ ...kind, directory: join(dataDir, name), disk }));
 	const blobs: CreateBlobs =
 		options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, directory: join(dataDir, name), disk }));
+	const openLog: OpenLog =
+		options.openLog ??
+		(async (name, onProblem) => new FileLog({ directory: join(dataDir, name), disk, onProblem }));
 	const storage = options.storage ?? { place: "the gateway's disk", status: 507 };
 	/** Filled below, as extensions are handed the core. */
 	const list: Extension[] = [];
@@ -83,9 +93,10 @@ export function createCore(options: GatewayOptions) {
 		onProblem: (problem) => log.error({ problem }, "logins"),
 		onEnded: () => void access.endRevoked(),
 	});
-	const onChange = (change: Change) => {
-		for (const extension of list) extension.onChange?.(change);
+	const emit = (event: GatewayEvent) => {
+		for (const extension of list) extension.onEvent?.(event);
 	};
+	const onChange = (change: Change) => emit({ type: "change", change });
 	const access: Access = new Access({
 		tokens,
 		isOff: !settings.auth,
@@ -131,7 +142,7 @@ export function createCore(options: GatewayOptions) {
 		...clocks,
 	};
 	const execute = monitorCommands(sessions, firmware.updates, log, list, onChange);
-	const monitors = new MonitorSockets({ ...socketsOptions, execute, hooks: list });
+	const monitors = new MonitorSockets({ ...socketsOptions, execute, hooks: list, peers });
 	const core: Core = {
 		settings,
 		limits,
@@ -142,6 +153,7 @@ export function createCore(options: GatewayOptions) {
 		yieldToLoop,
 		records,
 		blobs,
+		openLog,
 		storage,
 		access,
 		tokens,
@@ -151,7 +163,7 @@ export function createCore(options: GatewayOptions) {
 		firmware,
 		monitors,
 		execute,
-		onChange,
+		emit,
 		peers,
 		announcer: () => list.find(({ announcer }) => announcer)?.announcer,
 		port: () => listening.port,
@@ -173,9 +185,9 @@ export function createCore(options: GatewayOptions) {
 
 function logOf(log: Logger): SessionListener {
 	return {
-		onChanged: ({ sessionId, device, handshake, link }, reason) => {
+		onOwnChanged: ({ sessionId, device, handshake }, reason) => {
 			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: handshake.remoteAddress };
-			log[reason === "ota" || link.isRemote ? "debug" : "info"](event, `device: ${reason}`);
+			log[reason === "ota" ? "debug" : "info"](event, `device: ${reason}`);
 		},
 		onForgotten: ({ deviceId }) => log.info({ deviceId }, "device: forgotten"),
 	};

@@ -5,13 +5,15 @@
 
 import type { RequestHandler, Router } from "express";
 import type { Logger } from "pino";
+import type { Crash } from "../device/protocol/messages.js";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access, Change } from "./access/access.js";
 import type { Tokens } from "./access/tokens.js";
 import type { AskedAnnouncement, Sound } from "./api/announcement.js";
-import type { Bus } from "./bus.js";
+import type { FrameOf } from "./api/frames.js";
 import type { FirmwareService } from "./firmware/service.js";
 import type { Guard } from "./http/guard.js";
+import type { Peers } from "./peers.js";
 import type { Device } from "./sessions/device.js";
 import type { DeviceStore } from "./sessions/device-store.js";
 import type { SessionListener, Sessions } from "./sessions/sessions.js";
@@ -21,6 +23,7 @@ import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
 import type { Disk } from "./storage/atomic-file.js";
 import type { CreateBlobs } from "./storage/blobs.js";
+import type { OpenLog } from "./storage/log.js";
 import type { CreateRecords, Storage } from "./storage/records.js";
 import type { Metrics } from "./telemetry/metrics.js";
 
@@ -41,6 +44,7 @@ export interface Core {
 	readonly records: CreateRecords;
 	/** Makes a store of files. */
 	readonly blobs: CreateBlobs;
+	readonly openLog: OpenLog;
 	readonly storage: Storage;
 	readonly access: Access;
 	readonly tokens: Tokens;
@@ -52,28 +56,23 @@ export interface Core {
 	readonly monitors: MonitorSockets;
 	/** Executes a monitor's message. */
 	readonly execute: Execute;
-	/** A person has changed something without a monitor's socket or a request. */
-	readonly onChange: (change: Change) => void;
-	/** Undefined if this gateway is alone. */
-	readonly peers: Peers | undefined;
+	/** Tells all extensions what has happened. */
+	readonly emit: (event: GatewayEvent) => void;
+	readonly peers: Peers;
 	/** Undefined if no extension is one. */
 	readonly announcer: () => Announcer | undefined;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
 }
 
-/** The gateways with which this one acts as one. */
-export interface Peers {
-	/** Of this gateway; new at each start. */
-	readonly id: string;
-	readonly bus: Bus;
-	/** The id of the gateway that a device is connected to; undefined: this one. */
-	readonly ownerOf: (device: Device) => string | undefined;
-	/** Sees to it that all have the same tokens; before they are opened. @throws {StartError} if their file is invalid */
-	readonly openTokens: (tokens: Tokens, onProblem: (sentence: string) => void) => Promise<void>;
-	/** Called last. */
-	readonly close: () => Promise<void>;
-}
+/** What happens in one part, and others may need. */
+export type GatewayEvent =
+	/** A person has changed something. */
+	| { readonly type: "change"; readonly change: Change }
+	/** A crash of a device of this gateway was stored. */
+	| { readonly type: "crash"; readonly device: Device; readonly crash: Crash }
+	/** A roll-out has changed, here or at another gateway; it may come again. */
+	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> };
 
 /** What an extension that plays sounds does for others. */
 export interface Announcer {
@@ -99,6 +98,7 @@ export interface Joined {
 	readonly extensions: readonly CreateExtension[];
 	readonly records?: CreateRecords;
 	readonly blobs?: CreateBlobs;
+	readonly openLog?: OpenLog;
 	readonly storage?: Storage;
 	readonly peers?: Peers;
 	readonly maxDevices?: number;
@@ -106,16 +106,11 @@ export interface Joined {
 
 /** Its constructor starts nothing: `open` does. */
 export interface Extension extends CommandHooks, MonitorHooks {
-	/** Paths below `/`, with the check of their token. */
+	/** Paths below `/`, with the check of their token; before those of the core. */
 	readonly routes?: Router;
-	/** Paths of uploads, which may take longer than other requests. */
-	readonly uploadPaths?: readonly string[];
-	/** The login page: see loginRouter. */
-	loginPage?(): Promise<string>;
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
-	/** A person has changed something. */
-	onChange?(change: Change): void;
+	onEvent?(event: GatewayEvent): void;
 	readonly announcer?: Announcer;
 	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;

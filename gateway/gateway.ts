@@ -70,11 +70,11 @@ export function createGateway(options: GatewayOptions = {}) {
 	const app = createApp({
 		isTls: tls !== undefined,
 		routers: [
+			...extensions.flatMap(({ routes }) => routes ?? []),
 			telemetryRoutes(metrics, core.requirePerson, findReadinessProblem),
 			firmware.router,
 			peopleRoutes({ access, tokens, storage: core.storage }),
-			loginRouter(access, extensions.find(({ loginPage }) => loginPage)?.loginPage),
-			...extensions.flatMap(({ routes }) => routes ?? []),
+			loginRouter(access),
 		],
 		answerError,
 	});
@@ -86,7 +86,6 @@ export function createGateway(options: GatewayOptions = {}) {
 		binaries: firmware.binaries,
 		app,
 		upgrades,
-		uploadPaths: ["/ota/upload", ...extensions.flatMap(({ uploadPaths = [] }) => uploadPaths)],
 		opening: () => opening,
 		log,
 	});
@@ -114,7 +113,7 @@ export function createGateway(options: GatewayOptions = {}) {
 		await firmware.close();
 		await deviceStore.close();
 		await endedLogins.close();
-		await core.peers?.close();
+		await core.peers.close();
 		await lock.release();
 	};
 	const close = async () => {
@@ -147,7 +146,7 @@ export function createGateway(options: GatewayOptions = {}) {
 			try {
 				await usable(
 					dataDir,
-					core.peers?.openTokens(tokens, (problem) => log.warn({ problem }, "tokens")),
+					core.peers.openTokens(tokens, (problem) => log.warn({ problem }, "tokens")),
 				);
 				await tokens.open();
 				({ url, port: listening.port } = await listen(server, settings));

@@ -1,7 +1,6 @@
 /** Refusals for a person: at the start, and over HTTP as application/problem+json (RFC 9457). */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
-import { BusError } from "./bus.js";
 
 /** Why the gateway cannot start: printed without a stack trace. Any other error is a defect. */
 export class StartError extends Error {
@@ -29,12 +28,21 @@ export interface HttpRefusal {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-export class HttpProblem extends Error {
+/** An error that says how the request is answered that met it. */
+export class AnsweredError extends Error {
 	readonly refusal: HttpRefusal;
 
+	/** @param message for the log */
+	constructor(message: string, refusal: HttpRefusal) {
+		super(message);
+		this.refusal = refusal;
+	}
+}
+
+/** A request is refused: no defect. */
+export class HttpProblem extends AnsweredError {
 	constructor(status: number, detail: string, headers: HttpRefusal["headers"] = {}) {
-		super(detail);
-		this.refusal = { status, detail, headers };
+		super(detail, { status, detail, headers });
 	}
 }
 
@@ -102,10 +110,8 @@ export function createAnswerError(onError: (error: unknown) => void): AnswerErro
 }
 
 function refusalOf(error: unknown): HttpRefusal {
-	if (error instanceof HttpProblem) return error.refusal;
+	if (error instanceof AnsweredError) return error.refusal;
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
-	if (error instanceof BusError)
-		return { status: 503, detail: "NATS, where this is kept, cannot be reached; try again." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; nothing was changed." };
 	// Errors with a status below 500, such as body-parser's, are the client's; others are defects, sent without

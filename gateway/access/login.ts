@@ -9,7 +9,7 @@ import { readBody } from "../http/request-body.js";
 import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
 import type { Access } from "./access.js";
 
-/** The default; an extension may provide another. */
+/** The default; an extension may serve these routes with another one. */
 const plainPage = `<!doctype html>
 <title>Log in</title>
 <!--token--><form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form><!--end-->

@@ -8,7 +8,7 @@ import type { Core, Extension } from "../extension.js";
 import { readJson } from "../http/request-body.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { Announcements } from "./announcements.js";
-import { soundRoutes, soundsPath } from "./routes.js";
+import { soundRoutes } from "./routes.js";
 import { Sounds } from "./sounds.js";
 import { createSpeech } from "./speech.js";
 
@@ -32,7 +32,6 @@ export function createAnnouncements(core: Core): Extension {
 		...jobs,
 		routes: soundRoutes({ core, sounds, speak, canSpeak }).use(jobs.routes),
 		announcer: { canSpeak, sounds: () => sounds.list(), begin: (asked) => announcements.begin(asked, null) },
-		uploadPaths: [soundsPath],
 		// A path of this gateway becomes the address by which the device reaches it.
 		intercept: (message, { link, handshake }) => {
 			if (message.type !== "control_device" || link.isRemote || !isRecord(message.payload)) return undefined;

@@ -8,16 +8,17 @@ import { freeText } from "../api/text.js";
 import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { readJson, readQuery } from "../http/request-body.js";
+import { mayTakeLong } from "../http/server.js";
 import { pick } from "../json.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { bodyOf, type Sounds } from "./sounds.js";
-import type { Speak } from "./speech.js";
+import { type Speak, speechLimits } from "./speech.js";
 
 const soundName = freeText(longestName);
 /** A device decrypts a TLS record in one turn: one of 16 KB takes 0.1 s, in which no button is answered. */
 const recordBytes = 2048;
 
-export const soundsPath = "/api/sounds";
+const soundsPath = "/api/sounds";
 
 export interface SoundRoutesOptions {
 	readonly core: Pick<Core, "access" | "requirePerson" | "storage" | "limits">;
@@ -28,7 +29,8 @@ export interface SoundRoutesOptions {
 }
 
 export function soundRoutes({ core, sounds, speak, canSpeak }: SoundRoutesOptions): Router {
-	const { access, requirePerson, storage, limits } = core;
+	const { access, requirePerson, storage } = core;
+	const { speechMs } = { ...speechLimits, ...core.limits };
 	const router = Router({ caseSensitive: true, strict: true });
 	const send = (response: Response, content: object, status = 200) =>
 		response.status(status).set("Cache-Control", "no-store").json(content);
@@ -40,6 +42,7 @@ export function soundRoutes({ core, sounds, speak, canSpeak }: SoundRoutesOption
 			send(response, list);
 		})
 		.post(requirePerson, async (request, response) => {
+			mayTakeLong(request);
 			const name = pick(soundName, readQuery(request, "name"));
 			if (!matches(soundName, name) || name === "")
 				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
@@ -95,7 +98,7 @@ export function soundRoutes({ core, sounds, speak, canSpeak }: SoundRoutesOption
 			const ending = new AbortController();
 			response.once("close", () => ending.abort());
 			const speaking = speak(text, ending.signal);
-			const timer = setTimeout(() => ending.abort(tooSlow(limits.speechMs)), limits.speechMs);
+			const timer = setTimeout(() => ending.abort(tooSlow(speechMs)), speechMs);
 			const file = Buffer.concat(await speaking.finally(() => clearTimeout(timer)));
 			// Without the digest that send() makes of a body.
 			response.set({

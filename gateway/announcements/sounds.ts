@@ -80,7 +80,7 @@ export class Sounds {
 		const { peers, now } = this.#core;
 		// Another gateway may still play what it has spoken.
 		for (const [sha256, { isTemporary, createdAt }] of this.#sounds)
-			if (isTemporary && (!peers || isDue(createdAt + abandonedMs, now(), abandonedMs)))
+			if (isTemporary && (!peers.bus || isDue(createdAt + abandonedMs, now(), abandonedMs)))
 				await this.#delete(sha256);
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
 	}

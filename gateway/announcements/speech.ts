@@ -7,6 +7,12 @@ import { convertWav } from "./pcm.js";
 import { runProgram } from "./program.js";
 
 const waitingAtMost = 10;
+export const speechLimits = Object.freeze({
+	/** For the program, of one text. */
+	speechProgramMs: 30_000,
+	/** For a text to be spoken while a request waits for it, whose connection is then without traffic. */
+	speechMs: 25_000,
+});
 
 /**
  * Nothing of a text is logged, or in a program's arguments, which other users of the computer can read.
@@ -23,6 +29,7 @@ export function createSpeech({
 	yieldToLoop,
 }: Pick<Core, "settings" | "limits" | "log" | "yieldToLoop">): Speak {
 	const { speechCommand } = settings;
+	const { speechProgramMs } = { ...speechLimits, ...limits };
 	const queue = new Queue();
 	let waiting = 0;
 	const run = async (command: readonly string[], line: string, signal: AbortSignal) => {
@@ -30,9 +37,7 @@ export function createSpeech({
 			signal.addEventListener("abort", () => reject(signal.reason), { once: true });
 		});
 		try {
-			const spoken = queue.add(() =>
-				runProgram({ command, input: line, limitMs: limits.speechProgramMs, signal }),
-			);
+			const spoken = queue.add(() => runProgram({ command, input: line, limitMs: speechProgramMs, signal }));
 			const pieces: Uint8Array[] = [];
 			for (const piece of convertWav(await Promise.race([spoken, aborted]))) {
 				pieces.push(piece);

@@ -3,9 +3,9 @@
 import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
 import { cutText } from "../api/text.js";
-import type { Entry, Log, Unsubscribe } from "../bus.js";
 import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
+import type { Entry, Log, Unsubscribe } from "../storage/log.js";
 import { time } from "../storage/time.js";
 
 const key = "changes";
@@ -34,7 +34,7 @@ const line = object({
 export type AuditLine = Infer<typeof line>;
 
 export interface AuditOptions {
-	/** @throws {BusError} @throws {NodeJS.ErrnoException} */
+	/** @throws {AnsweredError} @throws {NodeJS.ErrnoException} */
 	readonly openLog: () => Promise<Log>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;

@@ -1,20 +1,15 @@
 /** The audit: who has changed what. */
 
-import { join } from "node:path";
 import { Router } from "express";
 import type { ChangeList } from "../api/audit.js";
 import type { Core, Extension } from "../extension.js";
 import { refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
-import { FileLog } from "../storage/file-log.js";
 import { Audit } from "./audit.js";
 
-export function createAudit({ settings, disk, peers, now, log, requirePerson }: Core): Extension {
+export function createAudit({ openLog, now, log, requirePerson }: Core): Extension {
 	const onProblem = (problem: string) => log.warn({ problem }, "audit");
-	const directory = join(settings.dataDir, "audit");
-	const openLog = async () =>
-		(await peers?.bus.log("gw-audit")) ?? new FileLog({ directory, disk, onProblem });
-	const audit = new Audit({ openLog, now, onProblem });
+	const audit = new Audit({ openLog: () => openLog("audit", onProblem), now, onProblem });
 	const routes = Router({ caseSensitive: true, strict: true });
 	routes
 		.route("/api/audit")
@@ -28,7 +23,9 @@ export function createAudit({ settings, disk, peers, now, log, requirePerson }: 
 		.all(refuseMethod("GET, HEAD"));
 	return {
 		routes,
-		onChange: (change) => audit.add(change),
+		onEvent: (event) => {
+			if (event.type === "change") audit.add(event.change);
+		},
 		open: async () => audit.write(),
 		close: () => audit.close(),
 	};

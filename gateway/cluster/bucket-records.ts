@@ -3,7 +3,8 @@
  * gateway has read: of two gateways that write at one time, one is answered that it was late.
  */
 
-import { type Bucket, type Bus, BusError, type Entry, type Unsubscribe } from "../bus.js";
+import { type Bucket, type Bus, BusError } from "../bus.js";
+import type { Entry, Unsubscribe } from "../storage/log.js";
 import { type RecordEngine, Superseded } from "../storage/records.js";
 import { whenReached } from "./when-reached.js";
 

@@ -7,10 +7,11 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
-import { subjectOf, type Unsubscribe } from "../bus.js";
+import { subjectOf } from "../bus.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
+import type { Unsubscribe } from "../storage/log.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
 import { Directory } from "./directory.js";
@@ -18,6 +19,13 @@ import { type Member, Members, noInterest } from "./members.js";
 import { type Beat, type Interest, readBeat } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
+
+export const clusterLimits = Object.freeze({
+	/** Between two heartbeats; without three of them a gateway is down. */
+	gatewayBeatMs: 2_000,
+	/** For a new monitor to subscribe, before the reports of all are gathered for it. */
+	subscribeMs: 250,
+});
 
 export interface ClusterOptions extends DeviceRequestsOptions {
 	/** Of this gateway, another one at each start. */
@@ -34,8 +42,7 @@ export interface ClusterOptions extends DeviceRequestsOptions {
 	readonly now: () => number;
 	/** Monotonic clock, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Between two heartbeats; without three of them a gateway is down. */
-	readonly beatMs: number;
+	readonly limits: { readonly [Name in keyof typeof clusterLimits]: number };
 }
 
 const beatsMissed = 3;
@@ -54,6 +61,8 @@ export class Cluster {
 	/** Only while monitors here need reports. */
 	#reports: Unsubscribe | undefined;
 	#interest = noInterest;
+	/** Monitors that wait for the reports of all. */
+	#gatheringFor = 0;
 	#timer: NodeJS.Timeout | undefined;
 	#tickedAt = 0;
 	#isBeatPlanned = false;
@@ -65,11 +74,11 @@ export class Cluster {
 	constructor(options: ClusterOptions) {
 		this.#options = options;
 		this.#requests = new DeviceRequests(options);
-		const { bus, sessions, metrics, monotonic, beatMs } = options;
+		const { bus, sessions, metrics, monotonic, limits } = options;
 		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", "kind");
 		this.#members = new Members({
 			...options,
-			silenceMs: beatsMissed * beatMs,
+			silenceMs: beatsMissed * limits.gatewayBeatMs,
 			onUp: (member) => {
 				this.#beat();
 				this.#announce();
@@ -96,7 +105,8 @@ export class Cluster {
 
 	/** Resolves once this gateway knows the others that are there, and the devices of all. */
 	async start(): Promise<void> {
-		const { bus, id, beatMs, monotonic } = this.#options;
+		const { bus, id, monotonic } = this.#options;
+		const { gatewayBeatMs: beatMs } = this.#options.limits;
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
@@ -133,7 +143,7 @@ export class Cluster {
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: (...parameters) => this.#directory.sessions.onChanged(...parameters),
+		onOwnChanged: (...parameters) => this.#directory.sessions.onOwnChanged(...parameters),
 		onForgotten: (...parameters) => this.#directory.sessions.onForgotten(...parameters),
 		onUplink: (session, { type }, text) => {
 			const { device } = session;
@@ -160,6 +170,21 @@ export class Cluster {
 		return this.#mirrors.gather(ids);
 	}
 
+	/** See Peers. */
+	async gatherFor(isWaiting: () => boolean, begin: () => void): Promise<void> {
+		await pause(this.#options.limits.subscribeMs);
+		if (!isWaiting()) return;
+		this.#gatheringFor += 1;
+		await this.gather();
+		begin();
+		this.#gatheringFor -= 1;
+	}
+
+	/** Ids of the other gateways that are up. */
+	get others(): readonly string[] {
+		return this.#members.up.map(({ id }) => id);
+	}
+
 	/** Executes a monitor's message at the gateway of its device, which must know before that its uplinks are needed here. */
 	execute(member: Member, message: MonitorMessage): Promise<Outcome> {
 		this.#announceInterest();
@@ -184,10 +209,10 @@ export class Cluster {
 	/** What the monitors that are connected here need. */
 	#interestNow(): Interest {
 		const devices = new Set<string>();
-		let all = false;
+		let all = this.#gatheringFor > 0;
 		let summary = false;
 		for (const monitor of this.#options.monitors.needs()) {
-			all ||= monitor.devices === undefined || monitor.isGathering;
+			all ||= monitor.devices === undefined;
 			summary ||= monitor.summary !== undefined;
 			for (const id of monitor.devices ?? []) devices.add(id);
 		}
@@ -249,10 +274,10 @@ export class Cluster {
 	}
 
 	#tick(): void {
-		const { monotonic, beatMs } = this.#options;
+		const { monotonic, limits } = this.#options;
 		const at = monotonic();
 		// After a time in which this process stood still, what others said is yet to be read.
-		const stoodStill = at - this.#tickedAt > 2 * beatMs;
+		const stoodStill = at - this.#tickedAt > 2 * limits.gatewayBeatMs;
 		this.#tickedAt = at;
 		if (!stoodStill) this.#members.check();
 		this.#beat();

@@ -1,8 +1,9 @@
 /** What gateways ask of the one to which a device is connected: to execute a monitor's message. */
 
-import { type Bus, BusError, subjectOf, type Unsubscribe } from "../bus.js";
+import { type Bus, BusError, subjectOf } from "../bus.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
+import type { Unsubscribe } from "../storage/log.js";
 import type { Member } from "./members.js";
 
 export interface DeviceRequestsOptions {

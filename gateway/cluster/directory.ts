@@ -4,11 +4,12 @@
  * gateways that have a device as connected, the one that wrote first learns that the other one has it.
  */
 
-import type { Bucket, Bus, Entry, Unsubscribe } from "../bus.js";
+import type { Bucket, Bus } from "../bus.js";
 import { BusError } from "../bus.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
+import type { Entry, Unsubscribe } from "../storage/log.js";
 import { Queues } from "../storage/queue.js";
 import { type DirectoryEntry, describeSession, readEntry } from "./messages.js";
 import type { Relay } from "./relay.js";
@@ -85,11 +86,11 @@ export class Directory {
 		this.#stopWatching();
 	}
 
-	readonly sessions: Pick<Required<SessionListener>, "onChanged" | "onForgotten"> = {
-		onChanged: (session, reason) => {
+	readonly sessions: Pick<Required<SessionListener>, "onOwnChanged" | "onForgotten"> = {
+		onOwnChanged: (session, reason) => {
 			const { device } = session;
-			// A label is a record, which each gateway reads itself.
-			if (session.link.isRemote || reason === "labelled") return;
+			// Labels and crashes are records, which each gateway reads itself.
+			if (reason === "labelled" || reason === "crash") return;
 			// Without a name it is of this gateway alone; another session of the device was written.
 			if (device?.session !== session) return;
 			this.#write(session, isEndReason(reason) ? reason : undefined);

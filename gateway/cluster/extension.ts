@@ -1,20 +1,22 @@
 /** Several gateways as one: each shows the devices of all, and what one stores the others have too. */
 
 import { hostname } from "node:os";
-import type { Core, Extension, Peers } from "../extension.js";
+import type { Bus } from "../bus.js";
+import type { Core, Extension } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
-import { Cluster } from "./cluster.js";
+import { Cluster, clusterLimits } from "./cluster.js";
 import { MirrorLink } from "./mirrors.js";
 
-export function createCluster(core: Core, peers: Peers): Extension {
+export function createCluster(core: Core, bus: Bus): Cluster {
 	const { firmware, sessions } = core;
-	const cluster = new Cluster({
+	return new Cluster({
 		...core,
-		...peers,
+		limits: { ...clusterLimits, ...core.limits },
+		id: core.peers.id,
+		bus,
 		// Containers of one image differ by their host, gateways of one machine by their port.
 		name: () => core.settings.gatewayName ?? `${hostname()}:${core.port()}`,
 		catalog: firmware.catalog,
-		beatMs: core.limits.gatewayBeatMs,
 		announce: (frame) => core.monitors.broadcast("cluster", frame),
 		// From another gateway: it must not be sent on to a third one.
 		execute: async (message) => {
@@ -26,13 +28,14 @@ export function createCluster(core: Core, peers: Peers): Extension {
 			);
 		},
 	});
+}
+
+export function extensionOf(cluster: Cluster): Extension {
 	return {
 		sessions: [cluster.sessions],
 		channels: { cluster: () => [cluster.frame()] },
 		intercept: (message, { link }) =>
 			link instanceof MirrorLink && link.member ? cluster.execute(link.member, message) : undefined,
-		gather: (deviceIds) => cluster.gather(deviceIds),
-		onMonitorsChanged: () => cluster.onInterest(),
 		open: () => cluster.start(),
 		close: async () => cluster.leave(),
 	};

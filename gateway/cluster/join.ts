@@ -6,19 +6,24 @@ import { randomUUID } from "node:crypto";
 import fs from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { Bucket, Bus } from "../bus.js";
-import type { CreateExtension, Joined, Peers } from "../extension.js";
+import { type Bucket, type Bus, subjectOf } from "../bus.js";
+import type { CreateExtension, Joined } from "../extension.js";
+import type { Peers } from "../peers.js";
+import type { Device } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
 import { Blobs, type CreateBlobs } from "../storage/blobs.js";
 import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
-import { createCluster } from "./extension.js";
+import type { Cluster } from "./cluster.js";
+import { createCluster, extensionOf } from "./extension.js";
 import { MirrorLink } from "./mirrors.js";
 import { NatsBus } from "./nats/bus.js";
 import { SharedTokens } from "./shared-tokens.js";
 import { takeOverRecords } from "./take-over.js";
 
 const maxDevices = 100_000;
+/** For another gateway to answer a question. */
+const answerMs = 2_000;
 
 /**
  * What DATA_DIR has of the time before this gateway joined others is taken over once.
@@ -52,11 +57,30 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 	};
 	const blobs: CreateBlobs = ({ name, ...kind }) =>
 		new Blobs({ ...kind, directory: join(dataDir, name), disk: fs, files: () => bus.files(`gw-${name}`) });
+	const id = randomUUID();
+	const ownerOf = ({ session: { link } }: Device) => (link instanceof MirrorLink ? link.gateway : undefined);
 	let tokens: SharedTokens | undefined;
+	/** Made with the core. */
+	let cluster: Cluster | undefined;
 	const peers: Peers = {
-		id: randomUUID(),
+		id,
 		bus,
-		ownerOf: ({ session: { link } }) => (link instanceof MirrorLink ? link.gateway : undefined),
+		ownerOf,
+		question: (name, answer) => {
+			bus.serve(subjectOf("gw", name, id), async (text) => answer(text));
+			const askAt = (gateway: string | undefined, text: string) =>
+				gateway === undefined
+					? answer(text)
+					: bus.request(subjectOf("gw", name, gateway), text, answerMs).catch(() => "");
+			return {
+				ask: async (device, text) => askAt(ownerOf(device), text),
+				askAll: (text) =>
+					Promise.all([undefined, ...(cluster?.others ?? [])].map((gateway) => askAt(gateway, text))),
+			};
+		},
+		gather: async (ids) => cluster?.gather(ids),
+		gatherFor: async (isWaiting, begin) => cluster?.gatherFor(isWaiting, begin),
+		onNeeds: () => cluster?.onInterest(),
 		openTokens: async (own, onProblem) => {
 			tokens = new SharedTokens({ bus, tokens: own, onProblem });
 			await tokens.open();
@@ -66,7 +90,11 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 			await bus.close();
 		},
 	};
-	const cluster: CreateExtension = (core) => createCluster(core, peers);
+	const create: CreateExtension = (core) => {
+		cluster = createCluster(core, bus);
+		return extensionOf(cluster);
+	};
 	const storage = { place: "NATS", status: 503 } as const;
-	return { extensions: [...extensions, cluster], records, blobs, storage, peers, maxDevices };
+	const openLog = (name: string) => bus.log(`gw-${name}`);
+	return { extensions: [...extensions, create], records, blobs, openLog, storage, peers, maxDevices };
 }

@@ -3,7 +3,7 @@
  * bus may send anything. Null is left out.
  */
 
-import { chips, crashKinds, deviceId } from "../../device/protocol/messages.js";
+import { chips, deviceId } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	describeProblem,
@@ -83,7 +83,6 @@ const device = object({
 	settingsKeptAt: optional(time),
 	versions: list(version, 10),
 	resets: list(reset, 10),
-	crashes: list(object({ id: string(32), kind: oneOf(...crashKinds), version: string(32), at: time }), 20),
 	hasReported: boolean(),
 });
 export type DeviceFacts = Infer<typeof device>;
@@ -136,11 +135,11 @@ export function describeSession(gateway: string, each: Session, of: Device, end?
 
 function factsOf(each: Device) {
 	const { deviceId, model, chip, firmwareVersion, securityVersion, firstSeenAt, lastReportAt } = each;
-	const { settingsKeptAt, uptimeSeconds, versions, resets, crashes, vitals, hasReported } = each;
+	const { settingsKeptAt, uptimeSeconds, versions, resets, vitals, hasReported } = each;
 	const metadata = each.metadata === noUpdate ? undefined : each.metadata;
 	const what = { deviceId, model, chip, firmwareVersion, securityVersion, metadata, uptimeSeconds, vitals };
 	const when = { firstSeenAt, lastReportAt, settingsKeptAt: settingsKeptAt || undefined };
-	return { ...what, ...when, versions, resets, crashes, hasReported };
+	return { ...what, ...when, versions, resets, hasReported };
 }
 
 function required<S extends Schema>(schema: S, value: unknown): Infer<S> {

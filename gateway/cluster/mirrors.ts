@@ -153,7 +153,7 @@ export class Mirrors {
 		const session = known ?? new Session(handshakeOf(entry), link, entry.connectedAt, sessionId);
 		const wasConnected = known?.connected ?? false;
 		const isConnected = entry.connected && link.isOpen();
-		const { metadata, crashes, model, firmwareVersion } = known?.device ?? {};
+		const { metadata, model, firmwareVersion } = known?.device ?? {};
 		session.lastSeenAt = known ? Math.max(known.lastSeenAt, entry.lastSeenAt) : entry.lastSeenAt;
 		session.connected = isConnected || wasConnected;
 		if (!known || (!wasConnected && isConnected)) sessions.put(session, deviceId);
@@ -171,7 +171,6 @@ export class Mirrors {
 			if (device.model !== model || device.firmwareVersion !== firmwareVersion)
 				sessions.announce(session, "identified");
 			if (!isDeepStrictEqual(device.metadata, metadata)) sessions.announce(session, "ota");
-			if (device.crashes.at(-1)?.id !== crashes?.at(-1)?.id) sessions.announce(session, "crash");
 		}
 		sessions.touch(device);
 	}
@@ -296,8 +295,6 @@ function apply(device: Device, facts: DeviceFacts, monotonic: number): void {
 	device.uptimeSeconds = facts.uptimeSeconds;
 	device.versions = facts.versions;
 	device.resets = facts.resets;
-	// Shared where it is empty: a list of each device would take memory.
-	if (facts.crashes.length > 0 || device.crashes.length > 0) device.crashes = facts.crashes;
 	const { rssi = null, ssid = null, volume = null, safeMode, fault } = facts.vitals;
 	const vitals = { rssi, ssid, volume };
 	device.vitals =

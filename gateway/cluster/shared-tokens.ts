@@ -4,7 +4,8 @@
  */
 
 import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
-import { type Bucket, type Bus, BusError, type Entry, type Unsubscribe } from "../bus.js";
+import { type Bucket, type Bus, BusError } from "../bus.js";
+import type { Entry, Unsubscribe } from "../storage/log.js";
 import { whenReached } from "./when-reached.js";
 
 export interface SharedTokensOptions {

@@ -2,8 +2,9 @@
 
 import { createReadStream } from "node:fs";
 import { basename, join } from "node:path";
-import type { Bucket, Files } from "../bus.js";
+import type { Bucket } from "../bus.js";
 import type { Disk } from "../storage/atomic-file.js";
+import type { Files } from "../storage/blobs.js";
 import { FileEngine } from "../storage/file-records.js";
 
 export interface TakeOverOptions {

@@ -1,6 +1,7 @@
 /** The page: its files, login with a cookie, and what it needs to install firmware on a new board. */
 
 import { Router } from "express";
+import { loginRouter } from "../access/login.js";
 import { deviceTokenOf } from "../access/secrets.js";
 import type { Core, Extension } from "../extension.js";
 import { findAuthority } from "../firmware/service.js";
@@ -20,5 +21,5 @@ export function createDashboard(core: Core, pageEntry?: string): Extension {
 		addresses: () => deviceAddresses(settings, port()),
 		authority: findAuthority(settings.tls?.cert),
 	});
-	return { routes: Router().use(setup, dashboard.router), loginPage: dashboard.loginPage };
+	return { routes: Router().use(loginRouter(access, dashboard.loginPage), setup, dashboard.router) };
 }

@@ -5,6 +5,7 @@ import type { Access } from "../access/access.js";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
 import type { PastUpdate, UploadStatus } from "../api/firmware.js";
 import { setBody } from "../http/request-body.js";
+import { mayTakeLong } from "../http/server.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import type { AddressLimit } from "../rates.js";
 import type { Releases } from "./catalog.js";
@@ -58,6 +59,7 @@ function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesO
 			throw new HttpProblem(429, detail, { "Retry-After": "5" });
 		running.push(address);
 		try {
+			mayTakeLong(request);
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
 			setBody(request, { version: stored.version, model: stored.model });

@@ -15,9 +15,8 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { sha256 } from "../api/firmware.js";
-import { BusError } from "../bus.js";
 import { parseJson } from "../json.js";
-import { errorCode } from "../problem.js";
+import { AnsweredError, errorCode } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
 import { type CreateRecords, type Records, Superseded } from "../storage/records.js";
@@ -98,7 +97,8 @@ export class UploadStore {
 			const binary = await this.#blobs.read(upload.sha256);
 			if (binary?.length !== upload.size) this.#lose(upload, "is missing, or has been changed");
 		} catch (error) {
-			if (error instanceof BusError) return;
+			// It cannot be reached now.
+			if (error instanceof AnsweredError) return;
 			// Such as an unreadable sector: the gateway still starts, and the binary stays.
 			this.#lose(upload, `cannot be read: ${errorCode(error) ?? error}`);
 		}
@@ -114,14 +114,14 @@ export class UploadStore {
 		return this.#kept === this.#lost ? undefined : this.#kept;
 	}
 
-	/** @returns undefined if it is missing @throws {NodeJS.ErrnoException} @throws {BusError} */
+	/** @returns undefined if it is missing @throws {NodeJS.ErrnoException} @throws {AnsweredError} */
 	path({ sha256 }: Upload): Promise<string | undefined> {
 		return this.#blobs.path(sha256);
 	}
 
 	/**
 	 * Starts an upload, which is not visible before `keep`.
-	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full @throws {BusError} likewise
+	 * @throws {NodeJS.ErrnoException} as may each later step: ENOSPC if the disk is full @throws {AnsweredError} likewise
 	 */
 	async begin() {
 		const draft = await this.#blobs.begin();

@@ -12,6 +12,7 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
 import { isAhead, time } from "../storage/time.js";
+import type { CrashStore } from "./crash-store.js";
 
 /** When each kind was seen, in milliseconds since 1970. */
 export type Seen = Readonly<Partial<Record<AttentionKind, number>>>;
@@ -53,6 +54,7 @@ export interface AttentionsOptions {
 	readonly core: Pick<Core, "sessions" | "now" | "yieldToLoop"> & {
 		readonly firmware: { readonly updates: Pick<Core["firmware"]["updates"], "historyOf"> };
 	};
+	readonly crashes: Pick<CrashStore, "headsOf">;
 	readonly records: Records<Seen>;
 }
 
@@ -151,11 +153,11 @@ export class Attentions {
 	}
 
 	#find(device: Device): readonly Found[] {
-		const { core } = this.#options;
-		const { deviceId, session, crashes, firmwareVersion, resets, metadata } = device;
+		const { core, crashes } = this.#options;
+		const { deviceId, session, firmwareVersion, resets, metadata } = device;
 		const now = core.now();
 		const found: Found[] = [];
-		const ofThis = crashes.filter(({ version }) => version === firmwareVersion);
+		const ofThis = crashes.headsOf(device).filter(({ version }) => version === firmwareVersion);
 		const crash = ofThis.at(-1);
 		if (crash) found.push({ kind: "crashed", since: crash.at, count: ofThis.length, reason: crash.kind });
 		if (hasFailed(metadata)) {

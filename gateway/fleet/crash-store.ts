@@ -3,7 +3,12 @@
  * written, so a crash is neither lost nor counted twice where either side ends in between.
  */
 
-import { type Crash, type CrashReport, crash as crashSchema } from "../../device/protocol/messages.js";
+import {
+	type Crash,
+	type CrashKind,
+	type CrashReport,
+	crash as crashSchema,
+} from "../../device/protocol/messages.js";
 import { type Infer, isRecord, object } from "../../device/protocol/schema.js";
 import { validItems } from "../json.js";
 import type { Device, Session } from "../sessions/device.js";
@@ -24,6 +29,16 @@ export function crashCounter({ counter }: Pick<Metrics, "counter">): (kind: stri
 		crashes.inc({ kind, version: versions.has(version) ? version : "other" });
 	};
 }
+
+/** What is kept in memory. */
+export interface CrashHead {
+	readonly id: string;
+	readonly kind: CrashKind;
+	/** Of the firmware that crashed; empty if unknown. */
+	readonly version: string;
+	readonly at: number;
+}
+const none: readonly never[] = Object.freeze([]);
 
 /** As stored on disk. */
 const storedCrash = object({
@@ -49,10 +64,14 @@ export interface CrashStoreOptions {
 	readonly now: () => number;
 	/** A crash that was not known is on disk. */
 	readonly onStored: (device: Device, crash: Crash) => void;
+	/** Another process has stored one. */
+	readonly onTaken: (device: Device) => void;
 }
 
 export class CrashStore {
 	readonly #options: CrashStoreOptions;
+	/** By device id: at most 20 of each, the latest last. */
+	readonly #heads = new Map<string, readonly CrashHead[]>();
 	/** Asked, and not answered yet: a device cannot have more written than it was asked for. */
 	readonly #asked = new WeakSet<Session>();
 	/** The latest write of each device: the next one waits for it, since it adds to what that has written. */
@@ -63,6 +82,10 @@ export class CrashStore {
 	}
 
 	readonly sessions: SessionListener = {
+		onChanged: ({ device }) => {
+			// Of one that another gateway has, the crash may be known before the device.
+			if (device && !device.describeMore && this.#heads.has(device.deviceId)) this.#show(device);
+		},
 		onNamed: ({ session }) => this.ask(session),
 		onUplink: (session, uplink) => {
 			if (uplink.type === "crash_report") void this.onReport(session, uplink);
@@ -78,15 +101,24 @@ export class CrashStore {
 
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(devices: ReadonlyMap<string, Device>): Promise<void> {
-		await this.#options.records.each((deviceId, crashes) => {
-			const device = devices.get(deviceId);
-			if (device) device.crashes = crashes.map(headOf);
-		});
+		await this.#options.records.each((deviceId, crashes) => this.#set(deviceId, crashes));
+		for (const device of devices.values()) this.#show(device);
 	}
 
-	/** Takes in what another process has written. @param crashes undefined: they were removed */
-	take(device: Device, crashes: readonly StoredCrash[] = []): void {
-		device.crashes = crashes.map(headOf);
+	/** The latest last; `of` has the rest of each. */
+	headsOf({ deviceId }: Device): readonly CrashHead[] {
+		return this.#heads.get(deviceId) ?? none;
+	}
+
+	/**
+	 * Takes in what another process has written.
+	 * @param crashes undefined: they were removed @param device if it is known
+	 */
+	take(deviceId: string, crashes: readonly StoredCrash[] | undefined, device: Device | undefined): void {
+		const before = this.#heads.get(deviceId)?.at(-1)?.id;
+		this.#set(deviceId, crashes);
+		if (device) this.#show(device);
+		if (device && crashes && crashes.at(-1)?.id !== before) this.#options.onTaken(device);
 	}
 
 	/** Asks a device for its last crash, if it can report one. */
@@ -108,14 +140,14 @@ export class CrashStore {
 
 	/** @returns the crashes of a device, the latest last */
 	async of(device: Device): Promise<readonly StoredCrash[]> {
-		if (device.crashes.length === 0) return [];
+		if (this.headsOf(device).length === 0) return [];
 		return (await this.#options.records.read(device.deviceId)) ?? [];
 	}
 
 	/** @returns whether its file is gone */
 	async forget(device: Device): Promise<boolean> {
 		const isGone = await this.#options.records.remove(device.deviceId);
-		if (isGone) device.crashes = [];
+		if (isGone) this.#set(device.deviceId, undefined);
 		return isGone;
 	}
 
@@ -123,22 +155,37 @@ export class CrashStore {
 		return this.#options.records.close();
 	}
 
+	#set(deviceId: string, crashes: readonly StoredCrash[] | undefined): void {
+		if (crashes) this.#heads.set(deviceId, crashes.map(headOf));
+		else this.#heads.delete(deviceId);
+	}
+
+	/** In its record: those of the firmware that runs. */
+	#show(device: Device): void {
+		device.describeMore = this.#heads.has(device.deviceId) ? () => this.#countOf(device) : undefined;
+	}
+
+	#countOf(device: Device): { readonly crashCount?: number } {
+		const ofThis = this.headsOf(device).filter(({ version }) => version === device.firmwareVersion);
+		return ofThis.length > 0 ? { crashCount: ofThis.length } : {};
+	}
+
 	/** @returns whether it is on disk */
 	async #store(device: Device, crash: Crash): Promise<boolean> {
 		const { records, now, onStored } = this.#options;
-		if (device.crashes.some(({ id }) => id === crash.id)) return true;
+		if (this.headsOf(device).some(({ id }) => id === crash.id)) return true;
 		const previous = await records.read(device.deviceId);
 		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
 		const crashes = [...others, { ...withoutOthers(crash), at: now() }].slice(-keptAtMost);
 		if (!(await records.save(device.deviceId, crashes))) return false;
-		device.crashes = crashes.map(headOf);
+		this.#set(device.deviceId, crashes);
+		this.#show(device);
 		onStored(device, crash);
 		return true;
 	}
 }
 
-/** What is kept in memory. */
-function headOf({ id, kind, firmware_version: version, at }: StoredCrash) {
+function headOf({ id, kind, firmware_version: version, at }: StoredCrash): CrashHead {
 	return { id, kind, version, at };
 }
 

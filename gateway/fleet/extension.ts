@@ -4,31 +4,33 @@ import type { Core, Extension } from "../extension.js";
 import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
+import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
 import { Refusals } from "./refusals.js";
 import { fleetRoutes } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
 
-export function createFleet(core: Core): Extension {
+export function createFleet(given: Core): Extension {
+	const core = { ...given, limits: { ...fleetLimits, ...given.limits } };
 	const { sessions, records, log, now } = core;
 	const countCrash = crashCounter(core.metrics);
 	const crashRecords = records<readonly StoredCrash[]>({
 		name: "crashes",
 		onProblem: (problem) => log.warn({ problem }, "crashes"),
 		...crashesFile,
-		onRecord: (deviceId, stored) => {
-			const device = sessions.devices.get(deviceId);
-			if (device) crashes.take(device, stored);
-		},
+		onRecord: (deviceId, stored) => crashes.take(deviceId, stored, sessions.devices.get(deviceId)),
 	});
 	const crashes: CrashStore = new CrashStore({
 		records: crashRecords,
 		now,
-		onStored: (device, { kind, message, file, line, firmware_version: version }) => {
+		onStored: (device, crash) => {
+			const { kind, message, file, line, firmware_version: version } = crash;
 			log.warn({ deviceId: device.deviceId, kind, version, message, file, line }, "device: crashed");
 			countCrash(kind, version);
 			sessions.announce(device.session, "crash");
+			core.emit({ type: "crash", device, crash });
 		},
+		onTaken: ({ session }) => sessions.announce(session, "crash"),
 	});
 	const histories = new Histories(core);
 	const lists = new Lists(core);
@@ -39,7 +41,7 @@ export function createFleet(core: Core): Extension {
 		...seenFile,
 		onRecord: (deviceId, seen) => attentions.take(deviceId, seen),
 	});
-	const attentions: Attentions = new Attentions({ core, records: seenRecords });
+	const attentions: Attentions = new Attentions({ core, crashes, records: seenRecords });
 	const subscriptions = new Subscriptions(core, attentions);
 	return {
 		routes: fleetRoutes({ core, crashes, refusals, histories, attentions }),
@@ -53,25 +55,24 @@ export function createFleet(core: Core): Extension {
 			{ onRefused: (refusal) => refusals.add(refusal) },
 		],
 		messages: { subscribe: subscriptions.execute },
-		pictures: {
-			summary: (monitor) => subscriptions.sendShort(monitor),
-			summary_start: (monitor) => {
-				monitor.hold();
-				subscriptions.sendShort(monitor);
+		channels: {
+			summary: { sendPicture: (monitor) => subscriptions.sendShort(monitor) },
+			summary_start: {
+				sendPicture: (monitor) => {
+					monitor.hold();
+					subscriptions.sendShort(monitor);
+				},
 			},
 		},
-		onMonitorsChanged: () => subscriptions.onMonitorsChanged(),
 		get readinessProblem() {
 			return crashes.readinessProblem;
 		},
 		open: async () => {
 			await crashes.open(sessions.devices);
 			await attentions.open();
-			histories.open();
 			await lists.open();
 		},
 		close: async () => {
-			histories.close();
 			lists.close();
 			subscriptions.close();
 			await crashes.close();

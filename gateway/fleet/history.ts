@@ -5,8 +5,8 @@
 
 import type { StateReport } from "../../device/protocol/messages.js";
 import type { Past } from "../api/device.js";
-import { subjectOf } from "../bus.js";
 import type { Core } from "../extension.js";
+import type { Question } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
@@ -30,16 +30,17 @@ const firstStepCount = 8;
 /** Of a step; each is a bit of `heard`. */
 const partCount = 8;
 
-/** For the gateway to which a device is connected to answer. */
-const answerMs = 2_000;
-
 export class Histories {
 	readonly #core: Pick<Core, "sessions" | "peers" | "now" | "monotonic">;
 	readonly #histories = new Map<Device, History>();
-	#stopServing = () => {};
+	readonly #question: Question;
 
 	constructor(core: Pick<Core, "sessions" | "peers" | "now" | "monotonic">) {
 		this.#core = core;
+		this.#question = core.peers.question("history", (deviceId) => {
+			const device = core.sessions.devices.get(deviceId);
+			return device ? this.#textOf(device) : "";
+		});
 	}
 
 	readonly sessions: SessionListener = {
@@ -49,27 +50,9 @@ export class Histories {
 		onForgotten: (device) => void this.#histories.delete(device),
 	};
 
-	/** Begins to answer other gateways. */
-	open(): void {
-		const { peers, sessions } = this.#core;
-		if (!peers) return;
-		this.#stopServing = peers.bus.serve(subjectOf("gw", "history", peers.id), async (deviceId) => {
-			const device = sessions.devices.get(deviceId);
-			return device ? this.#textOf(device) : "";
-		});
-	}
-
-	close(): void {
-		this.#stopServing();
-	}
-
 	/** @returns as JSON, without the marks */
 	async of(device: Device): Promise<string> {
-		const { peers } = this.#core;
-		const owner = peers?.ownerOf(device);
-		if (!peers || owner === undefined) return this.#textOf(device);
-		const asked = peers.bus.request(subjectOf("gw", "history", owner), device.deviceId, answerMs);
-		return (await asked.catch(() => "")) || this.#textOf(device);
+		return (await this.#question.ask(device, device.deviceId)) || this.#textOf(device);
 	}
 
 	#add(device: Device, report: StateReport): void {

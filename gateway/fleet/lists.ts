@@ -4,16 +4,16 @@
  */
 
 import { type FrameOf, frameText } from "../api/frames.js";
-import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
+import type { FleetCore } from "./limits.js";
 
 type List = FrameOf<"list_update">["list"];
 
 const listsChannel = "lists";
 
 export class Lists {
-	readonly #core: Pick<Core, "firmware" | "monitors" | "limits">;
+	readonly #core: Pick<FleetCore, "firmware" | "monitors" | "limits">;
 	readonly #changed = new Set<List>();
 	/** As last looked at. */
 	readonly #updates = new WeakMap<Device, string>();
@@ -31,7 +31,7 @@ export class Lists {
 		},
 	};
 
-	constructor(core: Pick<Core, "firmware" | "monitors" | "limits">) {
+	constructor(core: Pick<FleetCore, "firmware" | "monitors" | "limits">) {
 		this.#core = core;
 	}
 

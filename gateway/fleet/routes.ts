@@ -5,7 +5,6 @@ import { integer, matches } from "../../device/protocol/schema.js";
 import { askedSeen } from "../api/attention.js";
 import type { DeviceDetails, ListedRefusal, OwnUpdate, PastCrash, PastMark } from "../api/device.js";
 import { label } from "../api/label.js";
-import type { Core } from "../extension.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
 import { readJson, readQuery } from "../http/request-body.js";
@@ -14,12 +13,13 @@ import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import { isAhead } from "../storage/time.js";
 import type { Attentions } from "./attention.js";
-import type { CrashStore, StoredCrash } from "./crash-store.js";
+import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
+import type { FleetCore } from "./limits.js";
 import type { Refusals } from "./refusals.js";
 
 export interface FleetRoutesOptions {
-	readonly core: Core;
+	readonly core: FleetCore;
 	readonly crashes: CrashStore;
 	readonly refusals: Pick<Refusals, "list" | "see">;
 	readonly attentions: Pick<Attentions, "of" | "see">;
@@ -89,7 +89,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 		.get(requirePerson, async ({ params: { deviceId } }, response) => {
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
-			await monitors.gather([deviceId]);
+			await core.peers.gather([deviceId]);
 			const stored = await crashes.of(device);
 			const details = {
 				...headOf(device),
@@ -136,7 +136,7 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 			const device = sessions.devices.get(deviceId);
 			if (!device) return sendUnknown(response, deviceId);
 			const columns = await histories.of(device);
-			const marks = marksOf(device, updates.historyOf(deviceId))
+			const marks = marksOf(device, crashes.headsOf(device), updates.historyOf(deviceId))
 				.filter(({ at }) => at >= now() - historyMs && !isAhead(at, now()))
 				.sort((a, b) => a.at - b.at)
 				.map(withTime);
@@ -180,7 +180,8 @@ export function fleetRoutes({ core, crashes, refusals, histories, attentions }: 
 
 /** @returns marks whose `at` is in milliseconds since 1970 */
 function marksOf(
-	{ resets, crashes }: Device,
+	{ resets }: Device,
+	crashes: readonly CrashHead[],
 	jobs: readonly UpdateJob[],
 ): readonly (Omit<PastMark, "at"> & { readonly at: number })[] {
 	return [

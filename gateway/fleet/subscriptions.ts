@@ -5,7 +5,6 @@
 
 import type { Infer } from "../../device/protocol/schema.js";
 import type { ChangeReason } from "../api/frames.js";
-import type { Core } from "../extension.js";
 import { TokenBucket } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
@@ -14,6 +13,7 @@ import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import { textFrame } from "../sockets/text-frame.js";
 import type { Attentions } from "./attention.js";
+import type { FleetCore } from "./limits.js";
 import { subscribe } from "./messages.js";
 import { Summary, shortText, summaryText } from "./summary.js";
 
@@ -21,14 +21,14 @@ import { Summary, shortText, summaryText } from "./summary.js";
 type TextOf = typeof summaryText;
 
 export class Subscriptions {
-	readonly #core: Core;
+	readonly #core: FleetCore;
 	readonly #attentions: Pick<Attentions, "of">;
 	/** By form, while a monitor has it: otherwise it costs nothing. */
 	readonly #summaries = new Map<TextOf, Summary>();
 	/** Bounds how often each monitor may ask for the whole summary. */
 	readonly #rates = new WeakMap<Monitor, TokenBucket>();
 
-	constructor(core: Core, attentions: Pick<Attentions, "of">) {
+	constructor(core: FleetCore, attentions: Pick<Attentions, "of">) {
 		this.#core = core;
 		this.#attentions = attentions;
 	}
@@ -49,13 +49,6 @@ export class Subscriptions {
 		onTouched: ({ deviceId }) => this.#touch(deviceId),
 		onForgotten: ({ deviceId }) => this.#touch(deviceId),
 	};
-
-	/** To be called when a monitor has gone. The summary ends with the last one that subscribes to it. */
-	onMonitorsChanged(): void {
-		const needed = new Set(Array.from(this.#core.monitors.list(), ({ summary }) => summary));
-		for (const [form, summary] of this.#summaries)
-			if (!needed.has(summary) && this.#summaries.delete(form)) summary.close();
-	}
 
 	close(): void {
 		for (const summary of this.#summaries.values()) summary.close();
@@ -83,7 +76,7 @@ export class Subscriptions {
 		monitors.changed();
 		if (isOther && summary) this.#sendNameless(monitor);
 		const added = [...monitor.devices].filter((id) => isOther || !previous.has(id));
-		await monitors.gather(added);
+		await this.#core.peers.gather(added);
 		for (const id of added) {
 			const session = sessions.devices.get(id)?.session;
 			if (session && monitor.devices.has(id)) this.#send(monitor, session, "identified");
@@ -125,6 +118,11 @@ export class Subscriptions {
 			textOf: (device) => form(device, this.#attentions),
 			now,
 			pauseMs: limits.summaryPauseMs,
+			isNeeded: () => {
+				const isNeeded = Array.from(monitors.list()).some((monitor) => monitor.summary === summary);
+				if (!isNeeded) this.#summaries.delete(form);
+				return isNeeded;
+			},
 			onFrame: (frame) => {
 				monitors.cork();
 				for (const monitor of monitors.list()) if (monitor.summary === summary) monitor.sendSummary(frame);

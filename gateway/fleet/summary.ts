@@ -44,6 +44,8 @@ export interface SummaryOptions {
 	readonly now: () => number;
 	/** Between two frames of changes. */
 	readonly pauseMs: number;
+	/** Whether a monitor still has it. */
+	readonly isNeeded: () => boolean;
 	/** Called with each frame of changes. */
 	readonly onFrame: (frame: Buffer) => void;
 }
@@ -106,6 +108,7 @@ export class Summary {
 	#plan(): NodeJS.Timeout {
 		return setTimeout(() => {
 			this.#timer = undefined;
+			if (!this.#options.isNeeded()) return;
 			this.#refresh();
 			if (this.#unsent.size > 0) this.#options.onFrame(Buffer.from(this.#nextFrame()));
 			if (this.#unsent.size > 0) this.#timer = this.#plan();

@@ -9,7 +9,20 @@ import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 import { delayEnd, readInPieces } from "./pieces.js";
 
-export function createGuard({ limits, monotonic, metrics, log, yieldToLoop }: Core): Extension {
+export const guardLimits = Object.freeze({
+	/** At most half of the files that may be open. */
+	unauthenticatedConnections: 2000,
+	/** At the start, at once; then see admission-rate.ts. */
+	deviceBurst: 200,
+	/** Of one device id, so that a device in a loop does not keep others out. */
+	returnsInTenSeconds: 20,
+	/** Of one address: admitted by path, and refused. */
+	upgradesInTwoSeconds: 150,
+});
+
+export function createGuard(core: Core): Extension {
+	const { monotonic, metrics, log, yieldToLoop } = core;
+	const limits = { ...guardLimits, ...core.limits };
 	const connections = new Connections({
 		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
 		monotonic,

@@ -138,12 +138,13 @@ export class Commands {
 	/** Asks synchronously: commands reach a device in their order. */
 	async #execute(device: Device, entity: string, ask: Ask): Promise<Outcome> {
 		if ("refusal" in ask) return ask;
-		const { execute, onChange } = this.#core;
+		const { execute, emit } = this.#core;
 		const { deviceId } = device;
 		const outcome = await ("type" in ask ? execute({ ...ask, targetId: deviceId }) : this.#play(device, ask));
 		// The broker does not say who has sent it.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
-		if (!outcome.refusal) onChange({ person, remoteAddress: "MQTT", deviceId, what: entity, body: ask });
+		const change = { person, remoteAddress: "MQTT", deviceId, what: entity, body: ask };
+		if (!outcome.refusal) emit({ type: "change", change });
 		return outcome;
 	}
 

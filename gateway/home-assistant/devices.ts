@@ -79,10 +79,9 @@ export class Devices {
 			this.#touch(device);
 		},
 		onForgotten: (device, why) => {
-			const { deviceId, session } = device;
 			// That gateway, of those that act as one, may not run any more.
-			const isOfOthers = session.link.isRemote === true && why !== "removed";
-			this.remove(deviceId, this.#own.delete(device) || isOfOthers);
+			const isOfOthers = isAtAnotherGateway(device) && why !== "removed";
+			this.remove(device.deviceId, this.#own.delete(device) || isOfOthers);
 		},
 	};
 
@@ -124,7 +123,7 @@ export class Devices {
 			if (!isRetained && text !== "online") this.#add(() => this.#retain(topic, "online"));
 		} else if (text === "") this.#onVanished(device, topic);
 		else if (!isRetained) return;
-		else if (!device || device.session.link.isRemote || this.#left.has(device)) this.remove(deviceId, false);
+		else if (!device || isAtAnotherGateway(device) || this.#left.has(device)) this.remove(deviceId, false);
 		else if (topic.endsWith("/state")) this.#restore(device, text);
 	}
 
@@ -138,7 +137,7 @@ export class Devices {
 		if (text === "") this.#onVanished(device, topic);
 		else if (isOf(gateway.base) || isOf(previousBase)) {
 			if (!device) this.remove(deviceId, true);
-		} else if (device && !device.session.link.isRemote) this.#leave(device);
+		} else if (device && !isAtAnotherGateway(device)) this.#leave(device);
 	}
 
 	/** An empty retained message removes one from the broker. @param isForgotten by all gateways */
@@ -205,7 +204,7 @@ export class Devices {
 	#adopt(device: Device): Own | undefined {
 		const { deviceId, session } = device;
 		const isForgotten = this.#options.core.sessions.devices.get(deviceId) !== device;
-		if (isForgotten || session.link.isRemote || this.#left.has(device)) return undefined;
+		if (isForgotten || isAtAnotherGateway(device) || this.#left.has(device)) return undefined;
 		const publishedAt = Number.NEGATIVE_INFINITY;
 		const own = {
 			published: new Map(),
@@ -226,7 +225,7 @@ export class Devices {
 		// Later all is published.
 		if (!broker.isReady || this.#own.get(device) !== own) return;
 		own.publishedAt = core.monotonic();
-		if (session.link.isRemote) {
+		if (isAtAnotherGateway(device)) {
 			this.#own.delete(device);
 			return this.remove(deviceId, false);
 		}
@@ -270,4 +269,9 @@ export class Devices {
 		if (!(await this.#options.broker.retain(topic, text))) this.#refused.set(topic, retry);
 		return true;
 	}
+}
+
+/** Whether another gateway has it, which publishes it. */
+function isAtAnotherGateway({ session }: Device): boolean {
+	return session.link.isRemote === true;
 }

@@ -3,6 +3,7 @@
  * none.
  */
 
+import type { CrashKind } from "../../device/protocol/messages.js";
 import type { Core } from "../extension.js";
 import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
@@ -34,18 +35,18 @@ export class Events {
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: ({ device, link }, reason) => {
-			const kind = device?.crashes.at(-1)?.kind;
-			if (device && kind && reason === "crash" && !link.isRemote) this.#send(device, "crash", kind);
-		},
-		onUplink: ({ device, link }, uplink) => {
-			if (!device || uplink.type !== "state_report" || link.isRemote) return;
+		onUplink: ({ device }, uplink) => {
+			if (!device || uplink.type !== "state_report") return;
 			const state = this.#stateOf(device);
 			const pressed = buttons.filter((name) => uplink.peripherals.buttons[name]);
 			for (const name of pressed) if (!state.pressed.includes(name)) this.#send(device, name, "press_start");
 			state.pressed = pressed;
 		},
 	};
+
+	onCrash(device: Device, kind: CrashKind): void {
+		this.#send(device, "crash", kind);
+	}
 
 	#stateOf(device: Device): State {
 		const { monotonic } = this.#options.core;

@@ -23,6 +23,7 @@ function createHomeAssistant(core: Core): Extension {
 	if (!mqtt) throw new TypeError("MQTT_URL is not set.");
 	const { prefix } = mqtt;
 	let broker: Broker | undefined;
+	let events: Events | undefined;
 	let timer: NodeJS.Timeout | undefined;
 
 	const open = async () => {
@@ -64,11 +65,15 @@ function createHomeAssistant(core: Core): Extension {
 		const devices = new Devices({ core, broker, prefix, gateway, previousBase: previous.base });
 		const commands = new Commands(core, (device) => devices.factsOf(device));
 		sessions.listen(devices.sessions);
-		sessions.listen(new Events({ core, broker, base }).sessions);
+		events = new Events({ core, broker, base });
+		sessions.listen(events.sessions);
 		await devices.refresh();
 		timer = setInterval(() => devices.refresh().catch(onError), refreshMs).unref();
 	};
 	return {
+		onEvent: (event) => {
+			if (event.type === "crash") events?.onCrash(event.device, event.crash.kind);
+		},
 		open,
 		close: async () => {
 			clearInterval(timer);

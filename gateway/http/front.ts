@@ -21,8 +21,6 @@ export interface FrontOptions {
 	readonly binaries: Binaries;
 	readonly app: RequestListener;
 	readonly upgrades: Upgrades;
-	/** Requests there are watched by their progress. */
-	readonly uploadPaths: readonly string[];
 	/** Requests wait for it; undefined once the data is loaded. */
 	readonly opening: () => Promise<void> | undefined;
 	readonly log: Pick<Logger, "error">;
@@ -30,7 +28,7 @@ export interface FrontOptions {
 
 /** @returns a server that does not listen yet */
 export function createFront(options: FrontOptions): Server {
-	const { settings, limits, guard, access, binaries, app, upgrades, uploadPaths, opening, log } = options;
+	const { settings, limits, guard, access, binaries, app, upgrades, opening, log } = options;
 	const { tls, trustProxy } = settings;
 	const server = createHttpServer(
 		tls,
@@ -39,7 +37,7 @@ export function createFront(options: FrontOptions): Server {
 		async (request, response) => {
 			const ready = guard?.onRequest(request, response, access.isKnown(request));
 			if (trustProxy) readForwarded(request, trustProxy);
-			limitBody(request, limits.requestBodyMs, uploadPaths);
+			limitBody(request, limits.requestBodyMs);
 			const isOpen = opening();
 			if (isOpen) await isOpen.catch(() => response.destroy());
 			if (ready) await ready;

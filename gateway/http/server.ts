@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createTlsServer } from "node:https";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
-import { hostOf, targetOf, trimmed } from "../access/origin.js";
+import { hostOf, trimmed } from "../access/origin.js";
 import { errorCode, StartError } from "../problem.js";
 import type { Settings } from "../settings.js";
 
@@ -38,16 +38,21 @@ export function createHttpServer(
 	}
 }
 
-/**
- * Cuts off a request with a slow body, except uploads, which are watched by their progress: Node's requestTimeout is
- * for all.
- */
-export function limitBody(request: IncomingMessage, bodyMs: number, uploadPaths: readonly string[]): void {
+const cuts = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+/** Cuts off a request with a slow body. Node's requestTimeout is for uploads too. */
+export function limitBody(request: IncomingMessage, bodyMs: number): void {
 	const { headers } = request;
 	const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
-	if (!hasBody || uploadPaths.includes(targetOf(request)?.pathname ?? "")) return;
+	if (!hasBody) return;
 	const cut = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
+	cuts.set(request, cut);
 	request.once("close", () => clearTimeout(cut));
+}
+
+/** For an upload, whose progress its route watches. */
+export function mayTakeLong(request: IncomingMessage): void {
+	clearTimeout(cuts.get(request));
 }
 
 /**

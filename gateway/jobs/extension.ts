@@ -24,7 +24,8 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 ) {
 	const { core, jobs } = options;
 	const { channel } = jobs.options;
-	const shared = core.peers && new SharedJobs({ peers: core.peers, core, jobs });
+	const { id, bus } = core.peers;
+	const shared = bus && new SharedJobs({ peers: { id, bus }, core, jobs });
 	return {
 		routes: jobRoutes(options, shared ?? jobs),
 		sessions: [jobs.sessions],

@@ -3,10 +3,11 @@
  * one goes to the monitors of all.
  */
 
-import { type Bucket, type BucketOptions, BusError, subjectOf, type Unsubscribe } from "../bus.js";
-import type { Core, Peers } from "../extension.js";
+import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../bus.js";
+import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
+import type { Unsubscribe } from "../storage/log.js";
 import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { partsAtOnce } from "./parts.js";
 
@@ -24,7 +25,7 @@ interface Question {
 }
 
 export interface SharedJobsOptions<D extends JobDescription, J extends Job<D>> {
-	readonly peers: Pick<Peers, "id" | "bus">;
+	readonly peers: { readonly id: string; readonly bus: Bus };
 	readonly core: Pick<Core, "monitors">;
 	readonly jobs: Jobs<D, J>;
 }

@@ -1,6 +1,7 @@
 /** Roll-outs: updates of a fleet in groups, which stop by themselves when too many fail. */
 
 import { join } from "node:path";
+import { type FrameOf, frameText } from "../api/frames.js";
 import type { Core, Extension } from "../extension.js";
 import { FileLog } from "../storage/file-log.js";
 import { frameOf, Rollouts } from "./rollouts.js";
@@ -23,16 +24,20 @@ export function createRollouts(core: Core): Extension {
 		monotonic,
 		yieldToLoop,
 		storage,
-		announce: (frame: string) => monitors.broadcast("rollouts", frame),
+		announce: (rollout: FrameOf<"rollout_update">) => {
+			monitors.broadcast("rollouts", frameText(rollout));
+			core.emit({ type: "rollout", rollout });
+		},
 		log,
 	};
-	const rollouts = peers
-		? new SharedRollouts({ ...parts, ...peers, earlier: store })
+	const { id, bus, ownerOf } = peers;
+	const rollouts = bus
+		? new SharedRollouts({ ...parts, id, bus, ownerOf, earlier: store })
 		: new Rollouts({ ...parts, store });
 	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
 	return {
 		routes: rolloutRoutes(rollouts, core.requirePerson),
-		channels: { rollouts: () => rollouts.active().map((rollout) => frameOf(rollout)) },
+		channels: { rollouts: () => rollouts.active().map((rollout) => frameText(frameOf(rollout))) },
 		intercept: ({ type }, { device }) => {
 			const refusal = type === "trigger_ota" && device && rollouts.findHolder(device);
 			return refusal ? { refusal } : undefined;

@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { frameText } from "../api/frames.js";
+import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import type { Selection } from "../firmware/selection.js";
@@ -32,8 +32,8 @@ export interface RolloutsOptions extends AttemptsOptions {
 	readonly selection: Pick<Selection, "pin">;
 	/** A plan for 10,000 devices takes more than one turn of the event loop. */
 	readonly yieldToLoop: () => Promise<void>;
-	/** Sends a frame to the monitors that asked for roll-outs. */
-	readonly announce: (frame: string) => void;
+	/** Tells monitors and other parts. */
+	readonly announce: (frame: FrameOf<"rollout_update">) => void;
 }
 
 const intervalMs = 500;
@@ -404,12 +404,11 @@ export class Rollouts {
 }
 
 /** `rollout_update`, as monitors get it. */
-export function frameOf({ id, head, devices }: Rollout, isDeleted = false): string {
+export function frameOf({ id, head, devices }: Rollout, isDeleted = false): FrameOf<"rollout_update"> {
 	const { status, pausedBecause = null, revision } = head;
 	const counts = isDeleted ? noCounts : countsOf(devices.values());
 	const shown = isDeleted ? "deleted" : status;
-	const frame = { id, status: shown, pausedBecause, counts, revision } as const;
-	return frameText<"rollout_update">({ type: "rollout_update", ...frame });
+	return { type: "rollout_update", id, status: shown, pausedBecause, counts, revision };
 }
 
 function mayGrow({ target }: Plan): boolean {

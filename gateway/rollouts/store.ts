@@ -6,9 +6,10 @@
 
 import { matches } from "../../device/protocol/schema.js";
 import type { DeviceStep, Head, Rollout } from "../api/rollout.js";
-import { BusError, type Entry, type Log } from "../bus.js";
+import { BusError } from "../bus.js";
 import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
+import type { Entry, Log } from "../storage/log.js";
 import { holdsSlot, queued } from "./device-step.js";
 import {
 	changeEntries,

@@ -81,13 +81,15 @@ export class DeviceStore {
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: ({ device, link }, reason) => {
+		onChanged: ({ device }) => {
 			const early = device && this.#early.get(device.deviceId);
 			if (early) {
 				this.#early.delete(device.deviceId);
 				this.#replaceLabel(device, early);
 			}
-			if (device && reason !== "ota" && !link.isRemote) this.onSeen(device);
+		},
+		onOwnChanged: ({ device }, reason) => {
+			if (device && reason !== "ota") this.onSeen(device);
 		},
 		onUplink: ({ device }, { type }) => {
 			if (device && (type === "state_report" || type === "settings_result")) this.onSeen(device);
@@ -151,11 +153,10 @@ export class DeviceStore {
 	async settle(isOver: () => boolean): Promise<void> {
 		this.#save(Number.NEGATIVE_INFINITY);
 		const writing: Promise<boolean>[] = [];
-		for (const [device, { dueAt }] of this.#known) {
-			if (dueAt === notDue) continue;
-			if (isOver()) break;
-			if (!device.session.link.isRemote) writing.push(this.keep(device));
+		for (const device of isOver() ? [] : this.#due(Number.MAX_VALUE)) {
+			writing.push(this.keep(device));
 			if (writing.length === settledAtOnce) await Promise.all(writing.splice(0));
+			if (isOver()) break;
 		}
 		await Promise.all([this.#records.settle(), this.#labels.settle()]);
 	}
@@ -168,10 +169,15 @@ export class DeviceStore {
 	}
 
 	#save(latest: number): void {
+		for (const device of this.#due(latest)) void this.keep(device);
+	}
+
+	/** Without those that are connected to another process since: it keeps them. */
+	*#due(latest: number): Generator<Device> {
 		for (const [device, known] of this.#known) {
 			if (known.dueAt > latest) continue;
 			known.dueAt = notDue;
-			if (!device.session.link.isRemote) void this.#records.save(device.deviceId, device);
+			if (!device.session.link.isRemote) yield device;
 		}
 	}
 }

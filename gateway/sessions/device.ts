@@ -4,17 +4,11 @@
  */
 
 import { randomUUID } from "node:crypto";
-import {
-	type Chip,
-	type CrashKind,
-	type Feature,
-	type StateReport,
-	uplinks,
-} from "../../device/protocol/messages.js";
+import { type Chip, type Feature, type StateReport, uplinks } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { urgentFault } from "../api/faults.js";
 import { type Label, noLabel } from "../api/label.js";
-import type { Vitals } from "../api/session.js";
+import type { SessionRecord, Vitals } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
 import { pick } from "../json.js";
 import { OffHeapText } from "./off-heap-text.js";
@@ -52,14 +46,6 @@ export function sharedList(features: readonly Feature[]): readonly Feature[] {
 	return known;
 }
 
-export interface CrashHead {
-	readonly id: string;
-	readonly kind: CrashKind;
-	/** Of the firmware that crashed; empty if unknown. */
-	readonly version: string;
-	readonly at: number;
-}
-
 /** In dBm, to change the summary less often. */
 const rssiStep = 5;
 export const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
@@ -93,8 +79,8 @@ export class Device {
 	versions: readonly { readonly version: string; readonly at: number }[] = none;
 	/** Restarts; at most 10, latest last. */
 	resets: readonly { readonly reason: string; readonly at: number }[] = none;
-	/** At most 20, latest last; CrashStore has their details. */
-	crashes: readonly CrashHead[] = none;
+	/** What an extension adds to its record. */
+	describeMore: (() => Pick<SessionRecord, "crashCount">) | undefined;
 	label: Label = noLabel;
 	vitals = noVitals;
 	session: Session;

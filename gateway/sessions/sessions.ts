@@ -36,6 +36,8 @@ export interface Refusal {
 export interface SessionListener {
 	/** A session was opened, named or ended, its device's update or label changed, or a crash was stored. */
 	onChanged?(session: Session, reason: ChangeReason): void;
+	/** As `onChanged`, before it, and only of sessions whose device is connected to this process. */
+	onOwnChanged?(session: Session, reason: ChangeReason): void;
 	/** Once per session of a named device. */
 	onNamed?(device: Device): void;
 	/** Another change of a device. */
@@ -70,7 +72,10 @@ export class Sessions {
 
 	/** For a change made outside of this class. */
 	announce(session: Session, reason: ChangeReason): void {
-		for (const listener of this.#listeners) listener.onChanged?.(session, reason);
+		for (const listener of this.#listeners) {
+			if (!session.link.isRemote) listener.onOwnChanged?.(session, reason);
+			listener.onChanged?.(session, reason);
+		}
 	}
 
 	/** As `announce`, for `onTouched`. */

@@ -90,7 +90,7 @@ export function sessionHead(session: Session): Omit<SessionRecord, "state"> {
 		firmwareVersion: device?.firmwareVersion ?? null,
 		features: handshake.features,
 		metadata: device?.metadata ?? noUpdate,
-		...(device && crashCountOf(device)),
+		...device?.describeMore?.(),
 		...device?.label,
 	};
 }
@@ -100,12 +100,6 @@ export function deviceHead(device: Device): DeviceSummary {
 	const { session, deviceId, chip, firstSeenAt, vitals } = device;
 	const head = { ...sessionHead(session), deviceId, chip: chip ?? null };
 	return { ...head, firstSeenAt: isoTime(firstSeenAt), ...vitals };
-}
-
-/** Of the stored crashes, those of the running firmware; undefined: none. */
-function crashCountOf({ crashes, firmwareVersion }: Device): { readonly crashCount: number } | undefined {
-	const crashCount = crashes.filter(({ version }) => version === firmwareVersion).length;
-	return crashCount > 0 ? { crashCount } : undefined;
 }
 
 function sessionText(session: Session): string {

@@ -7,18 +7,10 @@ import type { Metrics } from "../telemetry/metrics.js";
 export const socketLimits = Object.freeze({
 	/** For a TLS handshake, or a request's headers. */
 	requestHeadersMs: 10_000,
-	/** At most half of the files that may be open. */
-	unauthenticatedConnections: 2000,
 	/** A connection without traffic is closed, except a WebSocket. */
 	stalledMs: 30_000,
 	/** For a request's body, except an upload's. */
 	requestBodyMs: 30_000,
-	/** For a request that forgets many devices; then it says how many are left. */
-	forgetMs: 15_000,
-	/** For the program that speaks, of one text. */
-	speechProgramMs: 30_000,
-	/** For a text to be spoken while a request waits for it, whose connection is then without traffic. */
-	speechMs: 25_000,
 	pingIntervalMs: 15_000,
 	/** The next ping ends the connection. */
 	unansweredPings: 2,
@@ -43,13 +35,6 @@ export const socketLimits = Object.freeze({
 	stuckMonitorBytes: 8 * 1024 * 1024,
 	/** Delay of a snapshot, so that it includes further forgotten devices. */
 	snapshotPauseMs: 200,
-	/** Between two frames of summary changes. */
-	summaryPauseMs: 250,
-	/** Between two frames that say that a list has changed. */
-	listPauseMs: 1_000,
-	/** Whole summaries that one monitor can request: each takes as long as hundreds of reports. */
-	summariesASecond: 1,
-	summaryBurst: 20,
 	/** Of one monitor. */
 	commandsASecond: 50,
 	commandBurst: 100,
@@ -61,21 +46,10 @@ export const socketLimits = Object.freeze({
 	controlFrameBurst: 100,
 	/** Of one message; then 1008. */
 	maxFragments: 256,
-	/**
-	 * At the start; then as many as the event loop bears (admission-rate.ts). Others are refused with `Retry-After`.
-	 */
+	/** At the start. Others are refused with `Retry-After`. */
 	devicesASecond: 600,
-	deviceBurst: 200,
-	/** Of one device id, so that a device in a loop does not keep others out. */
-	returnsInTenSeconds: 20,
-	/** Of one address: admitted by path, and refused. */
-	upgradesInTwoSeconds: 150,
 	/** More end the connection, which would otherwise be read for `closeTimeoutMs`. */
 	messagesAfterClose: 1000,
-	/** Between heartbeats to other gateways. */
-	gatewayBeatMs: 2_000,
-	/** Time for a monitor to subscribe, before other gateways' reports are gathered for it. */
-	subscribeMs: 250,
 	/** Then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
 	/** For devices to answer the close frame of a stopping gateway; the next one waits for that. */

@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { type ChangeReason, frameText } from "../api/frames.js";
 import { parseJson } from "../json.js";
+import type { Peers } from "../peers.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
@@ -17,27 +18,20 @@ import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
 import { textFrame } from "./text-frame.js";
 
 export interface MonitorHooks {
-	/**
-	 * First frames for monitors that name a channel as a query parameter of their address, by its name.
-	 * MonitorSockets.broadcast sends later ones.
-	 */
-	readonly channels?: Readonly<Record<string, () => readonly string[]>>;
-	/** What a monitor that names it like a channel gets in place of the snapshot of all sessions. */
-	readonly pictures?: Readonly<Record<string, (monitor: Monitor) => void>>;
-	/** Updates the reports of these devices, or of all, before a monitor gets them. */
-	gather?(deviceIds: readonly string[] | undefined): Promise<void>;
-	/** A frame was sent to the monitors that asked for this channel. */
-	onBroadcast?(channel: string, text: string): void;
-	/** A monitor connected, disconnected, or changed its subscription. */
-	onMonitorsChanged?(): void;
+	/** By the names by which monitors ask for them, as query parameters of their address. */
+	readonly channels?: Readonly<Record<string, Channel>>;
 }
 
+/** Makes the first frames, and MonitorSockets.broadcast sends later ones; or what a monitor gets in place of all sessions. */
+export type Channel = (() => readonly string[]) | { readonly sendPicture: (monitor: Monitor) => void };
+
 /** What a monitor gets: see Monitor. */
-export type MonitorNeeds = Pick<Monitor, "devices" | "summary" | "isGathering">;
+export type MonitorNeeds = Pick<Monitor, "devices" | "summary">;
 
 export interface MonitorSocketsOptions extends SocketsOptions {
 	readonly execute: Execute;
 	readonly hooks: readonly MonitorHooks[];
+	readonly peers: Pick<Peers, "gatherFor" | "onNeeds">;
 }
 
 export class MonitorSockets {
@@ -120,44 +114,38 @@ export class MonitorSockets {
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
 		this.#waiting.add(monitor);
-		const needsReports = !this.#pictureOf(monitor) && this.#options.hooks.some(({ gather }) => gather);
-		if (needsReports) void this.#prepare(monitor);
-		else this.#begin(monitor);
+		const { gatherFor } = this.#options.peers;
+		const hasPicture = this.#channelsOf(monitor).some((channel) => typeof channel === "object");
+		if (hasPicture || !gatherFor) this.#begin(monitor);
+		else {
+			monitor.devices = new Set();
+			const isWaiting = () => this.#waiting.has(monitor);
+			void gatherFor(isWaiting, () => this.#begin(monitor));
+		}
 		return monitor;
 	}
 
-	/** Undefined: all sessions. */
-	#pictureOf(monitor: Monitor): ((monitor: Monitor) => void) | undefined {
-		const pictures = this.#options.hooks.flatMap(({ pictures = {} }) => Object.entries(pictures));
-		return pictures.find(([name]) => this.#monitors.get(monitor)?.has(name))?.[1];
-	}
-
-	/** Updates the reports before the snapshot, unless the monitor subscribes at once. */
-	async #prepare(monitor: Monitor): Promise<void> {
-		monitor.devices = new Set();
-		await new Promise((resolve) => setTimeout(resolve, this.#options.limits.subscribeMs));
-		if (!this.#waiting.has(monitor)) return;
-		monitor.isGathering = true;
-		await this.gather();
-		this.#begin(monitor);
+	/** Those that it has asked for. */
+	#channelsOf(monitor: Monitor): readonly Channel[] {
+		const names = this.#monitors.get(monitor);
+		const channels = this.#options.hooks.flatMap(({ channels = {} }) => Object.entries(channels));
+		return channels.flatMap(([name, channel]) => (names?.has(name) ? [channel] : []));
 	}
 
 	/** Sends the first frames, once. */
 	#begin(monitor: Monitor): void {
 		if (!this.#waiting.delete(monitor)) return;
-		monitor.isGathering = false;
-		const picture = this.#pictureOf(monitor);
+		const channels = this.#channelsOf(monitor);
+		const picture = channels.find((channel) => typeof channel === "object");
 		if (picture) {
-			picture(monitor);
+			picture.sendPicture(monitor);
 			this.changed();
 		} else {
 			monitor.devices = undefined;
 			monitor.sendSnapshot(this.#snapshot());
 		}
-		for (const { channels = {} } of this.#options.hooks)
-			for (const [name, frames] of Object.entries(channels))
-				if (this.#monitors.get(monitor)?.has(name))
-					for (const text of frames()) monitor.send(Buffer.from(text), true);
+		for (const channel of channels)
+			if (typeof channel === "function") for (const text of channel()) monitor.send(Buffer.from(text), true);
 	}
 
 	list(): Iterable<Monitor> {
@@ -174,7 +162,7 @@ export class MonitorSockets {
 	 * @returns a function that ends it
 	 */
 	need(devices: ReadonlySet<string>): () => void {
-		const needs = { devices, summary: undefined, isGathering: false };
+		const needs = { devices, summary: undefined };
 		this.#needs.add(needs);
 		this.changed();
 		return () => {
@@ -182,19 +170,13 @@ export class MonitorSockets {
 		};
 	}
 
-	/** See MonitorHooks.gather. */
-	async gather(deviceIds?: readonly string[]): Promise<void> {
-		for (const hook of this.#options.hooks) await hook.gather?.(deviceIds);
-	}
-
 	/** Call it when a monitor changes its subscription. */
 	changed(): void {
-		for (const hook of this.#options.hooks) hook.onMonitorsChanged?.();
+		this.#options.peers.onNeeds();
 	}
 
 	/** Sends a frame to the monitors that asked for this channel. */
 	broadcast(channel: string, text: string): void {
-		for (const hook of this.#options.hooks) hook.onBroadcast?.(channel, text);
 		const frame = Buffer.from(text);
 		for (const [monitor, channels] of this.#monitors)
 			if (channels.has(channel) && !this.#waiting.has(monitor)) monitor.send(frame, true);

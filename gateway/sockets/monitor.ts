@@ -31,8 +31,6 @@ export class Monitor {
 	devices: ReadonlySet<string> | undefined;
 	/** Set if it has subscribed to the summary in place of all sessions. */
 	summary: { snapshot(): Iterator<string> } | undefined;
-	/** See MonitorHooks.gather. */
-	isGathering = false;
 	readonly #options: MonitorOptions;
 	/** Reports that the monitor was too slow for, by session id. */
 	readonly #waiting = new Map<string, Buffer>();

@@ -6,7 +6,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import type { Files } from "../bus.js";
 import { type Disk, fillDraft, ifThere, isTemporary, makeFolder, openDraft } from "./atomic-file.js";
 import { Queues } from "./queue.js";
 
@@ -21,6 +20,16 @@ export interface BlobsOptions {
 	readonly files?: (() => Promise<Files>) | undefined;
 }
 
+/** Files of some megabytes, by name; a name's content never changes. */
+export interface Files {
+	/** No effect if there is a file of this name. @throws {AnsweredError} */
+	put(name: string, content: AsyncIterable<Uint8Array>): Promise<void>;
+	/** @returns undefined if there is none @throws {AnsweredError} also while it is read */
+	get(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
+	/** @throws {AnsweredError} */
+	remove(name: string): Promise<void>;
+}
+
 /** Makes the blobs of one kind. @param name of their folder, and of what is in its place */
 export type CreateBlobs = (
 	options: Pick<BlobsOptions, "suffix" | "onProblem"> & { readonly name: string },
@@ -30,7 +39,7 @@ export type CreateBlobs = (
 export interface BlobDraft {
 	/** @throws {NodeJS.ErrnoException} ENOSPC if the disk is full */
 	write(chunk: Uint8Array): Promise<void>;
-	/** @param sha256 of what was written, in hex: who writes it has to know it anyway @throws {NodeJS.ErrnoException} @throws {BusError} */
+	/** @param sha256 of what was written, in hex: who writes it has to know it anyway @throws {NodeJS.ErrnoException} @throws {AnsweredError} */
 	keep(sha256: string): Promise<void>;
 	/** Removes it; also after a failed `keep`. */
 	discard(): Promise<void>;
@@ -89,7 +98,7 @@ export class Blobs {
 
 	/**
 	 * @returns of the file, which is fetched if it is kept elsewhere; undefined if there is none
-	 * @throws {NodeJS.ErrnoException} @throws {BusError}
+	 * @throws {NodeJS.ErrnoException} @throws {AnsweredError}
 	 */
 	path(sha256: string): Promise<string | undefined> {
 		const path = this.placeOf(sha256);
@@ -114,7 +123,7 @@ export class Blobs {
 	/**
 	 * A file that has been changed is removed; it is fetched again if it is kept elsewhere, as is one that was lost meanwhile.
 	 * @returns its content; undefined if there is none
-	 * @throws {NodeJS.ErrnoException} @throws {BusError}
+	 * @throws {NodeJS.ErrnoException} @throws {AnsweredError}
 	 */
 	async read(sha256: string): Promise<Buffer | undefined> {
 		const { disk } = this.#options;
@@ -129,7 +138,7 @@ export class Blobs {
 		return fetched === undefined ? undefined : ifThere(disk.readFile(fetched));
 	}
 
-	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {BusError} */
+	/** No effect if there is none; a reader that has it open can read it to its end. @throws {NodeJS.ErrnoException} @throws {AnsweredError} */
 	async remove(sha256: string): Promise<void> {
 		const { disk, files } = this.#options;
 		await disk.rm(this.placeOf(sha256), { force: true });

@@ -3,9 +3,9 @@
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { percentDecoded } from "../api/text.js";
-import type { Entry, Log, LogReader, Unsubscribe } from "../bus.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifThere, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
+import type { Entry, Log, LogReader, Unsubscribe } from "./log.js";
 import { Queue } from "./queue.js";
 
 export interface FileLogOptions {

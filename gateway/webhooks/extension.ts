@@ -1,7 +1,6 @@
 /** Webhooks: tells other programs what happens to devices, roll-outs and the disk. Loaded only with WEBHOOKS_FILE. */
 
 import { Router } from "express";
-import type { FrameOf } from "../api/frames.js";
 import type { WebhookList } from "../api/webhook.js";
 import type { Core, CreateExtension, Extension } from "../extension.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
@@ -29,11 +28,7 @@ export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tic
 	return {
 		routes: webhookRoutes(core, outboxes),
 		sessions: [watch.sessions],
-		onBroadcast: (channel, text) => {
-			if (channel !== "rollouts") return;
-			const frame: FrameOf<"rollout_update"> = JSON.parse(text);
-			watch.onRollout(frame);
-		},
+		onEvent: (event) => watch.onEvent(event),
 		open: async () => {
 			for (const outbox of outboxes) await outbox.open();
 			watch.open();

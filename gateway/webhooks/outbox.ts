@@ -57,7 +57,7 @@ export class Outbox {
 	constructor(hook: Hook, core: Pick<Core, "now" | "log" | "settings" | "records" | "peers">) {
 		this.hook = hook;
 		this.#core = core;
-		this.#by = core.peers?.id ?? "";
+		this.#by = core.peers.id;
 		this.#records = core.records<Kept>({
 			name: `webhook-${hook.id}`,
 			what: "events for a webhook",

@@ -3,7 +3,7 @@
 import { networkOf } from "../access/origin.js";
 import type { FrameOf } from "../api/frames.js";
 import type { OtaStatus } from "../api/statuses.js";
-import type { Core } from "../extension.js";
+import type { Core, GatewayEvent } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { Refusal, SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
@@ -39,18 +39,14 @@ export class Watch {
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: ({ device, link }, reason) => {
+		onChanged: ({ device }) => {
+			if (device) this.#see(device);
+		},
+		onOwnChanged: ({ device, connected }) => {
 			if (!device) return;
+			if (connected) this.#tellBack(device);
 			const previous = this.#statuses.get(device);
-			this.#see(device);
-			// Of a device of another gateway that one tells it.
-			if (link.isRemote) return;
 			const { otaStatus, otaVersion: version, otaReason } = device.metadata;
-			if (reason === "crash") {
-				const { id, kind, version } = device.crashes.at(-1) ?? {};
-				const crash = { id, kind, version: version || null };
-				this.#tellOf(device, "crashed", `has crashed (${kind}).`, { crash });
-			}
 			if (otaStatus === "rolled_back" && previous !== otaStatus) {
 				const text = `has rolled back ${version ?? "an update"}: ${otaReason}`;
 				this.#tellOf(device, "rolled_back", text, { version, reason: otaReason });
@@ -86,8 +82,16 @@ export class Watch {
 		if (now - this.#diskCheckedAt >= minuteMs) await this.#checkDisk(now);
 	}
 
-	/** A frame that monitors get. */
-	onRollout({ id, status, pausedBecause, counts, revision }: FrameOf<"rollout_update">): void {
+	onEvent(event: GatewayEvent): void {
+		if (event.type === "rollout") this.#onRollout(event.rollout);
+		if (event.type !== "crash") return;
+		const { id, kind, firmware_version: version } = event.crash;
+		const crash = { id, kind, version: version || null };
+		this.#tellOf(event.device, "crashed", `has crashed (${kind}).`, { crash });
+	}
+
+	/** Each gateway gets it. */
+	#onRollout({ id, status, pausedBecause, counts, revision }: FrameOf<"rollout_update">): void {
 		const state = `${status} ${pausedBecause}`;
 		const previous = this.#rollouts.get(id);
 		this.#rollouts.set(id, state);
@@ -96,25 +100,24 @@ export class Watch {
 			for (const outbox of this.#outboxes) outbox.removeMarks(`rollout-${id}-`);
 		}
 		const { peers, monotonic } = this.#core;
-		const isLearning = !previous && peers && monotonic() - this.#openedAt < learningMs;
+		const isLearning = !previous && peers.bus && monotonic() - this.#openedAt < learningMs;
 		if (state === previous || isLearning || (status !== "paused" && status !== "finished")) return;
 		const why = pausedBecause ? ` (${pausedBecause})` : "";
 		const failed = counts.failed + counts.rolled_back + counts.timed_out;
 		const text = `Roll-out ${id} is ${status}${why}: ${counts.succeeded} updated, ${failed} failed.`;
 		const rollout = { id, status, pausedBecause, counts };
-		// Each gateway gets the frame.
 		this.#tell(`rollout-${id}`, { event: `rollout_${status}`, text, rollout }, `rollout-${id}-${revision}`);
 	}
 
 	#see(device: Device): void {
 		const { deviceId, session, metadata } = device;
 		this.#statuses.set(device, metadata.otaStatus);
-		if (!session.connected) {
-			if (!this.#away.has(deviceId)) this.#away.set(deviceId, this.#core.monotonic());
-			return;
-		}
-		this.#away.delete(deviceId);
-		if (session.link.isRemote) return;
+		if (session.connected) this.#away.delete(deviceId);
+		else if (!this.#away.has(deviceId)) this.#away.set(deviceId, this.#core.monotonic());
+	}
+
+	#tellBack(device: Device): void {
+		const { deviceId } = device;
 		const told = this.#outboxes.filter((outbox) => outbox.removeMark(awayMark(deviceId)));
 		this.#tellOf(device, "back", "is back.", {}, told);
 	}

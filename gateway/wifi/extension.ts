@@ -6,10 +6,5 @@ import { wifiRoutes } from "./routes.js";
 
 export function createWiFi(core: Core): Extension {
 	const reconnects = new Reconnects(core);
-	return {
-		routes: wifiRoutes(core, reconnects),
-		sessions: [reconnects.sessions],
-		open: async () => reconnects.open(),
-		close: async () => reconnects.close(),
-	};
+	return { routes: wifiRoutes(core, reconnects), sessions: [reconnects.sessions] };
 }

@@ -2,15 +2,14 @@
 
 import type { StateReport } from "../../device/protocol/messages.js";
 import { integer, isRecord, matches } from "../../device/protocol/schema.js";
-import { subjectOf } from "../bus.js";
 import type { Core } from "../extension.js";
+import { parseJson } from "../json.js";
+import type { Question } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 
 const hourMs = 60 * 60 * 1000;
 const hours = 24;
-/** For another gateway to answer. */
-const answerMs = 2_000;
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 
 interface Known {
@@ -25,10 +24,13 @@ const none: Known["byHour"] = Object.freeze([]);
 export class Reconnects {
 	readonly #core: Pick<Core, "sessions" | "peers" | "monotonic">;
 	readonly #known = new Map<Device, Known>();
-	#stopServing = () => {};
+	readonly #question: Question;
 
 	constructor(core: Pick<Core, "sessions" | "peers" | "monotonic">) {
 		this.#core = core;
+		this.#question = core.peers.question("reconnects", () =>
+			JSON.stringify(Object.fromEntries(this.#ofThis())),
+		);
 	}
 
 	readonly sessions: SessionListener = {
@@ -38,36 +40,15 @@ export class Reconnects {
 		onForgotten: (device) => void this.#known.delete(device),
 	};
 
-	/** Begins to answer other gateways. */
-	open(): void {
-		const { peers } = this.#core;
-		if (!peers) return;
-		this.#stopServing = peers.bus.serve(subjectOf("gw", "reconnects", peers.id), async () =>
-			JSON.stringify(Object.fromEntries(this.#ofThis())),
-		);
-	}
-
-	close(): void {
-		this.#stopServing();
-	}
-
 	/** By device id, of all gateways; without devices that have none, and those whose gateway does not answer. */
 	async all(): Promise<ReadonlyMap<string, number>> {
-		const { peers, sessions } = this.#core;
-		const counts = new Map(this.#ofThis());
-		if (!peers) return counts;
-		const owners = new Set(Array.from(sessions.devices.values(), (device) => peers.ownerOf(device)));
-		const asked = [...owners].map(async (owner) => {
-			if (owner === undefined) return;
-			const text = await peers.bus
-				.request(subjectOf("gw", "reconnects", owner), "", answerMs)
-				.catch(() => "{}");
-			const answer: unknown = JSON.parse(text);
-			if (!isRecord(answer)) return;
+		const counts = new Map<string, number>();
+		for (const text of await this.#question.askAll("")) {
+			const answer = parseJson(text);
+			if (!isRecord(answer)) continue;
 			for (const [deviceId, value] of Object.entries(answer))
 				if (matches(count, value)) counts.set(deviceId, value);
-		});
-		await Promise.all(asked);
+		}
 		return counts;
 	}
 
@@ -76,7 +57,7 @@ export class Reconnects {
 		const first = hourOf(monotonic()) - hours;
 		for (const [{ deviceId }, { byHour }] of this.#known) {
 			const device = this.#core.sessions.devices.get(deviceId);
-			if (!device || peers?.ownerOf(device) !== undefined) continue;
+			if (!device || peers.ownerOf(device) !== undefined) continue;
 			let sum = 0;
 			for (const { hour, count } of byHour) if (hour > first) sum += count;
 			if (sum > 0) yield [deviceId, sum];

@@ -13,12 +13,12 @@ import type { Reconnects } from "./reconnects.js";
 const atOnce = 250;
 
 export function wifiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): Router {
-	const { sessions, monitors, requirePerson, yieldToLoop } = core;
+	const { sessions, peers, requirePerson, yieldToLoop } = core;
 	const router = Router({ caseSensitive: true, strict: true });
 	router
 		.route("/api/wifi")
 		.get(requirePerson, async (_request, response) => {
-			await monitors.gather();
+			await peers.gather();
 			const counts = await reconnects.all();
 			const devices: WiFiDevice[] = [];
 			let parsed = 0;

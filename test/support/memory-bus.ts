@@ -1,15 +1,8 @@
 /** A bus of several gateways in one process, for tests: each can be cut off from the others and connected again. */
 
-import {
-	type Bucket,
-	type BucketOptions,
-	type Bus,
-	BusError,
-	type Entry,
-	type Files,
-	type Log,
-	type LogReader,
-} from "../../gateway/bus.js";
+import { type Bucket, type BucketOptions, type Bus, BusError } from "../../gateway/bus.js";
+import type { Files } from "../../gateway/storage/blobs.js";
+import type { Entry, Log, LogReader } from "../../gateway/storage/log.js";
 
 /** Real also in tests that mock timers. */
 const later = setImmediate;

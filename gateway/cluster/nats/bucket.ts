@@ -2,7 +2,8 @@
 
 import { DeliverPolicy, type JetStreamClient, type JsMsg } from "@nats-io/jetstream";
 import type { KV } from "@nats-io/kv";
-import type { Bucket, Entry, Unsubscribe } from "../../bus.js";
+import type { Bucket } from "../../bus.js";
+import type { Entry, Unsubscribe } from "../../storage/log.js";
 import type { NatsLink } from "./link.js";
 import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./reader.js";
 

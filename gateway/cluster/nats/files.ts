@@ -1,7 +1,8 @@
 /** Files in NATS' object store. */
 
 import type { ObjectStore } from "@nats-io/obj";
-import { BusError, type Files } from "../../bus.js";
+import { BusError } from "../../bus.js";
+import type { Files } from "../../storage/blobs.js";
 import type { NatsLink } from "./link.js";
 
 /** The client waits for a missing part without end. */

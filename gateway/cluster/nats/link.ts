@@ -13,9 +13,10 @@ import {
 	usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
 import { coerce, lt } from "semver";
-import { BusError, type Unsubscribe } from "../../bus.js";
+import { BusError } from "../../bus.js";
 import { StartError } from "../../problem.js";
 import type { Settings } from "../../settings.js";
+import type { Unsubscribe } from "../../storage/log.js";
 
 export interface NatsOptions extends NonNullable<Settings["nats"]> {
 	/** Called once for each different one. */

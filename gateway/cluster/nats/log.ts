@@ -7,7 +7,7 @@ import {
 	type JetStreamClient,
 	type JetStreamManager,
 } from "@nats-io/jetstream";
-import type { Entry, Log, LogReader, Unsubscribe } from "../../bus.js";
+import type { Entry, Log, LogReader, Unsubscribe } from "../../storage/log.js";
 import type { NatsLink } from "./link.js";
 import { decodeName, encodeName, NatsReader, unlessOverwritten } from "./reader.js";
 

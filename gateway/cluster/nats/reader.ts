@@ -9,7 +9,8 @@ import {
 	type OrderedConsumerOptions,
 } from "@nats-io/jetstream";
 import { percentDecoded } from "../../api/text.js";
-import { BusError, type Unsubscribe } from "../../bus.js";
+import { BusError } from "../../bus.js";
+import type { Unsubscribe } from "../../storage/log.js";
 import type { NatsLink } from "./link.js";
 
 export interface NatsReaderOptions {

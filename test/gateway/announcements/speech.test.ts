@@ -5,7 +5,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { createSpeech } from "../../../gateway/announcements/speech.js";
+import { createSpeech, speechLimits } from "../../../gateway/announcements/speech.js";
 import { defaultSettings, readSettings } from "../../../gateway/settings.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
@@ -212,7 +212,7 @@ describe("a text", () => {
 			[status, body.detail],
 			[502, "The program of SPEECH_COMMAND gave no sound. It ended with code 3."],
 		);
-		assert.ok(socketLimits.speechMs < socketLimits.stalledMs);
+		assert.ok(speechLimits.speechMs < socketLimits.stalledMs);
 		const endless = await run(t, slowVoice, { limits: { speechProgramMs: 50 } });
 		assert.match(
 			(await endless.call("/api/speech", { text: "hello" })).body.detail,

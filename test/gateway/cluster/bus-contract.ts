@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Bucket, type Bus, BusError, type Entry, subjectOf } from "../../../gateway/bus.js";
+import { type Bucket, type Bus, BusError, subjectOf } from "../../../gateway/bus.js";
+import type { Entry } from "../../../gateway/storage/log.js";
 import { follow, Told, testLog } from "../storage/log-contract.js";
 
 /** Several buses on one server; ended with the test. */

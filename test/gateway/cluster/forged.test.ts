@@ -25,7 +25,6 @@ const device = {
 	lastReportAt: at,
 	versions: [{ version: "1.2.3", at }],
 	resets: [{ reason: "POWERON_RESET", at }],
-	crashes: [{ id: "c1", kind: "panic", version: "1.2.3", at }],
 	hasReported: true,
 };
 const entry = {

@@ -49,7 +49,7 @@ class Node {
 	/** Uplinks of other gateways' devices until now. */
 	heard = 0;
 	/** Undefined: a monitor needs all reports. */
-	readonly monitor: MonitorNeeds = { devices: new Set<string>(), summary: undefined, isGathering: false };
+	readonly monitor: MonitorNeeds = { devices: new Set<string>(), summary: undefined };
 
 	constructor(server: MemoryServer, time: () => number) {
 		const clock = { now: () => 0, monotonic: time };
@@ -77,7 +77,7 @@ class Node {
 			execute: async () => refuse("unknown_target", "none"),
 			metrics: createMetrics(new Registry()),
 			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
-			beatMs,
+			limits: { gatewayBeatMs: beatMs, subscribeMs: 0 },
 		});
 		this.sessions.listen(this.cluster.sessions);
 	}

@@ -28,6 +28,7 @@ async function fleet(t: TestContext) {
 	const updates = { historyOf: () => jobs };
 	const attentions = new Attentions({
 		core: { sessions, now, yieldToLoop: createYield(), firmware: { updates } },
+		crashes: { headsOf: () => [] },
 		records,
 	});
 	sessions.listen(attentions.sessions);

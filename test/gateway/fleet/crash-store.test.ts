@@ -3,6 +3,8 @@ import fs, { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
+import type { GatewayEvent } from "../../../gateway/extension.js";
+import { extensions } from "../../../gateway/extensions.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
@@ -69,10 +71,16 @@ async function run(t: TestContext, options: GatewayOptions = {}) {
 describe("a crash", () => {
 	test("is on disk before the device is asked to clear it, counted, and shown", async (t) => {
 		const { file, start } = await run(t);
-		const gateway = await start();
+		const events: GatewayEvent[] = [];
+		const onEvent = (event: GatewayEvent) => void events.push(event);
+		const gateway = await start({ extensions: [...extensions, () => ({ onEvent })] });
 		const monitor = await gateway.monitor();
 		const device = await connect(gateway);
 		assert.deepEqual(await reportCrash(device, crashOf("1a")), { command: "clear_crash", id: "1a" });
+		assert.deepEqual(
+			events.map((event) => event.type === "crash" && [event.device.deviceId, event.crash.message]),
+			[[deviceId, crashOf("1a").message]],
+		);
 		const stored: { crashes: { id: string; at: number }[] } = JSON.parse(await readFile(file, "utf8"));
 		assert.deepEqual(
 			stored.crashes.map(({ at, ...crash }) => ({ ...crash, isTime: at > 0 })),

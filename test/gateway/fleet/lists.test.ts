@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { writeCatalog } from "../../support/releases.js";
 import { bearer, type Frame, monitorToken, runGateway } from "../../support/running.js";
 
 const headers = bearer(monitorToken);
-const limits = { ...socketLimits, listPauseMs: 10 };
+const limits = { listPauseMs: 10 };
 
 test("a monitor that asks for lists learns that one has changed, and a new catalog is noticed without a request", async (t) => {
 	const releasesDir = join(await temporaryDirectory(t), "releases");

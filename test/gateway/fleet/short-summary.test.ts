@@ -18,7 +18,7 @@ import {
 } from "../../support/running.js";
 
 const headers = bearer(monitorToken);
-const limits = { ...wholeFleetAtOnce, summaryPauseMs: 10, snapshotPauseMs: 10 };
+const limits = { ...wholeFleetAtOnce.limits, summaryPauseMs: 10, snapshotPauseMs: 10 };
 
 function streamOf(socket: WebSocket): Socket {
 	const stream: unknown = Reflect.get(socket, "_socket");
@@ -77,7 +77,8 @@ test("a large fleet comes in parts, a small one first, by name", () => {
 		);
 	const textOf = (device: Device) => shortText(device, { of: () => ({}) });
 	const { devices } = sessions;
-	const summary = new Summary({ devices, textOf, now, pauseMs: 250, onFrame: () => {} });
+	const isNeeded = () => true;
+	const summary = new Summary({ devices, textOf, now, pauseMs: 250, isNeeded, onFrame: () => {} });
 	const frames = [...summary.snapshot()].map((frame) => JSON.parse(frame));
 	assert.ok(frames.length > 2 && frames[0].devices.length < 100, `${frames[0].devices.length} devices first`);
 	assert.deepEqual(

@@ -56,6 +56,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 				textOf,
 				now: () => 0,
 				pauseMs: 250,
+				isNeeded: () => true,
 				onFrame: (frame) => {
 					for (const { picture } of subscribers) picture.take(JSON.parse(frame.toString()));
 				},

@@ -258,12 +258,14 @@ function summarized(t: TestContext, count: number, characters: number) {
 		onUplink: touch,
 		onForgotten: ({ deviceId }) => summary.touch(deviceId),
 	});
+	let isNeeded = true;
 	const frames: Buffer[] = [];
 	const summary: Summary = new Summary({
 		devices: sessions.devices,
 		textOf: (device) => summaryText(device, { of: () => ({}) }),
 		now: () => 0,
 		pauseMs: 250,
+		isNeeded: () => isNeeded,
 		onFrame: (frame) => void frames.push(frame),
 	});
 	const link = { send: () => {}, isOpen: () => true, close: () => {} };
@@ -274,7 +276,10 @@ function summarized(t: TestContext, count: number, characters: number) {
 			link,
 		);
 	const opened = Array.from({ length: count }, (_, index) => open(`d${index}`));
-	return { sessions, summary, frames, opened, open };
+	const leave = () => {
+		isNeeded = false;
+	};
+	return { sessions, summary, frames, opened, open, leave };
 }
 
 describe("the summary", () => {
@@ -293,6 +298,18 @@ describe("the summary", () => {
 			const ids = JSON.parse(frame.toString()).devices.map(({ deviceId }: { deviceId: string }) => deviceId);
 			assert.deepEqual(ids.sort(), ["d0", "d1", "d2", "d3", "d4", "d5", "d6"]);
 		}
+	});
+
+	test("is neither made nor sent once the last monitor that had it is gone", (t) => {
+		const { sessions, frames, opened, leave } = summarized(t, 1, 10);
+		t.mock.timers.tick(250);
+		assert.equal(frames.length, 1);
+		leave();
+		const [session] = opened;
+		assert.ok(session?.device);
+		sessions.setLabel(session.device, { name: "Hall" });
+		t.mock.timers.tick(1_000);
+		assert.equal(frames.length, 1);
 	});
 
 	test("is not sent for reports that change nothing in it, as an RSSI that moves by less than 5 dB", (t) => {

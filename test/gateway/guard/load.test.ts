@@ -9,6 +9,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { extensions } from "../../../gateway/extensions.js";
 import { createGateway, type GatewayOptions } from "../../../gateway/gateway.js";
+import { guardLimits } from "../../../gateway/guard/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { freePort } from "../../support/ports.js";
@@ -260,6 +261,14 @@ describe("devices that reconnect at the same time", () => {
 		assert.equal(Math.max(...said), 60);
 		assert.ok(new Set(said).size > 20, said.join(" "));
 	});
+});
+
+test("the limits in force are those of the interface", () => {
+	const { deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds, unauthenticatedConnections } = guardLimits;
+	assert.deepEqual(
+		[deviceBurst, upgradesInTwoSeconds, returnsInTenSeconds, unauthenticatedConnections],
+		[200, 150, 20, 2000],
+	);
 });
 
 test("/metrics has the devices that are let in per second", async (t) => {

@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Change } from "../../../gateway/access/access.js";
 import type { GatewayOptions } from "../../../gateway/core.js";
+import type { GatewayEvent } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
@@ -38,7 +39,9 @@ async function startHome(t: TestContext) {
 	/** Counts of commands that were replaced by newer ones. */
 	const replaced: number[] = [];
 	const changes: Change[] = [];
-	const onChange = (change: Change) => void changes.push(change);
+	const onEvent = (event: GatewayEvent) => {
+		if (event.type === "change") changes.push(event.change);
+	};
 	const write = (line: string) => {
 		const entry = JSON.parse(line);
 		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
@@ -50,7 +53,7 @@ async function startHome(t: TestContext) {
 			releasesDir,
 			mqtt: broker.settings,
 			gatewayName: "hall",
-			...withHomeAssistant({ extensions: [...extensions, () => ({ onChange })] }),
+			...withHomeAssistant({ extensions: [...extensions, () => ({ onEvent })] }),
 			log: createLog("warn", { write }),
 			...more,
 		});

@@ -290,7 +290,7 @@ export class SimulatedGateway {
 			yieldToLoop: () => Promise.resolve(),
 			storage: { place: "the gateway's disk", status: 507 },
 			random: () => random.next(),
-			announce: (frame) => void this.frames.push({ ...JSON.parse(frame), at: time.now }),
+			announce: (frame) => void this.frames.push({ ...frame, at: time.now }),
 			log: { info: () => {}, error: (problem: unknown) => void problems.push(JSON.stringify(problem)) },
 		});
 	}

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Rollout } from "../../../gateway/api/rollout.js";
-import { BusError, type Log } from "../../../gateway/bus.js";
+import { BusError } from "../../../gateway/bus.js";
 import { move, queued } from "../../../gateway/rollouts/device-step.js";
 import { apply, type Change, firstHead, turn } from "../../../gateway/rollouts/machine.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
+import type { Log } from "../../../gateway/storage/log.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 
 const at = 1_700_000_000_000;

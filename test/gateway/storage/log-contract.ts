@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { Log } from "../../../gateway/bus.js";
+import type { Log } from "../../../gateway/storage/log.js";
 
 /** What is told, one after the other; `until` waits for it. */
 export class Told<T> {

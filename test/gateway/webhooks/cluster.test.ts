@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { frameText } from "../../../gateway/api/frames.js";
 import { noCounts } from "../../../gateway/api/rollout.js";
 import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
@@ -50,8 +49,8 @@ test("of several gateways one tells each event; what one could not deliver anoth
 	while (b.core.sessions.devices.get("dev-1-00000a")?.session.connected) await setTimeout(10);
 	const frame = (status: "running" | "finished", revision: number) => {
 		const rest = { id: "autumn", pausedBecause: null, counts: noCounts, revision };
-		const text = frameText<"rollout_update">({ type: "rollout_update", status, ...rest });
-		for (const { core } of [a, b]) core.monitors.broadcast("rollouts", text);
+		const rollout = { type: "rollout_update", status, ...rest } as const;
+		for (const { core } of [a, b]) core.emit({ type: "rollout", rollout });
 	};
 	frame("running", 1);
 	frame("finished", 2);

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
-import { frameText } from "../../../gateway/api/frames.js";
 import { noCounts } from "../../../gateway/api/rollout.js";
 import type { Core } from "../../../gateway/extension.js";
 import { readHooks } from "../../../gateway/webhooks/hooks.js";
@@ -251,8 +250,9 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 
 test("crashes, rollbacks and refusals are sent; a refusal that says when to try again is not, nor one twice in an hour", async (t) => {
 	const receiver = await new Receiver().listen(t);
+	const cores: Core[] = [];
 	const gateway = await runGateway(t, {
-		...withHooks([receiver.hook({ after: 60 })]),
+		...withHooks([receiver.hook({ after: 60 })], cores),
 		limits: { devicesASecond: 0, deviceBurst: 1 },
 	});
 	const crash = {
@@ -264,9 +264,11 @@ test("crashes, rollbacks and refusals are sent; a refusal that says when to try 
 		uptime_seconds: 5,
 		trace: "",
 	} as const;
-	const device = new ScriptedDevice({ url: gateway.url, deviceId, crash });
-	t.after(() => device.close());
-	await device.connect();
+	await gateway.namedDevice(await gateway.monitor());
+	const [core] = cores;
+	const device = core?.sessions.devices.get(deviceId);
+	assert.ok(core && device);
+	core.emit({ type: "crash", device, crash });
 	const [crashed] = await receiver.until(1);
 	assert.deepEqual(
 		[crashed?.event, crashed?.crash],
@@ -391,15 +393,15 @@ test("a roll-out that is paused or finished is sent once, and a rollback", async
 	const frame = (status: "running" | "paused" | "finished", revision: number) => {
 		const pausedBecause = status === "paused" ? "failures" : null;
 		const counts = { ...noCounts, succeeded: 3, rolled_back: 2 };
-		const text = frameText<"rollout_update">({
+		const rollout = {
 			type: "rollout_update",
 			id: "autumn",
 			status,
 			pausedBecause,
 			counts,
 			revision,
-		});
-		core.monitors.broadcast("rollouts", text);
+		} as const;
+		core.emit({ type: "rollout", rollout });
 	};
 	frame("running", 2);
 	for (const revision of [3, 3, 4]) frame("paused", revision);
