@@ -7,7 +7,6 @@ import { AddressLimit } from "../rates.js";
 import { tryAgain } from "../sockets/upgrades.js";
 import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
-import { delayEnd, readInPieces } from "./pieces.js";
 
 export const guardLimits = Object.freeze({
 	/** At most half of the files that may be open. */
@@ -21,7 +20,7 @@ export const guardLimits = Object.freeze({
 });
 
 export function createGuard(core: Core): Extension {
-	const { monotonic, metrics, log, yieldToLoop } = core;
+	const { monotonic, metrics, log } = core;
 	const limits = { ...guardLimits, ...core.limits };
 	const connections = new Connections({
 		maxUnauthenticated: maxUnauthenticatedOf(limits.unauthenticatedConnections),
@@ -63,10 +62,6 @@ export function createGuard(core: Core): Extension {
 				(await count(request, path, refusal)) ??
 				refusal ??
 				(path === "/device" ? crowded(admissions.take()) : undefined),
-			onSocket: (stream, socket) => {
-				readInPieces(stream, socket, yieldToLoop);
-				delayEnd(stream, yieldToLoop);
-			},
 			close: () => delay.close(),
 		},
 	};

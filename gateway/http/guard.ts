@@ -1,8 +1,7 @@
-/** What an extension can do to bound the cost of connections, from the first byte to the accepted socket. */
+/** What an extension can do to bound the cost of connections, from the first byte to the upgrade. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { WebSocket } from "ws";
 import type { HttpRefusal } from "../problem.js";
 
 /** At most one extension has one. */
@@ -23,8 +22,6 @@ export interface Guard {
 		path: string | undefined,
 		refusal: HttpRefusal | undefined,
 	): Promise<HttpRefusal | undefined>;
-	/** An upgrade was accepted. */
-	onSocket(stream: Duplex, socket: WebSocket): void;
 	/** The gateway stops. */
 	close(): void;
 }

@@ -158,7 +158,6 @@ export function createUpgrades(options: UpgradesOptions) {
 			stream.off("error", onError);
 			const server = url?.pathname === "/device" ? deviceServer : monitorServer;
 			server.handleUpgrade(request, stream, head, (socket) => {
-				guard?.onSocket(stream, socket);
 				heartbeat.watch(socket, admission(socket));
 			});
 		},
