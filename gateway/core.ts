@@ -1,160 +1,53 @@
-/** Makes the core: access, sessions, firmware, and the sockets of devices and monitors. */
+/** Makes the core: access, sessions, firmware, and the sockets of monitors; and the extensions, which are handed it. */
 
-import fs from "node:fs/promises";
-import { join } from "node:path";
-import type { Logger } from "pino";
-import { Registry } from "prom-client";
-import { Access, type Change } from "./access/access.js";
+import { Access, type AccessOptions, type Change } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
+import { type Base, type BaseOptions, createBase } from "./base.js";
 import type { Core, CreateExtension, Extension, GatewayEvent } from "./extension.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
-import { alone, type Peers } from "./peers.js";
-import { createAnswerError } from "./problem.js";
 import { DeviceStore } from "./sessions/device-store.js";
 import { type SessionListener, Sessions } from "./sessions/sessions.js";
-import { defaultSettings, type Settings } from "./settings.js";
-import { createYield } from "./sockets/event-loop.js";
-import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
-import { type Disk, strictDisk } from "./storage/atomic-file.js";
-import { Blobs, type CreateBlobs } from "./storage/blobs.js";
-import { FileLog } from "./storage/file-log.js";
-import { fileRecords } from "./storage/file-records.js";
-import type { OpenLog } from "./storage/log.js";
-import type { CreateRecords, Storage } from "./storage/records.js";
-import { createLog } from "./telemetry/log.js";
-import { createMetrics } from "./telemetry/metrics.js";
 
-export interface GatewayOptions extends Partial<Settings> {
-	readonly log?: Logger;
-	/** Milliseconds since 1970. */
-	readonly now?: () => number;
-	/** Monotonic, in milliseconds; default: since the start of this process. */
-	readonly monotonic?: () => number;
-	/** By name: those of the core, and of extensions. */
-	readonly limits?: Readonly<Record<string, number>>;
+export interface GatewayOptions extends BaseOptions {
 	/** At most; default: 10,000. */
 	readonly maxDevices?: number;
 	readonly createFirmware?: CreateFirmwareService;
-	/** Of the data folder; default: this machine's. */
-	readonly disk?: Disk;
-	readonly registry?: Registry;
 	/** Default: none. */
 	readonly extensions?: readonly CreateExtension[];
-	/** Default: files in the data folder. */
-	readonly records?: CreateRecords;
-	/** Default: folders in the data folder. */
-	readonly blobs?: CreateBlobs;
-	/** Default: a folder in the data folder. */
-	readonly openLog?: OpenLog;
-	readonly storage?: Storage;
-	/** Its bus is closed with this gateway. */
-	/** Default: `alone`. */
-	readonly peers?: Peers;
 }
 
-export function createCore(options: GatewayOptions) {
-	const { now = Date.now, monotonic = () => performance.now() } = options;
-	const { createFirmware = createFirmwareService, maxDevices = 10_000, peers = alone } = options;
-	const disk = strictDisk(options.disk ?? fs);
-	const settings: Settings = { ...defaultSettings, ...options };
-	const limits: SocketLimits = { ...socketLimits, ...options.limits };
-	const log = options.log ?? createLog(settings.logLevel);
-	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
-	const records: CreateRecords =
-		options.records ??
-		(({ name, ...kind }) => fileRecords({ ...kind, directory: join(dataDir, name), disk }));
-	const blobs: CreateBlobs =
-		options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, directory: join(dataDir, name), disk }));
-	const openLog: OpenLog =
-		options.openLog ??
-		(async (name, onProblem) => new FileLog({ directory: join(dataDir, name), disk, onProblem }));
-	const storage = options.storage ?? { place: "the gateway's disk", status: 507 };
+/** @param port valid once the gateway listens */
+export function createCore(options: GatewayOptions, port: () => number) {
+	const base = createBase(options);
+	const { log, metrics } = base;
+	const onProblem = (problem: string) => log.warn({ problem }, "known devices");
 	/** Filled below, as extensions are handed the core. */
-	const list: Extension[] = [];
-	const listening = { port: settings.port };
-	const metrics = createMetrics(options.registry ?? new Registry());
-	const clocks = { now, monotonic };
-	const answerError = createAnswerError((error) => log.error({ err: error }, "request failed"));
-	const onProblemOf = (what: string) => (problem: string) => log.warn({ problem }, what);
-
-	const tokens = new Tokens({
-		dataDir,
-		given: { device, monitor },
-		disk,
-		onProblem: (problem) => log.error({ problem }, "tokens"),
-	});
-	const endedLogins = new EndedLogins({
-		records,
-		storage,
-		now,
-		onProblem: (problem) => log.error({ problem }, "logins"),
-		onEnded: () => void access.endRevoked(),
-	});
+	const extensions: Extension[] = [];
 	const emit = (event: GatewayEvent) => {
-		for (const extension of list) extension.onEvent?.(event);
+		for (const extension of extensions) extension.onEvent?.(event);
 	};
 	const onChange = (change: Change) => emit({ type: "change", change });
-	const access: Access = new Access({
-		tokens,
-		isOff: !settings.auth,
-		publicUrl,
-		endedLogins,
-		log,
-		...clocks,
+	const { access, tokens, endedLogins } = createAccess(base, {
 		onAdmitted: (request) => {
-			for (const { guard } of list) guard?.onAdmitted(request);
+			for (const { guard } of extensions) guard?.onAdmitted(request);
 		},
 		onChange,
 	});
-
-	const sessions = new Sessions({ ...clocks, maxDevices });
-	const deviceStore = new DeviceStore({
-		records,
-		sessions,
-		monotonic,
-		onProblem: onProblemOf("known devices"),
-	});
-	const firmware = createFirmware({
-		settings,
+	const sessions = new Sessions({ ...base, maxDevices: options.maxDevices ?? 10_000 });
+	const deviceStore = new DeviceStore({ ...base, sessions, onProblem });
+	const firmware = (options.createFirmware ?? createFirmwareService)({
+		...base,
 		access,
-		log,
-		...clocks,
-		setOta: (device, metadata) => sessions.setOta(device, metadata),
-		onEnded: (outcome) => metrics.updates.inc({ outcome }),
-		keepDevice: (device) => deviceStore.keep(device),
-		answerError,
-		disk,
-		records,
-		blobs,
-		findDevice: (deviceId) => sessions.devices.get(deviceId),
-	});
-
-	const yieldToLoop = createYield();
-	const socketsOptions = {
 		sessions,
-		limits,
-		metrics,
-		log,
-		yieldToLoop,
-		...clocks,
-	};
-	const execute = monitorCommands(sessions, firmware.updates, log, list, onChange);
-	const monitors = new MonitorSockets({ ...socketsOptions, execute, hooks: list, peers });
+		deviceStore,
+	});
+	const execute = monitorCommands(sessions, firmware.updates, log, extensions, onChange);
+	const monitors = new MonitorSockets({ ...base, sessions, execute, hooks: extensions });
 	const core: Core = {
-		settings,
-		limits,
-		log,
-		metrics,
-		disk,
-		...clocks,
-		yieldToLoop,
-		records,
-		blobs,
-		openLog,
-		storage,
+		...base,
 		access,
 		tokens,
 		requirePerson: access.requirePerson,
@@ -164,26 +57,44 @@ export function createCore(options: GatewayOptions) {
 		monitors,
 		execute,
 		emit,
-		peers,
-		announcer: () => list.find(({ announcer }) => announcer)?.announcer,
-		port: () => listening.port,
+		announcer: () => extensions.find(({ announcer }) => announcer)?.announcer,
+		port,
 	};
-	for (const create of options.extensions ?? []) list.push(create(core));
+	for (const create of options.extensions ?? []) extensions.push(create(core));
 	// In this order: monitors see an uplink before what it changes.
-	sessions.listen(logOf(log));
-	sessions.listen(monitors.sessions);
-	for (const extension of list) for (const listener of extension.sessions ?? []) sessions.listen(listener);
-	sessions.listen(deviceStore.sessions);
-	sessions.listen(firmware.updates.sessions);
+	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);
+	const last = [deviceStore.sessions, firmware.updates.sessions];
+	for (const listener of [logOf(base), monitors.sessions, ...listeners, ...last]) sessions.listen(listener);
 	metrics.watch(
 		"gateway_known_devices",
 		"Devices that are known, connected or not",
 		() => sessions.devices.size,
 	);
-	return { ...core, endedLogins, listening, extensions: list, answerError, socketsOptions };
+	return { core, endedLogins, extensions };
 }
 
-function logOf(log: Logger): SessionListener {
+function createAccess(base: Base, hooks: Pick<AccessOptions, "onAdmitted" | "onChange">) {
+	const { settings, disk, log } = base;
+	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
+	const onProblemOf = (what: string) => (problem: string) => log.error({ problem }, what);
+	const tokens = new Tokens({ dataDir, given: { device, monitor }, disk, onProblem: onProblemOf("tokens") });
+	const endedLogins = new EndedLogins({
+		...base,
+		onProblem: onProblemOf("logins"),
+		onEnded: () => void access.endRevoked(),
+	});
+	const access: Access = new Access({
+		...base,
+		...hooks,
+		tokens,
+		endedLogins,
+		isOff: !settings.auth,
+		publicUrl,
+	});
+	return { access, tokens, endedLogins };
+}
+
+function logOf({ log }: Base): SessionListener {
 	return {
 		onOwnChanged: ({ sessionId, device, handshake }, reason) => {
 			const event = { sessionId, deviceId: device?.deviceId, remoteAddress: handshake.remoteAddress };

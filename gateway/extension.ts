@@ -4,48 +4,23 @@
  */
 
 import type { RequestHandler, Router } from "express";
-import type { Logger } from "pino";
 import type { Crash } from "../device/protocol/messages.js";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access, Change } from "./access/access.js";
 import type { Tokens } from "./access/tokens.js";
 import type { AskedAnnouncement, Sound } from "./api/announcement.js";
 import type { FrameOf } from "./api/frames.js";
+import type { Base, BaseOptions } from "./base.js";
 import type { FirmwareService } from "./firmware/service.js";
 import type { Guard } from "./http/guard.js";
-import type { Peers } from "./peers.js";
 import type { Device } from "./sessions/device.js";
 import type { DeviceStore } from "./sessions/device-store.js";
 import type { SessionListener, Sessions } from "./sessions/sessions.js";
-import type { Settings } from "./settings.js";
-import type { SocketLimits } from "./sockets/limits.js";
 import type { CommandHooks, Execute } from "./sockets/monitor-commands.js";
 import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js";
-import type { Disk } from "./storage/atomic-file.js";
-import type { CreateBlobs } from "./storage/blobs.js";
-import type { OpenLog } from "./storage/log.js";
-import type { CreateRecords, Storage } from "./storage/records.js";
-import type { Metrics } from "./telemetry/metrics.js";
 
 /** What the core hands to each extension. */
-export interface Core {
-	readonly settings: Settings;
-	readonly limits: SocketLimits;
-	readonly log: Logger;
-	readonly metrics: Metrics;
-	readonly disk: Disk;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic, in milliseconds. */
-	readonly monotonic: () => number;
-	/** Await it before work that many clients may cause at once: see sockets/event-loop.ts. */
-	readonly yieldToLoop: () => Promise<void>;
-	/** Makes a store with one record per device. */
-	readonly records: CreateRecords;
-	/** Makes a store of files. */
-	readonly blobs: CreateBlobs;
-	readonly openLog: OpenLog;
-	readonly storage: Storage;
+export interface Core extends Base {
 	readonly access: Access;
 	readonly tokens: Tokens;
 	/** Express middleware: passes requests of the people who may use the route (api/permissions.ts). */
@@ -58,7 +33,6 @@ export interface Core {
 	readonly execute: Execute;
 	/** Tells all extensions what has happened. */
 	readonly emit: (event: GatewayEvent) => void;
-	readonly peers: Peers;
 	/** Undefined if no extension is one. */
 	readonly announcer: () => Announcer | undefined;
 	/** Valid once the gateway listens. */
@@ -94,13 +68,8 @@ export interface MessageDocument {
 export type CreateExtension = (core: Core) => Extension;
 
 /** Given by the loading of extensions to the core. */
-export interface Joined {
+export interface Joined extends Pick<BaseOptions, "records" | "blobs" | "openLog" | "storage" | "peers"> {
 	readonly extensions: readonly CreateExtension[];
-	readonly records?: CreateRecords;
-	readonly blobs?: CreateBlobs;
-	readonly openLog?: OpenLog;
-	readonly storage?: Storage;
-	readonly peers?: Peers;
 	readonly maxDevices?: number;
 }
 

@@ -1,18 +1,21 @@
 /** A gateway: starts the core and its extensions, listens, and stops them. */
 
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Express } from "express";
 import { loginRouter } from "./access/login.js";
-import { trimmed } from "./access/origin.js";
+import { readForwarded, trimmed } from "./access/origin.js";
 import { peopleRoutes } from "./access/people.js";
 import type { Role } from "./access/tokens.js";
 import { createCore, type GatewayOptions } from "./core.js";
 import { createApp } from "./http/app.js";
-import { createFront } from "./http/front.js";
-import { end, listen } from "./http/server.js";
+import type { Guard } from "./http/guard.js";
+import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./http/server.js";
 import { requireSafe } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
-import { startHeartbeat } from "./sockets/heartbeat.js";
-import { createUpgrades } from "./sockets/upgrades.js";
+import { type Heartbeat, startHeartbeat } from "./sockets/heartbeat.js";
+import { Upgrades } from "./sockets/upgrades.js";
 import { FolderLock, findDiskProblem, usable } from "./storage/data-folder.js";
 import { telemetryRoutes } from "./telemetry/routes.js";
 
@@ -26,148 +29,180 @@ export interface Listening {
 	readonly loginUrl: string;
 }
 
-export type Gateway = ReturnType<typeof createGateway>;
-
-/** @throws {StartError} if settings contradict each other or the certificate cannot be used */
-export function createGateway(options: GatewayOptions = {}) {
-	const core = createCore(options);
-	const { settings, limits, log, disk, monotonic, access, tokens, endedLogins, sessions } = core;
-	const { deviceStore, firmware, monitors, metrics, extensions, answerError, socketsOptions, listening } =
-		core;
-	const { dataDir, tls, publicUrl } = settings;
-	requireSafe(settings);
+export class Gateway {
+	readonly #parts: ReturnType<typeof createCore>;
+	readonly #lock: FolderLock;
+	/** Undefined: connections are not bounded. */
+	readonly #guard: Guard | undefined;
+	readonly #heartbeat: Heartbeat;
+	readonly #devices: DeviceSockets;
+	readonly #upgrades: Upgrades;
+	readonly #app: Express;
+	readonly #server: Server;
+	#port: number;
 	/** Requests wait for the data. */
-	let opening: Promise<void> | undefined;
-	let closing: Promise<void> | undefined;
+	#opening: Promise<void> | undefined;
+	#closing: Promise<void> | undefined;
 
-	const lock = new FolderLock({
-		directory: dataDir,
-		disk,
-		onLost: (problem) => {
-			log.fatal({ problem }, "stopping");
-			void stop();
-		},
-		onProblem: (problem) => log.warn({ problem }, "data folder"),
-	});
-	const guard = extensions.find((extension) => extension.guard)?.guard;
-	const heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, monotonic);
-	const devices = new DeviceSockets(socketsOptions);
-	const upgrades = createUpgrades({
-		...socketsOptions,
-		access,
-		devices,
-		monitors,
-		heartbeat,
-		publicUrl,
-		guard,
-	});
-	const findReadinessProblem = async () => {
-		if (closing) return "The gateway is stopping.";
-		const parts = [deviceStore, firmware.updates, ...extensions];
-		const problem = parts.map(({ readinessProblem }) => readinessProblem).find((each) => each !== undefined);
-		return problem ?? findDiskProblem(disk, dataDir);
-	};
-	const app = createApp({
-		isTls: tls !== undefined,
-		routers: [
+	/** @throws {StartError} if settings contradict each other or the certificate cannot be used */
+	constructor(options: GatewayOptions = {}) {
+		this.#parts = createCore(options, () => this.#port);
+		const { core, extensions } = this.#parts;
+		const { settings, limits, log, disk } = core;
+		requireSafe(settings);
+		this.#port = settings.port;
+		this.#lock = new FolderLock({
+			directory: settings.dataDir,
+			disk,
+			onLost: (problem) => {
+				log.fatal({ problem }, "stopping");
+				void this.close();
+			},
+			onProblem: (problem) => log.warn({ problem }, "data folder"),
+		});
+		this.#guard = extensions.find(({ guard }) => guard)?.guard;
+		this.#heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, core.monotonic);
+		this.#devices = new DeviceSockets(core);
+		const [heartbeat, devices, guard] = [this.#heartbeat, this.#devices, this.#guard];
+		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard });
+		this.#app = this.#createApp();
+		this.#server = createHttpServer(
+			settings.tls,
+			limits.requestHeadersMs,
+			limits.stalledMs,
+			(request, response) => this.#onRequest(request, response),
+		);
+		this.#guard?.watch(this.#server, settings.tls !== undefined);
+		this.#server.on("upgrade", (...parameters) => this.#onUpgrade(...parameters));
+	}
+
+	/** Valid after `listen`. */
+	get tokens(): Readonly<Record<Role, string>> {
+		const { tokens } = this.#parts.core;
+		return { device: tokens.current("device"), monitor: tokens.current("monitor") };
+	}
+
+	/** @throws {StartError} if its data folder, tokens or address cannot be used */
+	async listen(): Promise<Listening> {
+		const { settings, log, peers, tokens, access } = this.#parts.core;
+		const { dataDir, publicUrl } = settings;
+		await usable(dataDir, this.#lock.take());
+		let url: string;
+		try {
+			const onProblem = (problem: string) => log.warn({ problem }, "tokens");
+			await usable(dataDir, peers.openTokens(tokens, onProblem));
+			await tokens.open();
+			({ url, port: this.#port } = await listen(this.#server, settings));
+			// Such as too many open files: one client is refused, the others stay.
+			this.#server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
+			this.#opening = usable(dataDir, this.#open());
+			await this.#opening;
+			this.#opening = undefined;
+		} catch (error) {
+			this.#server.close();
+			await this.#closeParts();
+			throw error;
+		}
+		if (!settings.auth)
+			log.warn("AUTH=off: every program on this machine may control and update the devices");
+		log.info({ url }, "listening");
+		const base = publicUrl ? trimmed(publicUrl) : url;
+		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
+	}
+
+	/** Closes monitors with 1001, then devices with 1012, writes all data, and cuts off the rest after 10 s. */
+	close(): Promise<void> {
+		this.#closing ??= this.#close();
+		return this.#closing;
+	}
+
+	#createApp(): Express {
+		const { core, extensions } = this.#parts;
+		const { settings, metrics, requirePerson, firmware, access, answerError } = core;
+		const routers = [
 			...extensions.flatMap(({ routes }) => routes ?? []),
-			telemetryRoutes(metrics, core.requirePerson, findReadinessProblem),
+			telemetryRoutes(metrics, requirePerson, () => this.#findReadinessProblem()),
 			firmware.router,
-			peopleRoutes({ access, tokens, storage: core.storage }),
+			peopleRoutes(core),
 			loginRouter(access),
-		],
-		answerError,
-	});
-	const server = createFront({
-		settings,
-		limits,
-		guard,
-		access,
-		binaries: firmware.binaries,
-		app,
-		upgrades,
-		opening: () => opening,
-		log,
-	});
+		];
+		return createApp({ isTls: settings.tls !== undefined, routers, answerError });
+	}
 
-	const openData = async () => {
+	async #findReadinessProblem(): Promise<string | undefined> {
+		if (this.#closing) return "The gateway is stopping.";
+		const { core, extensions } = this.#parts;
+		const parts = [core.deviceStore, core.firmware.updates, ...extensions];
+		const problem = parts.map(({ readinessProblem }) => readinessProblem).find((each) => each !== undefined);
+		return problem ?? findDiskProblem(core.disk, core.settings.dataDir);
+	}
+
+	/** Most requests are not delayed: promises would cost as much as a block of an image. */
+	async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const { access, settings, limits, firmware } = this.#parts.core;
+		const ready = this.#guard?.onRequest(request, response, access.isKnown(request));
+		if (settings.trustProxy) readForwarded(request, settings.trustProxy);
+		limitBody(request, limits.requestBodyMs);
+		if (this.#opening) await this.#opening.catch(() => response.destroy());
+		if (ready) await ready;
+		if (!response.destroyed && !firmware.binaries(request, response)) this.#app(request, response);
+	}
+
+	#onUpgrade(request: IncomingMessage, socket: Duplex, received: Buffer): void {
+		const { settings, log } = this.#parts.core;
+		const head = this.#guard?.release(socket, received) ?? received;
+		if (!isForWebSocket(request)) return ignoreUpgrade(this.#server, request, socket, head);
+		if (settings.trustProxy) readForwarded(request, settings.trustProxy);
+		this.#upgrades.handle(request, socket, head, this.#opening).catch((error: unknown) => {
+			log.error({ err: error }, "upgrade failed");
+			socket.destroy();
+		});
+	}
+
+	async #open(): Promise<void> {
+		const { core, endedLogins, extensions } = this.#parts;
+		const { firmware, sessions, deviceStore } = core;
 		await endedLogins.open();
 		await firmware.open();
 		sessions.restore(await deviceStore.open());
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);
 		for (const extension of extensions) await extension.open?.();
-	};
-	const sendAway = async () => {
-		const { devicesASecond: admittedASecond } = limits;
-		const drain = new Drain({ devices: devices.count, admittedASecond, monotonic });
-		upgrades.close(drain);
-		guard?.close();
-		// Before the devices: a page keeps showing what it last knew, as it does when the process is killed.
-		monitors.close();
-		await devices.drain(drain);
-		await end(server, limits.closeTimeoutMs);
-	};
-	const closeParts = async () => {
-		heartbeat.close();
-		for (const extension of extensions.toReversed()) await extension.close?.();
-		await firmware.close();
-		await deviceStore.close();
-		await endedLogins.close();
-		await core.peers.close();
-		await lock.release();
-	};
-	const close = async () => {
-		log.info({ devices: devices.count }, "stopping");
+	}
+
+	async #close(): Promise<void> {
+		const { log, deviceStore } = this.#parts.core;
+		log.info({ devices: this.#devices.count }, "stopping");
 		// Both at once: slow devices must not delay the writing.
 		let isAlone = false;
-		const alone = sendAway().then(() => {
+		const sending = this.#sendAway().then(() => {
 			isAlone = true;
 		});
-		await Promise.all([deviceStore.settle(() => isAlone), alone]);
-		devices.settle();
-		await closeParts();
+		await Promise.all([deviceStore.settle(() => isAlone), sending]);
+		this.#devices.settle();
+		await this.#closeParts();
 		log.info("stopped");
-	};
-	const stop = () => {
-		closing ??= close();
-		return closing;
-	};
+	}
 
-	return {
-		/** Valid after `listen`. */
-		get tokens(): Readonly<Record<Role, string>> {
-			return { device: tokens.current("device"), monitor: tokens.current("monitor") };
-		},
+	async #sendAway(): Promise<void> {
+		const { limits, monotonic, monitors } = this.#parts.core;
+		const { devicesASecond: admittedASecond } = limits;
+		const drain = new Drain({ devices: this.#devices.count, admittedASecond, monotonic });
+		this.#upgrades.close(drain);
+		this.#guard?.close();
+		// Before the devices: a page keeps showing what it last knew, as it does when the process is killed.
+		monitors.close();
+		await this.#devices.drain(drain);
+		await end(this.#server, limits.closeTimeoutMs);
+	}
 
-		/** @throws {StartError} if its data folder, tokens or address cannot be used */
-		async listen(): Promise<Listening> {
-			await usable(dataDir, lock.take());
-			let url: string;
-			try {
-				await usable(
-					dataDir,
-					core.peers.openTokens(tokens, (problem) => log.warn({ problem }, "tokens")),
-				);
-				await tokens.open();
-				({ url, port: listening.port } = await listen(server, settings));
-				// Such as too many open files: one client is refused, the others stay.
-				server.on("error", (error) => log.error({ err: error }, "connection not accepted"));
-				opening = usable(dataDir, openData());
-				await opening;
-				opening = undefined;
-			} catch (error) {
-				server.close();
-				await closeParts();
-				throw error;
-			}
-			if (!settings.auth)
-				log.warn("AUTH=off: every program on this machine may control and update the devices");
-			log.info({ url }, "listening");
-			const base = publicUrl ? trimmed(publicUrl) : url;
-			return { url, port: listening.port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
-		},
-
-		/** Closes monitors with 1001, then devices with 1012, writes all data, and cuts off the rest after 10 s. */
-		close: (): Promise<void> => stop(),
-	};
+	async #closeParts(): Promise<void> {
+		const { core, endedLogins, extensions } = this.#parts;
+		this.#heartbeat.close();
+		for (const extension of extensions.toReversed()) await extension.close?.();
+		await core.firmware.close();
+		await core.deviceStore.close();
+		await endedLogins.close();
+		await core.peers.close();
+		await this.#lock.release();
+	}
 }

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { loadExtensions } from "./extensions.js";
-import { createGateway } from "./gateway.js";
+import { Gateway } from "./gateway.js";
 import { makeFragmentListsLate } from "./heap.js";
 import { deviceAddresses } from "./http/server.js";
 import { refuseArguments, StartError } from "./problem.js";
@@ -65,7 +65,7 @@ async function start(): Promise<void> {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
 	});
-	const gateway = createGateway({ ...settings, registry, log, ...(await loadExtensions(settings, log)) });
+	const gateway = new Gateway({ ...settings, registry, log, ...(await loadExtensions(settings, log)) });
 	const { url, port, loginUrl } = await gateway.listen();
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,

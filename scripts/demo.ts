@@ -5,7 +5,7 @@ import { type Model, models } from "../device/protocol/schema.js";
 import { createDashboard } from "../gateway/dashboard/extension.js";
 import type { CreateExtension } from "../gateway/extension.js";
 import { loadExtensions } from "../gateway/extensions.js";
-import { createGateway } from "../gateway/gateway.js";
+import { Gateway } from "../gateway/gateway.js";
 import { refuseArguments } from "../gateway/problem.js";
 import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
@@ -44,7 +44,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const api = new DemoApi(releases);
 	const log = createLog(settings.logLevel);
 	const joined = await loadExtensions(settings, log);
-	const gateway = createGateway({
+	const gateway = new Gateway({
 		...settings,
 		log,
 		...joined,

@@ -10,7 +10,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
 import type { Model } from "../device/protocol/schema.js";
 import { extensions } from "../gateway/extensions.js";
-import { createGateway } from "../gateway/gateway.js";
+import { Gateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
 import { launchChromium, logIn } from "../test/support/chromium.js";
@@ -151,7 +151,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const releasesDir = join(dataDir, "releases");
 	const log = createLog("silent");
 	const clock: Clock = { behindMs: dayMs };
-	const gateway = createGateway({
+	const gateway = new Gateway({
 		port: 0,
 		dataDir,
 		releasesDir,

@@ -3,9 +3,9 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
-import type { Logger } from "pino";
 import { type Action, mayDo, readingRoutes, rolesOf, roleWords } from "../api/permissions.js";
 import { type LoginLink, type Person, type PersonRole, personRoles } from "../api/person.js";
+import type { Base } from "../base.js";
 import { addressOf, bodyOf } from "../http/request-body.js";
 import { HttpProblem, type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
@@ -15,19 +15,15 @@ import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from 
 import { deviceOf, equalSecrets, isAmong, sign } from "./secrets.js";
 import type { Role, Tokens } from "./tokens.js";
 
-export interface AccessOptions {
+export interface AccessOptions extends Pick<Base, "log" | "now" | "monotonic"> {
 	readonly tokens: Tokens;
 	/** AUTH=off: loopback needs no token. */
 	readonly isOff: boolean;
 	readonly publicUrl: URL | undefined;
 	readonly endedLogins: Pick<EndedLogins, "has" | "end" | "use">;
-	readonly log: Logger;
 	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Called when a request that changes something is over. */
 	readonly onChange: (change: Change) => void;
-	readonly now: () => number;
-	/** Monotonic, in milliseconds. */
-	readonly monotonic: () => number;
 }
 
 export interface Admission {

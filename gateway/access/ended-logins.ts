@@ -5,9 +5,10 @@
 
 import { randomUUID } from "node:crypto";
 import { type Infer, matches, object, string } from "../../device/protocol/schema.js";
+import type { Base } from "../base.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
-import type { CreateRecords, Records, Storage } from "../storage/records.js";
+import type { Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
 
 const endedAtMost = 1000;
@@ -21,11 +22,7 @@ const record = object({
 });
 type Ended = Infer<typeof record>;
 
-export interface EndedLoginsOptions {
-	readonly records: CreateRecords;
-	readonly storage: Storage;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
+export interface EndedLoginsOptions extends Pick<Base, "records" | "storage" | "now"> {
 	readonly onProblem: (sentence: string) => void;
 	/** A login was ended, by this process or another one. */
 	readonly onEnded?: () => void;

@@ -2,19 +2,13 @@
 
 import { X509Certificate } from "node:crypto";
 import type { Router } from "express";
-import type { Logger } from "pino";
 import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
-import type { OtaStatus } from "../api/statuses.js";
-import type { OtaMetadata } from "../api/update.js";
-import type { AnswerError } from "../problem.js";
+import type { Base } from "../base.js";
 import { AddressLimit } from "../rates.js";
-import type { Device } from "../sessions/device.js";
-import type { Settings } from "../settings.js";
-import type { Disk } from "../storage/atomic-file.js";
-import type { CreateBlobs } from "../storage/blobs.js";
-import type { CreateRecords } from "../storage/records.js";
+import type { DeviceStore } from "../sessions/device-store.js";
+import type { Sessions } from "../sessions/sessions.js";
 import { type Binaries, createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
 import { FirmwareRepository } from "./repository.js";
@@ -24,26 +18,14 @@ import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
-export interface FirmwareServiceOptions {
-	readonly settings: Settings;
+export interface FirmwareServiceOptions
+	extends Pick<
+		Base,
+		"settings" | "log" | "metrics" | "now" | "monotonic" | "answerError" | "disk" | "records" | "blobs"
+	> {
 	readonly access: Access;
-	readonly log: Logger;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
-	/** Sets the state of a device's update and notifies monitors. */
-	readonly setOta: (device: Device, metadata: OtaMetadata) => void;
-	/** Called once for each update that has ended. */
-	readonly onEnded: (outcome: OtaStatus) => void;
-	/** Writes a device's record. @returns whether it is on disk */
-	readonly keepDevice: (device: Device) => Promise<boolean>;
-	readonly answerError: AnswerError;
-	readonly disk: Disk;
-	readonly records: CreateRecords;
-	readonly blobs: CreateBlobs;
-	/** Of one that is known. */
-	readonly findDevice: (deviceId: string) => Device | undefined;
+	readonly sessions: Sessions;
+	readonly deviceStore: Pick<DeviceStore, "keep">;
 }
 
 export interface FirmwareService {
@@ -69,8 +51,7 @@ const recheckMs = 1000;
 export type CreateFirmwareService = (options: FirmwareServiceOptions) => FirmwareService;
 
 export const createFirmwareService: CreateFirmwareService = (options) => {
-	const { settings, access, log, now, monotonic, setOta, onEnded, keepDevice, answerError, disk } = options;
-	const { findDevice } = options;
+	const { settings, access, log, metrics, now, monotonic, answerError, disk, sessions } = options;
 	const { releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
 	const uploads = new UploadStore({ records: options.records, blobs: options.blobs, now, onProblem });
@@ -81,7 +62,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		name: "updates",
 		onProblem,
 		...jobsFile,
-		onRecord: (deviceId, jobs) => updates.take(deviceId, jobs, findDevice(deviceId)),
+		onRecord: (deviceId, jobs) => updates.take(deviceId, jobs, sessions.devices.get(deviceId)),
 	});
 	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
@@ -91,9 +72,9 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		now,
 		monotonic,
 		upload: () => uploads.current,
-		setOta,
-		onEnded,
-		keepDevice,
+		setOta: (device, metadata) => sessions.setOta(device, metadata),
+		onEnded: (outcome) => metrics.updates.inc({ outcome }),
+		keepDevice: (device) => options.deviceStore.keep(device),
 		certPemFor: (baseUrl) => (baseUrl.startsWith("https:") && baseUrl !== publicBase ? authority : undefined),
 	});
 	const router = createFirmwareRoutes({

@@ -16,8 +16,9 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { type Label, label, labelOf, noLabel } from "../api/label.js";
+import type { Base } from "../base.js";
 import { validItems, wellFormedJson } from "../json.js";
-import type { CreateRecords, Records } from "../storage/records.js";
+import type { Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
 import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
 import type { SessionListener, Sessions } from "./sessions.js";
@@ -37,11 +38,8 @@ interface Known {
 	dueAt: number;
 }
 
-export interface DeviceStoreOptions {
-	readonly records: CreateRecords;
+export interface DeviceStoreOptions extends Pick<Base, "records" | "monotonic"> {
 	readonly sessions: Pick<Sessions, "devices" | "forget" | "replaceLabel">;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
 	readonly onProblem: (sentence: string) => void;
 }
 

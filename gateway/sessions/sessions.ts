@@ -7,17 +7,14 @@ import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import type { ChangeReason } from "../api/frames.js";
 import { type Label, labelOf } from "../api/label.js";
 import type { OtaMetadata } from "../api/update.js";
+import type { Base } from "../base.js";
 import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
 import type { EndReason } from "./view.js";
 
 /** The device has connected again. */
 const replacedCloseCode = 4001;
 
-export interface SessionsOptions {
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic, in milliseconds. */
-	readonly monotonic: () => number;
+export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
 	/** Beyond it, the devices longest away are forgotten. */
 	readonly maxDevices: number;
 }

@@ -9,7 +9,8 @@ import { createMinuteCounter, limitMessagesAfterClose, type Rate, Throttle, Toke
 import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
 import { UplinkReader } from "../uplinks/uplink-reader.js";
 import type { Drain } from "./drain.js";
-import { closeCodes, type SocketsOptions } from "./limits.js";
+import { closeCodes } from "./limits.js";
+import type { SocketsOptions } from "./options.js";
 
 const drainStepMs = 20;
 /** Time for the sessions of terminated sockets to end. */

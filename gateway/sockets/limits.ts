@@ -1,9 +1,5 @@
 /** The limits of connections and sockets; gateway/api/asyncapi.yaml describes them for clients. */
 
-import type { Logger } from "pino";
-import type { Sessions } from "../sessions/sessions.js";
-import type { Metrics } from "../telemetry/metrics.js";
-
 export const socketLimits = Object.freeze({
 	/** For a TLS handshake, or a request's headers. */
 	requestHeadersMs: 10_000,
@@ -67,17 +63,3 @@ export const closeCodes = Object.freeze({
 	serviceRestart: 1012,
 	tryAgainLater: 1013,
 });
-
-/** Shared options of both kinds of sockets. */
-export interface SocketsOptions {
-	readonly sessions: Sessions;
-	readonly limits: SocketLimits;
-	readonly metrics: Metrics;
-	readonly log: Logger;
-	/** Await it before work that many clients may cause at once: see event-loop.ts. */
-	readonly yieldToLoop: () => Promise<void>;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic, in milliseconds. */
-	readonly monotonic: () => number;
-}

@@ -6,15 +6,16 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { type ChangeReason, frameText } from "../api/frames.js";
+import type { Base } from "../base.js";
 import { parseJson } from "../json.js";
-import type { Peers } from "../peers.js";
 import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { deviceMessageHead, snapshotTexts, statusUpdateText } from "../sessions/view.js";
-import { closeCodes, type SocketsOptions } from "./limits.js";
+import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
 import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
+import type { SocketsOptions } from "./options.js";
 import { textFrame } from "./text-frame.js";
 
 export interface MonitorHooks {
@@ -31,7 +32,7 @@ export type MonitorNeeds = Pick<Monitor, "devices" | "summary">;
 export interface MonitorSocketsOptions extends SocketsOptions {
 	readonly execute: Execute;
 	readonly hooks: readonly MonitorHooks[];
-	readonly peers: Pick<Peers, "gatherFor" | "onNeeds">;
+	readonly peers: Base["peers"];
 }
 
 export class MonitorSockets {

@@ -18,14 +18,16 @@ import {
 import type { Access, Admission } from "../access/access.js";
 import { baseUrlOf, remoteAddressOf, targetOf } from "../access/origin.js";
 import { personRoles } from "../api/person.js";
+import type { Base } from "../base.js";
 import type { Guard } from "../http/guard.js";
 import { type HttpRefusal, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
 import type { Heartbeat, Watched } from "./heartbeat.js";
-import { closeCodes, type SocketsOptions } from "./limits.js";
+import { closeCodes } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
+import type { SocketsOptions } from "./options.js";
 
 /** An unknown chip is not refused. */
 export const deviceHeaders = object({
@@ -36,47 +38,88 @@ export const deviceHeaders = object({
 
 const knownPaths: readonly string[] = ["/device", "/monitor"];
 
-export interface UpgradesOptions extends SocketsOptions {
+export interface UpgradesOptions extends SocketsOptions, Pick<Base, "settings"> {
 	readonly access: Access;
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
 	readonly heartbeat: Heartbeat;
-	readonly publicUrl: URL | undefined;
 	/** Undefined: connections are not bounded. */
 	readonly guard: Guard | undefined;
 }
 
 type Accept = (socket: WebSocket) => Watched;
 
-export type Upgrades = ReturnType<typeof createUpgrades>;
+export class Upgrades {
+	readonly #options: UpgradesOptions;
+	readonly #deviceServer: WebSocketServer;
+	readonly #monitorServer: WebSocketServer;
+	readonly #revoking: NodeJS.Timeout;
+	#drain: Drain | undefined;
 
-export function createUpgrades(options: UpgradesOptions) {
-	const { access, devices, monitors, heartbeat, limits, publicUrl, guard, metrics } = options;
-	const { sessions, log, yieldToLoop } = options;
-	const bounds = {
-		maxPayload: limits.maxFrameBytes,
-		maxFragments: limits.maxFragments,
-		closeTimeout: limits.closeTimeoutMs,
-	};
-	const common = { noServer: true, clientTracking: false, ...bounds };
-	const deviceServer = new WebSocketServer({ ...common, perMessageDeflate: false });
-	// A window of 8 KB: zlib keeps 100 KB for each monitor, with its default 256. Two at a time, as files share its threads.
-	const monitorServer = new WebSocketServer({
-		...common,
-		perMessageDeflate: {
-			serverNoContextTakeover: true,
-			clientNoContextTakeover: true,
-			threshold: limits.compressedFromBytes,
-			serverMaxWindowBits: 13,
-			zlibDeflateOptions: { level: 3, memLevel: 7 },
-			concurrencyLimit: 2,
-		},
-	});
-	let drain: Drain | undefined;
-	// A token that was removed, and a login that expires, are no events.
-	const revoking = setInterval(() => void access.endRevoked(), limits.pingIntervalMs).unref();
+	constructor(options: UpgradesOptions) {
+		this.#options = options;
+		const { limits, access } = options;
+		const bounds = {
+			maxPayload: limits.maxFrameBytes,
+			maxFragments: limits.maxFragments,
+			closeTimeout: limits.closeTimeoutMs,
+		};
+		const common = { noServer: true, clientTracking: false, ...bounds };
+		this.#deviceServer = new WebSocketServer({ ...common, perMessageDeflate: false });
+		// A window of 8 KB: zlib keeps 100 KB for each monitor, with its default 256. Two at a time, as files share its threads.
+		this.#monitorServer = new WebSocketServer({
+			...common,
+			perMessageDeflate: {
+				serverNoContextTakeover: true,
+				clientNoContextTakeover: true,
+				threshold: limits.compressedFromBytes,
+				serverMaxWindowBits: 13,
+				zlibDeflateOptions: { level: 3, memLevel: 7 },
+				concurrencyLimit: 2,
+			},
+		});
+		// A token that was removed, and a login that expires, are no events.
+		this.#revoking = setInterval(() => void access.endRevoked(), limits.pingIntervalMs).unref();
+	}
 
-	async function check(request: IncomingMessage, path: string | undefined): Promise<Admission> {
+	/** For each `upgrade` event of the HTTP server. @param opening awaited first @throws its error */
+	async handle(
+		request: IncomingMessage,
+		stream: Duplex,
+		head: Buffer,
+		opening: Promise<void> | undefined,
+	): Promise<void> {
+		const { access, guard, metrics, heartbeat, yieldToLoop } = this.#options;
+		const onError = () => stream.destroy();
+		stream.on("error", onError);
+		await opening;
+		const url = targetOf(request);
+		// Checked first, at little cost: most devices of a returning fleet are refused.
+		const isDevice = !this.#drain && url?.pathname === "/device" && access.isKnown(request);
+		const crowded = isDevice ? guard?.look() : undefined;
+		if (!crowded) await yieldToLoop();
+		// A client that is gone does not count.
+		if (stream.destroyed) return;
+		const admission = crowded ?? (await this.#admit(request, stream, url));
+		if ("status" in admission) {
+			metrics.refusedUpgrades.inc({ status: admission.status });
+			// A fleet that returns at once is no fault of any device, and would displace the refusals of others.
+			if (admission.status !== 503) this.#report(request, admission, url?.pathname);
+			return refuse(stream, admission);
+		}
+		stream.off("error", onError);
+		const server = url?.pathname === "/device" ? this.#deviceServer : this.#monitorServer;
+		server.handleUpgrade(request, stream, head, (socket) => heartbeat.watch(socket, admission(socket)));
+	}
+
+	/** Refuses all further upgrades. */
+	close(reason: Drain): void {
+		this.#drain = reason;
+		clearInterval(this.#revoking);
+	}
+
+	async #check(request: IncomingMessage, path: string | undefined): Promise<Admission> {
+		const { access } = this.#options;
 		if (path === undefined || !knownPaths.includes(path))
 			return { refusal: { status: 404, detail: "WebSockets are at /device and /monitor." } };
 		if (request.headers.host === undefined)
@@ -86,19 +129,24 @@ export function createUpgrades(options: UpgradesOptions) {
 		return access.check(request, path === "/device" ? ["device"] : personRoles);
 	}
 
-	async function admit(request: IncomingMessage, stream: Duplex, url: URL | undefined) {
+	async #admit(
+		request: IncomingMessage,
+		stream: Duplex,
+		url: URL | undefined,
+	): Promise<Accept | HttpRefusal> {
+		const { guard, yieldToLoop, access, monitors } = this.#options;
 		const path = url?.pathname;
-		const { refusal, deviceId, person } = await check(request, path);
+		const { refusal, deviceId, person } = await this.#check(request, path);
 		// Requests that share one read of the tokens resume in the same turn.
 		await yieldToLoop();
 		const refused = guard ? await guard.admit(request, path, refusal) : refusal;
 		if (refused) return refused;
 		// The gateway may have begun to stop meanwhile.
-		if (drain) return tryAgain("The gateway is stopping", drain.drawSeconds());
-		if (path === "/device" || !person) return acceptDevice(request, deviceId);
+		if (this.#drain) return tryAgain("The gateway is stopping", this.#drain.drawSeconds());
+		if (path === "/device" || !person) return this.#acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
 		const client = { person, remoteAddress: remoteAddressOf(request) };
-		return (socket: WebSocket) => {
+		return (socket) => {
 			const monitor = monitors.accept(socket, stream, client, channels);
 			const onEnded = () => monitor.close(closeCodes.policyViolation, "its login has ended");
 			socket.once("close", access.watch(request, onEnded));
@@ -106,14 +154,16 @@ export function createUpgrades(options: UpgradesOptions) {
 		};
 	}
 
-	function acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		const handshake = readHandshake(request, publicUrl, owner);
+	#acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
+		const { settings, devices } = this.#options;
+		const handshake = readHandshake(request, settings.publicUrl, owner);
 		if ("status" in handshake) return handshake;
 		return (socket) => devices.accept(socket, handshake);
 	}
 
 	/** A device cannot show why it is refused. */
-	function report(request: IncomingMessage, refusal: HttpRefusal, pathname: string | undefined): void {
+	#report(request: IncomingMessage, refusal: HttpRefusal, pathname: string | undefined): void {
+		const { log, sessions } = this.#options;
 		const { status, detail: problem, headers } = refusal;
 		const remoteAddress = remoteAddressOf(request);
 		// Refusals with `Retry-After` would fill the log.
@@ -129,45 +179,6 @@ export function createUpgrades(options: UpgradesOptions) {
 		const reason = status === 401 ? "It shows no valid token." : problem;
 		sessions.refuse({ what: "connection", deviceId: id, remoteAddress, reason }, isTemporary);
 	}
-
-	return {
-		/** For each `upgrade` event of the HTTP server. @param opening awaited first @throws its error */
-		async handle(
-			request: IncomingMessage,
-			stream: Duplex,
-			head: Buffer,
-			opening: Promise<void> | undefined,
-		): Promise<void> {
-			const onError = () => stream.destroy();
-			stream.on("error", onError);
-			await opening;
-			const url = targetOf(request);
-			// Checked first, at little cost: most devices of a returning fleet are refused.
-			const isDevice = !drain && url?.pathname === "/device" && access.isKnown(request);
-			const crowded = isDevice ? guard?.look() : undefined;
-			if (!crowded) await yieldToLoop();
-			// A client that is gone does not count.
-			if (stream.destroyed) return;
-			const admission = crowded ?? (await admit(request, stream, url));
-			if ("status" in admission) {
-				metrics.refusedUpgrades.inc({ status: admission.status });
-				// A fleet that returns at once is no fault of any device, and would displace the refusals of others.
-				if (admission.status !== 503) report(request, admission, url?.pathname);
-				return refuse(stream, admission);
-			}
-			stream.off("error", onError);
-			const server = url?.pathname === "/device" ? deviceServer : monitorServer;
-			server.handleUpgrade(request, stream, head, (socket) => {
-				heartbeat.watch(socket, admission(socket));
-			});
-		},
-
-		/** Refuses all further upgrades. */
-		close(reason: Drain): void {
-			drain = reason;
-			clearInterval(revoking);
-		},
-	};
 }
 
 /** @param owner the token's device */

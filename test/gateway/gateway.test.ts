@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { createGateway } from "../../gateway/gateway.js";
+import { Gateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/problem.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { freePort } from "../support/ports.js";
@@ -26,7 +26,7 @@ async function starting(t: TestContext) {
 	});
 	// It may fail before the gateway waits for it.
 	reading.catch(() => {});
-	const gateway = createGateway({
+	const gateway = new Gateway({
 		port,
 		dataDir,
 		releasesDir: join(dataDir, "releases"),

@@ -11,7 +11,7 @@ import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
 import { extensions } from "../../gateway/extensions.js";
 import type { FirmwareService } from "../../gateway/firmware/service.js";
-import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.js";
+import { Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
@@ -147,7 +147,7 @@ export async function runGateway(
 	{ authority, ...options }: RunOptions = {},
 ): Promise<Running> {
 	const dataDir = await temporaryDirectory(t);
-	const gateway = createGateway({
+	const gateway = new Gateway({
 		port: 0,
 		dataDir,
 		releasesDir: join(dataDir, "releases"),

@@ -3,7 +3,7 @@
 import v8 from "node:v8";
 import { WebSocket } from "ws";
 import { extensions } from "../../gateway/extensions.js";
-import { createGateway } from "../../gateway/gateway.js";
+import { Gateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/problem.js";
 import { Session } from "../../gateway/sessions/device.js";
 import { createLog } from "../../gateway/telemetry/log.js";
@@ -24,13 +24,13 @@ process.on("uncaughtException", (error) => {
 });
 
 const log = createLog("debug");
-let gateway: ReturnType<typeof createGateway> | undefined;
+let gateway: Gateway | undefined;
 
 const handlers = {
 	/** @returns where it listens, or why it does not */
 	listen: async ({ dataDir, releasesDir, offsetMs }: ListenOptions) => {
 		clockOffsetMs = offsetMs;
-		gateway = createGateway({
+		gateway = new Gateway({
 			port: 0,
 			extensions,
 			dataDir,

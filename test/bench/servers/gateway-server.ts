@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import type { Joined } from "../../../gateway/extension.js";
 import { extensions, loadExtensions } from "../../../gateway/extensions.js";
-import { createGateway } from "../../../gateway/gateway.js";
+import { Gateway } from "../../../gateway/gateway.js";
 import { makeFragmentListsLate } from "../../../gateway/heap.js";
 import { defaultSettings } from "../../../gateway/settings.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
@@ -30,7 +30,7 @@ const handlers = {
 	},
 	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
 	listen: async (limits?: Partial<SocketLimits> | null) => {
-		const gateway = createGateway({
+		const gateway = new Gateway({
 			port: 0,
 			...joined,
 			...(joined.peers && { deviceToken, monitorToken }),

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { createGateway } from "../../../gateway/gateway.js";
+import { Gateway } from "../../../gateway/gateway.js";
 import { StartError } from "../../../gateway/problem.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
@@ -173,7 +173,7 @@ describe("an update", () => {
 test("a data folder that cannot be used stops the start with a sentence that names it", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	await writeFile(join(dataDir, "firmware"), "a file where a folder belongs");
-	const gateway = createGateway({ port: 0, dataDir, deviceToken, monitorToken, log: createLog("silent") });
+	const gateway = new Gateway({ port: 0, dataDir, deviceToken, monitorToken, log: createLog("silent") });
 	await assert.rejects(gateway.listen(), (error) => {
 		assert.ok(error instanceof StartError);
 		assert.match(

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { extensions } from "../../../gateway/extensions.js";
-import { createGateway, type GatewayOptions } from "../../../gateway/gateway.js";
+import { Gateway, type GatewayOptions } from "../../../gateway/gateway.js";
 import { guardLimits } from "../../../gateway/guard/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
@@ -117,7 +117,7 @@ describe("devices that reconnect at the same time", () => {
 			},
 		});
 		const port = await freePort();
-		const gateway = createGateway({
+		const gateway = new Gateway({
 			port,
 			dataDir,
 			releasesDir: join(dataDir, "releases"),

@@ -277,7 +277,7 @@ describe("trigger_ota", () => {
 	test("the service gets connections and uplinks, and its changes reach every monitor", async (t) => {
 		const heard: string[] = [];
 		const gateway = await runGateway(t, {
-			createFirmware: ({ setOta }) => ({
+			createFirmware: ({ sessions }) => ({
 				...withoutFirmware(),
 				open: async () => void heard.push("open"),
 				close: async () => void heard.push("close"),
@@ -285,7 +285,7 @@ describe("trigger_ota", () => {
 					...withoutFirmware().updates,
 					trigger: async (device) => {
 						device.session.send('{"command":"start_ota","url":"http://a/b"}');
-						setOta(device, {
+						sessions.setOta(device, {
 							otaStatus: "pending",
 							otaPercent: null,
 							otaVersion: "1.4.0",

@@ -1,0 +1,71 @@
+/** What every part of a gateway may need: settings, clocks, log, metrics, and where things are stored. */
+
+import fs from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { Registry } from "prom-client";
+import { alone, type Peers } from "./peers.js";
+import { type AnswerError, createAnswerError } from "./problem.js";
+import { defaultSettings, type Settings } from "./settings.js";
+import { createYield } from "./sockets/event-loop.js";
+import { type SocketLimits, socketLimits } from "./sockets/limits.js";
+import { type Disk, strictDisk } from "./storage/atomic-file.js";
+import { Blobs, type CreateBlobs } from "./storage/blobs.js";
+import { FileLog } from "./storage/file-log.js";
+import { fileRecords } from "./storage/file-records.js";
+import type { OpenLog } from "./storage/log.js";
+import type { CreateRecords, Storage } from "./storage/records.js";
+import { createLog } from "./telemetry/log.js";
+import { createMetrics, type Metrics } from "./telemetry/metrics.js";
+
+export interface Base {
+	readonly settings: Settings;
+	readonly limits: SocketLimits;
+	readonly log: Logger;
+	readonly metrics: Metrics;
+	readonly disk: Disk;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Monotonic, in milliseconds. */
+	readonly monotonic: () => number;
+	/** Await it before work that many clients may cause at once: see sockets/event-loop.ts. */
+	readonly yieldToLoop: () => Promise<void>;
+	/** Makes a store with one record per device. */
+	readonly records: CreateRecords;
+	/** Makes a store of files. */
+	readonly blobs: CreateBlobs;
+	readonly openLog: OpenLog;
+	readonly storage: Storage;
+	readonly answerError: AnswerError;
+	readonly peers: Peers;
+}
+
+/** What is not given is this machine's: its clocks, standard error, and files in the data folder. */
+export interface BaseOptions extends Partial<Settings>, Partial<Omit<Base, "settings" | "limits">> {
+	/** By name: those of the core, and of extensions. */
+	readonly limits?: Readonly<Record<string, number>>;
+	readonly registry?: Registry;
+}
+
+export function createBase(options: BaseOptions): Base {
+	const settings: Settings = { ...defaultSettings, ...options };
+	const disk = strictDisk(options.disk ?? fs);
+	const log = options.log ?? createLog(settings.logLevel);
+	const folder = (name: string) => ({ directory: join(settings.dataDir, name), disk });
+	return {
+		settings,
+		limits: { ...socketLimits, ...options.limits },
+		log,
+		metrics: createMetrics(options.registry ?? new Registry()),
+		disk,
+		now: options.now ?? Date.now,
+		monotonic: options.monotonic ?? (() => performance.now()),
+		yieldToLoop: createYield(),
+		records: options.records ?? (({ name, ...kind }) => fileRecords({ ...kind, ...folder(name) })),
+		blobs: options.blobs ?? (({ name, ...kind }) => new Blobs({ ...kind, ...folder(name) })),
+		openLog: options.openLog ?? (async (name, onProblem) => new FileLog({ ...folder(name), onProblem })),
+		storage: options.storage ?? { place: "the gateway's disk", status: 507 },
+		answerError: createAnswerError((error) => log.error({ err: error }, "request failed")),
+		peers: options.peers ?? alone,
+	};
+}

@@ -1,0 +1,8 @@
+import type { Base } from "../base.js";
+import type { Sessions } from "../sessions/sessions.js";
+
+/** Shared options of both kinds of sockets. */
+export interface SocketsOptions
+	extends Pick<Base, "limits" | "metrics" | "log" | "yieldToLoop" | "now" | "monotonic"> {
+	readonly sessions: Sessions;
+}
