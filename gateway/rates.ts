@@ -51,25 +51,6 @@ export function createMinuteCounter(): (now: number) => number {
 	};
 }
 
-/** Ping and pong frames, which other limits do not count. @param onTooMany called for each one over the rate */
-export function watchControlFrames(socket: Pick<WebSocket, "on">, rate: Rate, onTooMany: () => void): void {
-	const bucket = new TokenBucket(rate);
-	const count = () => {
-		if (!bucket.take()) onTooMany();
-	};
-	socket.on("ping", count);
-	socket.on("pong", count);
-}
-
-/** @returns a function to call for each message after our close frame; more than `atMost` end the connection */
-export function limitMessagesAfterClose(socket: Pick<WebSocket, "terminate">, atMost: number): () => void {
-	let count = 0;
-	return () => {
-		count += 1;
-		if (count > atMost) socket.terminate();
-	};
-}
-
 /** A message costs 1, and 1 more per this many bytes. */
 const bytesATurn = 2048;
 const turnsMs = 50;

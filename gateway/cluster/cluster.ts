@@ -7,13 +7,12 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
-import { subjectOf } from "../bus.js";
-import type { SessionListener } from "../sessions/sessions.js";
-import type { MonitorMessage, Outcome } from "../sockets/monitor-commands.js";
+import { type Bus, BusError, subjectOf } from "../bus.js";
+import type { SessionListener, Sessions } from "../sessions/sessions.js";
+import { type MonitorMessage, type Outcome, refuse } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Unsubscribe } from "../storage/log.js";
 import type { Metrics } from "../telemetry/metrics.js";
-import { DeviceRequests, type DeviceRequestsOptions } from "./device-requests.js";
 import { Directory } from "./directory.js";
 import { type Member, Members, noInterest } from "./members.js";
 import { type Beat, type Interest, readBeat } from "./messages.js";
@@ -27,7 +26,11 @@ export const clusterLimits = Object.freeze({
 	subscribeMs: 250,
 });
 
-export interface ClusterOptions extends DeviceRequestsOptions {
+export interface ClusterOptions {
+	readonly bus: Bus;
+	readonly sessions: Sessions;
+	/** Executes a monitor's message for a device of this gateway. */
+	readonly execute: (message: MonitorMessage) => Promise<Outcome>;
 	/** Of this gateway, another one at each start. */
 	readonly id: string;
 	/** For people. */
@@ -46,12 +49,13 @@ export interface ClusterOptions extends DeviceRequestsOptions {
 }
 
 const beatsMissed = 3;
+/** Longer than it takes to choose an image and to write the update to disk. */
+const commandMs = 8_000;
 /** To other gateways; more are all. */
 const devicesNamedAtMost = 5_000;
 
 export class Cluster {
 	readonly #options: ClusterOptions;
-	readonly #requests: DeviceRequests;
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
 	readonly #mirrors: Mirrors;
@@ -73,7 +77,6 @@ export class Cluster {
 
 	constructor(options: ClusterOptions) {
 		this.#options = options;
-		this.#requests = new DeviceRequests(options);
 		const { bus, sessions, metrics, monotonic, limits } = options;
 		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", "kind");
 		this.#members = new Members({
@@ -116,7 +119,9 @@ export class Cluster {
 				this.#relay.flush();
 				return this.#mirrors.describe(id, JSON.parse(text));
 			}),
-			this.#requests.serve(id),
+			bus.serve(subjectOf("gw", "cmd", id), async (text) =>
+				JSON.stringify(await this.#options.execute(JSON.parse(text))),
+			),
 			bus.onStatus((isConnected) => {
 				this.#beat();
 				if (isConnected) {
@@ -186,9 +191,19 @@ export class Cluster {
 	}
 
 	/** Executes a monitor's message at the gateway of its device, which must know before that its uplinks are needed here. */
-	execute(member: Member, message: MonitorMessage): Promise<Outcome> {
+	async execute({ id, name }: Member, message: MonitorMessage): Promise<Outcome> {
 		this.#announceInterest();
-		return this.#requests.execute(member, message);
+		try {
+			const subject = subjectOf("gw", "cmd", id);
+			return JSON.parse(await this.#options.bus.request(subject, JSON.stringify(message), commandMs));
+		} catch (error) {
+			if (!(error instanceof BusError)) throw error;
+			const what = error.problem === "timeout" ? "has not answered" : "cannot be reached";
+			return refuse(
+				"target_offline",
+				`${name}, the gateway of this device, ${what}; wait for its next status_update`,
+			);
+		}
 	}
 
 	/** `cluster_update`, as monitors get it. */

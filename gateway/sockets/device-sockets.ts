@@ -5,7 +5,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import type { RawData, WebSocket } from "ws";
-import { createMinuteCounter, limitMessagesAfterClose, type Rate, Throttle, TokenBucket } from "../rates.js";
+import { createMinuteCounter, type Rate, Throttle, TokenBucket } from "../rates.js";
 import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
 import { UplinkReader } from "../uplinks/uplink-reader.js";
 import type { Drain } from "./drain.js";
@@ -115,7 +115,6 @@ class DeviceSocket implements DeviceLink {
 	readonly #controlFrames: TokenBucket;
 	/** Undefined before the first invalid uplink. */
 	#countInvalid: ReturnType<typeof createMinuteCounter> | undefined;
-	#onMessageAfterClose: (() => void) | undefined;
 	#wasTooFast = false;
 
 	constructor(shared: Shared, socket: WebSocket, handshake: Handshake) {
@@ -148,16 +147,14 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	take(data: RawData, isBinary: boolean): void {
-		if (!this.session.connected) return this.#takeAfterClose();
+		if (!this.session.connected) return;
 		if (isBinary || !(data instanceof Buffer))
 			return this.#refuse(closeCodes.unsupportedData, "text frames only");
 		this.#uplinks.take(data);
 	}
 
 	countControlFrame(): void {
-		if (this.#controlFrames.take()) return;
-		if (!this.session.connected) return this.#takeAfterClose();
-		this.#refuse(closeCodes.policyViolation, "too many ping or pong frames");
+		if (!this.#controlFrames.take()) this.#refuse(closeCodes.policyViolation, "too many ping or pong frames");
 	}
 
 	onError(problem: string): void {
@@ -209,12 +206,6 @@ class DeviceSocket implements DeviceLink {
 		const problem = sessions.receive(this.session, uplink, read.text);
 		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
-	}
-
-	#takeAfterClose(): void {
-		const { messagesAfterClose } = this.#shared.options.limits;
-		this.#onMessageAfterClose ??= limitMessagesAfterClose(this.#socket, messagesAfterClose);
-		this.#onMessageAfterClose();
 	}
 
 	#refuse(code: number, reason: string): void {

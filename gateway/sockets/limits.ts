@@ -44,8 +44,6 @@ export const socketLimits = Object.freeze({
 	maxFragments: 256,
 	/** At the start. Others are refused with `Retry-After`. */
 	devicesASecond: 600,
-	/** More end the connection, which would otherwise be read for `closeTimeoutMs`. */
-	messagesAfterClose: 1000,
 	/** Then the socket is destroyed. */
 	closeTimeoutMs: 10_000,
 	/** For devices to answer the close frame of a stopping gateway; the next one waits for that. */

@@ -8,7 +8,7 @@ import type { WebSocket } from "ws";
 import { type ChangeReason, frameText } from "../api/frames.js";
 import type { Base } from "../base.js";
 import { parseJson } from "../json.js";
-import { limitMessagesAfterClose, TokenBucket, watchControlFrames } from "../rates.js";
+import { TokenBucket } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { deviceMessageHead, snapshotTexts, statusUpdateText } from "../sessions/view.js";
@@ -83,12 +83,11 @@ export class MonitorSockets {
 		const { controlFramesASecond, controlFrameBurst } = limits;
 		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
 		const refusals = new TokenBucket({ perSecond: refusalsASecond, burst: refusalBurst, monotonic });
-		const onMessageAfterClose = limitMessagesAfterClose(socket, limits.messagesAfterClose);
 		const monitor = new Monitor({ socket, stream, client, limits, monotonic, yieldToLoop });
 		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
-			if (socket.readyState !== socket.OPEN) return onMessageAfterClose();
+			if (socket.readyState !== socket.OPEN) return;
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
 			const isTooMuch = !bucket.take();
 			if (isTooMuch && !refusals.take())
@@ -101,10 +100,11 @@ export class MonitorSockets {
 				.catch((error) => log.error({ err: error }, "a monitor's message could not be carried out"));
 		});
 		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
-		watchControlFrames(socket, controlRate, () => {
-			if (socket.readyState !== socket.OPEN) return onMessageAfterClose();
-			monitor.close(closeCodes.policyViolation, "too many ping or pong frames");
-		});
+		const controlFrames = new TokenBucket(controlRate);
+		const onControlFrame = () => {
+			if (!controlFrames.take()) monitor.close(closeCodes.policyViolation, "too many ping or pong frames");
+		};
+		socket.on("ping", onControlFrame).on("pong", onControlFrame);
 		socket.on("error", ({ message: problem }) =>
 			log.warn({ remoteAddress, problem }, "monitor socket failed"),
 		);

@@ -406,7 +406,7 @@ describe("a device that sends too many messages", () => {
 		test(`${who} that keeps sending after the gateway's close frame is disconnected`, {
 			timeout: 30_000,
 		}, async (t) => {
-			const gateway = await runGateway(t, { limits: { messagesAfterClose: 10, closeTimeoutMs: 600_000 } });
+			const gateway = await runGateway(t, { limits: { closeTimeoutMs: 100 } });
 			const socket = await openByHand(gateway, path, path === "/device" ? deviceToken : monitorToken);
 			const closed = new Promise((resolve) => socket.on("close", resolve));
 			const [binary, text] = [Buffer.from("8281000000007b", "hex"), Buffer.from("8182000000007b7d", "hex")];
