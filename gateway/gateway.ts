@@ -137,7 +137,6 @@ export class Gateway {
 		return problem ?? findDiskProblem(core.disk, core.settings.dataDir);
 	}
 
-	/** Most requests are not delayed: promises would cost as much as a block of an image. */
 	async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		const { access, settings, limits, firmware } = this.#parts.core;
 		const ready = this.#guard?.onRequest(request, response, access.isKnown(request));

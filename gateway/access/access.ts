@@ -126,19 +126,6 @@ export class Access {
 		return this.#usedAt.get(name);
 	}
 
-	/**
-	 * As `check` with a token, but without a promise, which would cost as much as the rest of it.
-	 * @returns false if the tokens have to be read first, or if it does not permit this: then use `check`
-	 */
-	permits(request: IncomingMessage, roles: readonly (Role | PersonRole)[], maxAgeMs: number): boolean {
-		const { tokens, isOff, onAdmitted } = this.#options;
-		if (isOff || request.headers.authorization === undefined || !tokens.areRead(maxAgeMs)) return false;
-		const admission = admissionOf(this.#grantsOf(request), roles);
-		if (!admission || admission.refusal) return false;
-		onAdmitted(request);
-		return true;
-	}
-
 	/** For a token outside the headers. @returns undefined if it is valid */
 	async checkPersonsToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
 		await this.#options.tokens.refresh();

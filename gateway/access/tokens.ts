@@ -134,7 +134,7 @@ export class Tokens {
 
 	/** Reads a changed file; call it before tokens are compared. @param maxAgeMs since the last read */
 	async refresh(maxAgeMs = 0): Promise<void> {
-		if (this.areRead(maxAgeMs)) return;
+		if (performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
 		this.#refreshing ??= this.#read()
 			.catch((error: unknown) => {
@@ -145,11 +145,6 @@ export class Tokens {
 				this.#refreshing = undefined;
 			});
 		await this.#refreshing;
-	}
-
-	/** Whether `refresh` would not read the file. */
-	areRead(maxAgeMs: number): boolean {
-		return performance.now() - this.#readAt < maxAgeMs;
 	}
 
 	/** The current token first. */

@@ -19,19 +19,15 @@ const tokenAgeMs = 1000;
 /** Runs before Express, which takes longer over a request than sending a block does. */
 export function createBinaries(
 	repository: FirmwareRepository,
-	access: Pick<Access, "check" | "permits">,
+	access: Pick<Access, "check">,
 	answerError: AnswerError,
 ): Binaries {
 	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
 		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
-		// Nothing is awaited for most blocks: promises would cost as much as the rest.
-		if (!access.permits(request, readers, tokenAgeMs)) {
-			const { refusal } = await access.check(request, readers, tokenAgeMs);
-			if (refusal) return sendProblem(response, refusal);
-		}
-		const file = repository.findRecent(pathname, search) ?? (await repository.open(pathname, search));
-		sendFile(request, response, file);
+		const { refusal } = await access.check(request, readers, tokenAgeMs);
+		if (refusal) return sendProblem(response, refusal);
+		sendFile(request, response, await repository.open(pathname, search));
 	};
 	return (request, response) => {
 		const target = parseTarget(request.url ?? "");

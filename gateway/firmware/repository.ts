@@ -123,18 +123,12 @@ interface KeptImage {
 	readonly image: Promise<StoredImage>;
 }
 
-interface Recent {
-	readonly opening: Promise<ServedFile>;
-	/** Once it is open. */
-	file: ServedFile | undefined;
-}
-
 export class FirmwareRepository {
 	readonly #options: FirmwareRepositoryOptions;
 	/** By path on disk, least recently used first. */
 	readonly #images = new Map<string, KeptImage>();
 	/** By the URL's path and query, or the upload's digest and time. */
-	readonly #recent = new Map<string, Recent>();
+	readonly #recent = new Map<string, Promise<ServedFile>>();
 
 	constructor(options: FirmwareRepositoryOptions) {
 		this.#options = options;
@@ -142,34 +136,21 @@ export class FirmwareRepository {
 
 	/**
 	 * @param search the URL's query: which of the images, where the path names only the version
-	 * @returns the file if it was opened in the last `recheckMs`
-	 */
-	findRecent(path: string, search: string): ServedFile | undefined {
-		return this.#recent.get(this.#keyOf(path, search))?.file;
-	}
-
-	/**
-	 * As `findRecent`, but opens it.
+	 * @returns the file; the one that was opened in the last `recheckMs`, if it was
 	 * @throws {HttpProblem} 404 if there is no such file, 503 if it differs from the catalog
 	 * @throws {URIError} if the path is not well formed
 	 */
-	async open(path: string, search = ""): Promise<ServedFile> {
+	open(path: string, search = ""): Promise<ServedFile> {
 		const { recheckMs = 0 } = this.#options;
 		const key = this.#keyOf(path, search);
 		const known = this.#recent.get(key);
-		if (known) return known.opening;
+		if (known) return known;
 		const opening = path === uploadPath ? this.#openUpload() : this.#openRelease(path, search);
 		if (recheckMs === 0) return opening;
-		const recent: Recent = { opening, file: undefined };
-		this.#recent.set(key, recent);
+		this.#recent.set(key, opening);
 		setTimeout(() => this.#recent.delete(key), recheckMs).unref();
-		try {
-			recent.file = await opening;
-		} catch (error) {
-			this.#recent.delete(key);
-			throw error;
-		}
-		return recent.file;
+		opening.catch(() => this.#recent.delete(key));
+		return opening;
 	}
 
 	#keyOf(path: string, search: string): string {

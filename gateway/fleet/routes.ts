@@ -1,6 +1,6 @@
 /** `/api/devices`: lists, describes, names and forgets devices; `/api/refusals`: what was refused lately. */
 
-import { type Response, Router } from "express";
+import { type RequestHandler, Router } from "express";
 import { integer, matches } from "../../device/protocol/schema.js";
 import { askedSeen } from "../api/attention.js";
 import type { DeviceDetails, ListedRefusal, OwnUpdate, PastCrash, PastMark } from "../api/device.js";
@@ -8,9 +8,10 @@ import { label } from "../api/label.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
 import { readJson, readQuery } from "../http/request-body.js";
-import { HttpProblem, refuseMethod, sendProblem } from "../problem.js";
+import { HttpProblem, refuseMethod } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
+import type { Storage } from "../storage/records.js";
 import { isAhead } from "../storage/time.js";
 import type { Attentions } from "./attention.js";
 import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
@@ -34,148 +35,180 @@ const maxSeenBytes = 2 * 1024 * 1024;
 const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
-export function fleetRoutes({ core, crashes, refusals, histories, attentions }: FleetRoutesOptions): Router {
-	const { sessions, deviceStore, requirePerson, monitors, storage, now, monotonic, limits, yieldToLoop } =
-		core;
-	const { updates } = core.firmware;
+interface OfDevice {
+	readonly deviceId: string;
+}
+
+export function fleetRoutes(options: FleetRoutesOptions): Router {
+	const { requirePerson } = options.core;
+	const devices = new DeviceHandlers(options);
 	const router = Router({ caseSensitive: true, strict: true });
+	router
+		.route("/api/devices")
+		.get(requirePerson, devices.list)
+		.delete(requirePerson, devices.forgetAway)
+		.all(refuseMethod("GET, HEAD, DELETE"));
+	router
+		.route("/api/devices/:deviceId")
+		.get(requirePerson, devices.show)
+		.patch(requirePerson, devices.label)
+		.delete(requirePerson, devices.forget)
+		.all(refuseMethod("GET, HEAD, PATCH, DELETE"));
+	router
+		.route("/api/devices/:deviceId/history")
+		.get(requirePerson, devices.history)
+		.all(refuseMethod("GET, HEAD"));
+	router.route("/api/refusals").get(requirePerson, listRefusals(options)).all(refuseMethod("GET, HEAD"));
+	router.route("/api/attention/seen").post(requirePerson, markSeen(options)).all(refuseMethod("POST"));
+	return router;
+}
 
-	const headOf = (device: Device) => ({ ...deviceHead(device), ...attentions.of(device) });
+class DeviceHandlers {
+	readonly #options: FleetRoutesOptions;
 
-	const erase = async (device: Device) => {
+	constructor(options: FleetRoutesOptions) {
+		this.#options = options;
+	}
+
+	readonly list: RequestHandler = (_request, response) => {
+		const { sessions, yieldToLoop } = this.#options.core;
+		const textOf = (device: Device) => JSON.stringify(this.#headOf(device));
+		return sendList(response, "devices", [...sessions.devices.values()], textOf, yieldToLoop);
+	};
+
+	readonly forgetAway: RequestHandler = async (request, response) => {
+		const { sessions, monitors, now, monotonic, limits } = this.#options.core;
+		const days = Number(readQuery(request, "awayDays"));
+		if (!matches(awayDays, days))
+			throw new HttpProblem(
+				422,
+				"Say how long they must be away, in days from 1 to 3650, such as ?awayDays=30.",
+			);
+		const isAway = ({ session }: Device) => !session.connected && session.lastSeenAt < now() - days * dayMs;
+		const away = [...sessions.devices.values()].filter(isAway);
+		const until = monotonic() + limits.forgetMs;
+		let forgotten = 0;
+		let kept = 0;
+		do {
+			const batch = away.splice(0, forgottenAtOnce).filter(isAway);
+			const erased = await Promise.all(
+				batch.map(async (device) => (await this.#erase(device)) && sessions.forget(device)),
+			);
+			forgotten += erased.filter((isGone) => isGone).length;
+			kept += erased.filter((isGone) => !isGone).length;
+		} while (away.length > 0 && monotonic() < until);
+		if (forgotten > 0) monitors.announceAll();
+		response.json({ forgotten, kept, left: away.length });
+	};
+
+	readonly show: RequestHandler<OfDevice> = async ({ params }, response) => {
+		const { core, crashes } = this.#options;
+		const device = this.#known(params);
+		await core.peers.gather([device.deviceId]);
+		const stored = await crashes.of(device);
+		const details = {
+			...this.#headOf(device),
+			settingsKeptAt: device.settingsKeptAt > 0 ? isoTime(device.settingsKeptAt) : null,
+			versions: device.versions.map(withTime),
+			resets: device.resets.map(withTime),
+			updates: core.firmware.updates.historyOf(device.deviceId).map(describeUpdate),
+			crashes: stored.map(describeCrash),
+		} satisfies Omit<DeviceDetails, "firstSeenAt">;
+		response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
+	};
+
+	readonly label: RequestHandler<OfDevice> = async (request, response) => {
+		const { sessions, deviceStore, storage } = this.#options.core;
+		const change = await readJson(request, label, '{"name":"Lobby speaker"}');
+		const device = this.#known(request.params);
+		sessions.setLabel(device, change);
+		if (!(await deviceStore.keepLabel(device))) throw notWritten(storage);
+		response.json(this.#headOf(device));
+	};
+
+	readonly forget: RequestHandler<OfDevice> = async ({ params }, response) => {
+		const { sessions, monitors, storage } = this.#options.core;
+		const device = this.#known(params);
+		const { deviceId } = device;
+		const isGone = !device.session.connected && (await this.#erase(device));
+		if (!isGone && !device.session.connected)
+			throw new HttpProblem(
+				storage.status,
+				`${deviceId} could not be removed from ${storage.place} and stays; the log says why.`,
+			);
+		if (!sessions.forget(device))
+			throw new HttpProblem(
+				409,
+				`${deviceId} is connected and would be known again at once; forget it while it is away.`,
+			);
+		monitors.announceAll();
+		response.status(204).end();
+	};
+
+	readonly history: RequestHandler<OfDevice> = async ({ params }, response) => {
+		const { core, crashes, histories } = this.#options;
+		const device = this.#known(params);
+		const columns = await histories.of(device);
+		const updates = core.firmware.updates.historyOf(device.deviceId);
+		const marks = marksOf(device, crashes.headsOf(device), updates)
+			.filter(({ at }) => at >= core.now() - historyMs && !isAhead(at, core.now()))
+			.sort((a, b) => a.at - b.at)
+			.map(withTime);
+		const text = `${columns.slice(0, -1)},"marks":${JSON.stringify(marks)}}`;
+		response.set("Cache-Control", "no-store").type("json").send(text);
+	};
+
+	/** @throws {HttpProblem} 404 */
+	#known({ deviceId }: OfDevice): Device {
+		const device = this.#options.core.sessions.devices.get(deviceId);
+		if (device) return device;
+		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
+	}
+
+	#headOf(device: Device) {
+		return { ...deviceHead(device), ...this.#options.attentions.of(device) };
+	}
+
+	async #erase(device: Device): Promise<boolean> {
+		const { core, crashes } = this.#options;
+		const { deviceStore, firmware } = core;
 		// Last, as they alone are not in memory and cannot be put back. The device may have connected meanwhile.
 		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
 		const isGone =
-			(await deviceStore.forget(device)) && (await updates.forget(device.deviceId, removeCrashes));
+			(await deviceStore.forget(device)) && (await firmware.updates.forget(device.deviceId, removeCrashes));
 		if (!isGone) {
 			void deviceStore.keep(device);
 			void deviceStore.keepLabel(device);
 		}
 		return isGone;
+	}
+}
+
+function listRefusals({ refusals }: FleetRoutesOptions): RequestHandler {
+	return (_request, response) => {
+		const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
+			const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
+			return { deviceId, ...rest, ...times } satisfies ListedRefusal;
+		});
+		response.set("Cache-Control", "no-store").json({ refusals: listed });
 	};
+}
 
-	router
-		.route("/api/devices")
-		.get(requirePerson, (_request, response) => {
-			const textOf = (device: Device) => JSON.stringify(headOf(device));
-			return sendList(response, "devices", [...sessions.devices.values()], textOf, yieldToLoop);
-		})
-		.delete(requirePerson, async (request, response) => {
-			const days = Number(readQuery(request, "awayDays"));
-			if (!matches(awayDays, days)) {
-				const detail = "Say how long they must be away, in days from 1 to 3650, such as ?awayDays=30.";
-				return sendProblem(response, { status: 422, detail });
-			}
-			const isAway = ({ session }: Device) => !session.connected && session.lastSeenAt < now() - days * dayMs;
-			const away = [...sessions.devices.values()].filter(isAway);
-			const until = monotonic() + limits.forgetMs;
-			let forgotten = 0;
-			let kept = 0;
-			do {
-				const batch = away.splice(0, forgottenAtOnce).filter(isAway);
-				const erased = await Promise.all(
-					batch.map(async (device) => (await erase(device)) && sessions.forget(device)),
-				);
-				forgotten += erased.filter((isGone) => isGone).length;
-				kept += erased.filter((isGone) => !isGone).length;
-			} while (away.length > 0 && monotonic() < until);
-			if (forgotten > 0) monitors.announceAll();
-			response.json({ forgotten, kept, left: away.length });
-		})
-		.all(refuseMethod("GET, HEAD, DELETE"));
+function markSeen({ core, refusals, attentions }: FleetRoutesOptions): RequestHandler {
+	return async (request, response) => {
+		const { items } = await readJson(request, askedSeen, seenExample, maxSeenBytes);
+		for (const { kind, id, since } of items)
+			if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
+		if (!(await attentions.see(items))) throw notWritten(core.storage);
+		response.status(204).end();
+	};
+}
 
-	router
-		.route("/api/devices/:deviceId")
-		.get(requirePerson, async ({ params: { deviceId } }, response) => {
-			const device = sessions.devices.get(deviceId);
-			if (!device) return sendUnknown(response, deviceId);
-			await core.peers.gather([deviceId]);
-			const stored = await crashes.of(device);
-			const details = {
-				...headOf(device),
-				settingsKeptAt: device.settingsKeptAt > 0 ? isoTime(device.settingsKeptAt) : null,
-				versions: device.versions.map(withTime),
-				resets: device.resets.map(withTime),
-				updates: updates.historyOf(deviceId).map(describeUpdate),
-				crashes: stored.map(describeCrash),
-			} satisfies Omit<DeviceDetails, "firstSeenAt">;
-			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
-		})
-		.patch(requirePerson, async (request, response) => {
-			const change = await readJson(request, label, '{"name":"Lobby speaker"}');
-			const { deviceId } = request.params;
-			const device = sessions.devices.get(deviceId);
-			if (!device) return sendUnknown(response, deviceId);
-			sessions.setLabel(device, change);
-			if (!(await deviceStore.keepLabel(device))) {
-				const detail = `This could not be written to ${storage.place} yet: it is tried again every second; the log says why.`;
-				return sendProblem(response, { status: storage.status, detail });
-			}
-			response.json(headOf(device));
-		})
-		.delete(requirePerson, async ({ params: { deviceId } }, response) => {
-			const device = sessions.devices.get(deviceId);
-			if (!device) return sendUnknown(response, deviceId);
-			const isGone = !device.session.connected && (await erase(device));
-			if (!isGone && !device.session.connected) {
-				const detail = `${deviceId} could not be removed from ${storage.place} and stays; the log says why.`;
-				return sendProblem(response, { status: storage.status, detail });
-			}
-			if (!sessions.forget(device)) {
-				const detail = `${deviceId} is connected and would be known again at once; forget it while it is away.`;
-				return sendProblem(response, { status: 409, detail });
-			}
-			monitors.announceAll();
-			response.status(204).end();
-		})
-		.all(refuseMethod("GET, HEAD, PATCH, DELETE"));
-
-	router
-		.route("/api/devices/:deviceId/history")
-		.get(requirePerson, async ({ params: { deviceId } }, response) => {
-			const device = sessions.devices.get(deviceId);
-			if (!device) return sendUnknown(response, deviceId);
-			const columns = await histories.of(device);
-			const marks = marksOf(device, crashes.headsOf(device), updates.historyOf(deviceId))
-				.filter(({ at }) => at >= now() - historyMs && !isAhead(at, now()))
-				.sort((a, b) => a.at - b.at)
-				.map(withTime);
-			const text = `${columns.slice(0, -1)},"marks":${JSON.stringify(marks)}}`;
-			response.set("Cache-Control", "no-store").type("json").send(text);
-		})
-		.all(refuseMethod("GET, HEAD"));
-
-	router
-		.route("/api/refusals")
-		.get(requirePerson, (_request, response) => {
-			const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
-				return {
-					deviceId,
-					...rest,
-					firstAt: isoTime(firstAt),
-					lastAt: isoTime(lastAt),
-				} satisfies ListedRefusal;
-			});
-			response.set("Cache-Control", "no-store").json({ refusals: listed });
-		})
-		.all(refuseMethod("GET, HEAD"));
-
-	router
-		.route("/api/attention/seen")
-		.post(requirePerson, async (request, response) => {
-			const { items } = await readJson(request, askedSeen, seenExample, maxSeenBytes);
-			for (const { kind, id, since } of items)
-				if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
-			if (!(await attentions.see(items)))
-				throw new HttpProblem(
-					storage.status,
-					`This could not be written to ${storage.place} yet: it is tried again every second; the log says why.`,
-				);
-			response.status(204).end();
-		})
-		.all(refuseMethod("POST"));
-
-	return router;
+function notWritten({ place, status }: Storage): HttpProblem {
+	return new HttpProblem(
+		status,
+		`This could not be written to ${place} yet: it is tried again every second; the log says why.`,
+	);
 }
 
 /** @returns marks whose `at` is in milliseconds since 1970 */
@@ -201,46 +234,18 @@ function marksOf(
 	];
 }
 
-function describeUpdate({
-	status,
-	percent,
-	version,
-	from,
-	reason,
-	startedAt,
-	endedAt,
-}: UpdateJob): OwnUpdate {
-	return {
-		status,
-		percent: percent ?? null,
-		version: version ?? null,
-		from: from ?? null,
-		reason: reason ?? null,
-		startedAt: isoTime(startedAt),
-		endedAt: endedAt === undefined ? null : isoTime(endedAt),
-	};
+function describeUpdate({ startedAt, endedAt, ...job }: UpdateJob): OwnUpdate {
+	const { status, percent = null, version = null, from = null, reason = null } = job;
+	const times = { startedAt: isoTime(startedAt), endedAt: endedAt === undefined ? null : isoTime(endedAt) };
+	return { status, percent, version, from, reason, ...times };
 }
 
-function describeCrash(crash: StoredCrash): PastCrash {
-	const { id, kind, message, file, line, stack, firmware_version, uptime_seconds, trace, at } = crash;
-	return {
-		id,
-		kind,
-		message,
-		file: file ?? null,
-		line: line ?? null,
-		stack,
-		version: firmware_version || null,
-		uptimeSeconds: uptime_seconds,
-		trace,
-		at: isoTime(at),
-	};
+function describeCrash({ firmware_version: version, uptime_seconds, at, ...crash }: StoredCrash): PastCrash {
+	const { id, kind, message, file = null, line = null, stack, trace } = crash;
+	const where = { file, line, stack, version: version || null, uptimeSeconds: uptime_seconds };
+	return { id, kind, message, ...where, trace, at: isoTime(at) };
 }
 
 function withTime<T extends { readonly at: number }>(entry: T) {
 	return { ...entry, at: isoTime(entry.at) };
-}
-
-function sendUnknown(response: Response, deviceId: string): void {
-	sendProblem(response, { status: 404, detail: `No device is called ${deviceId}; see /api/devices.` });
 }

@@ -97,7 +97,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	await store.open();
 	const pass: RequestHandler = (_request, _response, next) => next();
 	const answerError = createAnswerError(onProblem);
-	const access = { requirePerson: pass, requireAnyToken: pass, check: async () => ({}), permits: () => true };
+	const access = { requirePerson: pass, requireAnyToken: pass, check: async () => ({}) };
 	const binaries = createBinaries(repository, access, answerError);
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages, releaseKeys, ...(progressMs && { progressMs }) },
