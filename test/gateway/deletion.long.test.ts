@@ -1,0 +1,20 @@
+/** An extension can be deleted: one of them in turn, by the number of commits. deletion.ts tries all. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { extensionParts } from "./extension-parts.js";
+
+const names = Object.keys(extensionParts).filter((name) => existsSync(`gateway/${name}`));
+const { stdout: commits } = spawnSync("git", ["rev-list", "--count", "HEAD"], { encoding: "utf8" });
+const name = names[Number(commits) % names.length] ?? "";
+/** Of the output, for a person. */
+const shownLines = 40;
+
+test(`without ${name} the rest compiles and passes its tests`, { timeout: 15 * 60_000 }, () => {
+	const words = ["--import", "tsx", "test/gateway/deletion.ts", name];
+	const { status, stdout } = spawnSync(process.execPath, words, { encoding: "utf8", maxBuffer: 1 << 28 });
+	const failed = stdout.split("\n").filter((line) => /^ *not ok |^✘|error TS/.test(line));
+	assert.equal(status, 0, failed.slice(0, shownLines).join("\n"));
+});
