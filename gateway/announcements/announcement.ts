@@ -123,7 +123,8 @@ export class Announcement implements Job<Shown> {
 	frameOf(devices: readonly Play[]): string {
 		const { id, name, by } = this.#options;
 		const { endedAt, counts } = this.parts;
-		const fields = { id, name, by, isOver: endedAt !== null, counts, devices };
+		const createdAt = isoTime(this.#options.createdAt);
+		const fields = { id, name, by, createdAt, isOver: endedAt !== null, counts, devices };
 		return frameText<"announcement_update">({ type: "announcement_update", ...fields });
 	}
 }

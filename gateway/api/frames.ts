@@ -99,6 +99,7 @@ export const frames = {
 			nullable(text),
 			"the name of the token by which it was begun; null: none, as by Home Assistant",
 		),
+		createdAt: dateTime,
 		isOver: described(boolean(), "all its devices have ended"),
 		counts: counts(playStates),
 		devices: described(array(play), "those that have changed since the last one"),

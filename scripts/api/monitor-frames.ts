@@ -81,6 +81,7 @@ export const monitorFrames: Frames = {
 			id: "9f3c0a51b2d4e687",
 			name: "Dinner",
 			by: "monitor",
+			createdAt: timestamp,
 			isOver: false,
 			counts: { ...zeros(playStates), away: 1, playing: 1 },
 			devices: [

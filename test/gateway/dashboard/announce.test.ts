@@ -95,7 +95,7 @@ describe("what devices have said of an announcement", () => {
 	});
 
 	test("is listed with failures first, and by its latest state", () => {
-		const plays = new Job<Play>({ title: "Dinner", kind: playKind, cancel: () => {} });
+		const plays = new Job<Play>({ title: "Dinner", kind: playKind, createdAt: "", cancel: () => {} });
 		plays.take([play("a", "playing"), play("b", "waiting"), play("c", "ready")]);
 		plays.take([play("c", "failed"), play("b", "played")]);
 		assert.deepEqual(

@@ -14,7 +14,7 @@ const part = (deviceId: string, state: CommandPart["state"], reason: string | nu
 });
 
 test("a command counts all its devices, also those that no frame has named yet", () => {
-	const job = new Job({ title: "Identify", kind: commandKind, cancel: () => {} });
+	const job = new Job({ title: "Identify", kind: commandKind, createdAt: at, cancel: () => {} });
 	const none = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 0, waiting: 0, done: 0 };
 	job.take([part("a", "asked")], { ...none, asked: 1, waiting: 2 });
 	assert.equal(job.text, "1 asked, 2 to come");

@@ -78,7 +78,6 @@ function Where({ sounds, search, source }: WhereProps) {
 		const { announcements } = app;
 		const asked = { targets, ...(volume !== undefined && { volume }) };
 		const content = await source.prepare();
-		for (const [id, { isRunning }] of announcements.all) if (!isRunning) announcements.close(id);
 		await announcements.begin({ ...content, ...asked });
 		await sounds.refresh();
 	};

@@ -1,12 +1,11 @@
 /** The latest announcements, of all people: how each goes or went, what devices say of it, and a button that plays it again. */
 
 import { useEffect, useId } from "preact/hooks";
-import type { AnnouncementList, Play, PlayState } from "../../../api/announcement.js";
-import { ask } from "../../../api/client/request.js";
+import type { Play, PlayState } from "../../../api/announcement.js";
 import { age, plural } from "../../../api/client/words.js";
-import { useApp, useNow, useResource, useTopic } from "../app/hooks.js";
-import { Job } from "../model/job.js";
-import { playKind, playText } from "../model/plays.js";
+import { useApp, useNow, useTopic } from "../app/hooks.js";
+import type { Job } from "../model/job.js";
+import { playText } from "../model/plays.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
@@ -14,45 +13,30 @@ import { DeviceLink } from "../views/device-link.js";
 
 const shownAtMost = 5;
 
-type Head = AnnouncementList["announcements"][number];
-
 export function Latest() {
 	const { announcements } = useTopic("announcements");
-	const latest = useResource(() => ask<AnnouncementList>("api/announcements"));
-	const heads = latest.value?.announcements ?? [];
-	const jobs = new Map(announcements.all);
-	const changes = announcements.all.map(([id, { isRunning }]) => `${id} ${isRunning}`).join();
-	useEffect(() => {
-		if (changes !== "") void latest.refresh();
-	}, [latest, changes]);
-	const unlisted = announcements.all.filter(([id]) => heads.every((head) => head.id !== id)).reverse();
-	return (
-		<>
-			{unlisted.map(([id, job]) => (
-				<Plays key={id} job={job} />
-			))}
-			{heads.slice(0, shownAtMost).map((head) => (
-				<Plays key={head.id} job={jobs.get(head.id) ?? jobOf(head)} head={head} />
-			))}
-		</>
-	);
+	const latest = announcements.all.slice(-shownAtMost).reverse();
+	return latest.map(([id, job], index) => <Plays key={id} id={id} job={job} isLatest={index === 0} />);
 }
 
-/** Without what each device says. */
-function jobOf({ id, name, counts }: Head): Job<Play> {
-	const cancel = () => ask(`api/announcements/${id}`, { method: "DELETE" });
-	const job = new Job<Play>({ title: name ?? "Announcement", kind: playKind, cancel });
-	job.take([], counts);
-	return job;
+interface PlaysProps {
+	readonly id: string;
+	readonly job: Job<Play>;
+	readonly isLatest: boolean;
 }
 
-/** @param head undefined: not read yet */
-function Plays({ job, head }: { readonly job: Job<Play>; readonly head?: Head }) {
+function Plays({ id, job, isLatest }: PlaysProps) {
 	const { announcements } = useApp();
 	const { title, text, isRunning, problem, parts, cancel } = job;
 	const headingId = useId();
 	const now = useNow(10_000);
 	const devices = plural(job.count(), "device");
+	const head = announcements.head(id);
+	const isUnread = !isRunning && (head?.endedAt ?? null) === null;
+	useEffect(() => {
+		// A frame does not say how it is played again.
+		if (isUnread) void announcements.read(id);
+	}, [announcements, id, isUnread]);
 	const again = head?.again;
 	const { all, room } = again?.targets ?? {};
 	const question = { title: `Play ${title} again?`, text: <p>It is for {devices}.</p> };
@@ -88,7 +72,7 @@ function Plays({ job, head }: { readonly job: Job<Play>; readonly head?: Head })
 				)}
 				<Problem>{problem}</Problem>
 			</div>
-			{parts.length > 0 && (
+			{(isLatest || isRunning) && parts.length > 0 && (
 				<Rows label="Devices" items={parts} keyOf={({ deviceId }) => deviceId} look="play">
 					{(play) => (
 						<>

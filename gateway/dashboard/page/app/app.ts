@@ -58,20 +58,23 @@ export class App {
 	readonly selection = new Selection(() => this.painter.mark("selection"));
 	/** What was just done. */
 	readonly toasts = new Toasts(() => this.painter.mark("jobs"));
-	readonly jobs = new Jobs<CommandPart, Pick<SentCommand, "payload">>({
+	readonly jobs = new Jobs<CommandPart, Pick<SentCommand, "payload">, Omit<SentCommand, "devices">>({
 		channel: "commands",
 		kind: commandKind,
 		titleOf: ({ payload }) => titleOf(payload),
-		isOwn: (by) => this.#isOwn(by),
+		isShown: ({ by, counts: { done, ...others } }, agoMs) => {
+			const hasFailed = Object.values(others).some((count) => count > 0);
+			return this.#isOwn(by) && agoMs < (hasFailed ? failedShownMs : doneShownMs);
+		},
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("jobs"),
 		onDone: (title, devices) => this.toasts.show(title, `${title}: ${plural(devices, "device")}`),
 	});
-	readonly announcements = new Jobs<Play, Pick<Announcement, "name">>({
+	readonly announcements = new Jobs<Play, Pick<Announcement, "name">, Omit<Announcement, "devices">>({
 		channel: "announcements",
 		kind: playKind,
 		titleOf: ({ name }) => name ?? "Announcement",
-		isOwn: (by) => this.#isOwn(by),
+		isShown: () => true,
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("announcements"),
 	});
@@ -327,6 +330,10 @@ export class App {
 export function listAddress(): string {
 	return location.hash.split("?")[0] || "#/";
 }
+
+/** How long after their end commands are shown: those that some device has not done, and the others. */
+const failedShownMs = 60 * 60_000;
+const doneShownMs = 60_000;
 
 /** How often it is asked, and how long it may take to answer. */
 const readinessMs = 20_000;

@@ -1,50 +1,53 @@
 /** What the gateway does to many devices, and each device's answer. It outlives this page: commands, or announcements. */
 
-import { ask, Refusal } from "../../../api/client/request.js";
-import type { Ask, SentCommand } from "../../../api/command.js";
-import { Job, type JobKind, type Part } from "../model/job.js";
+import { ask } from "../../../api/client/request.js";
+import type { Ask } from "../../../api/command.js";
+import { type Counts, Job, type JobKind, type Part } from "../model/job.js";
 import { presetWords } from "../model/presets.js";
 
-/** @template H what its title is made of */
-export interface JobsOptions<P extends Part, H> {
+/** As a list has it. */
+interface Head<P extends Part> {
+	readonly id: string;
+	/** The name of a token; null: none. */
+	readonly by: string | null;
+	/** ISO 8601, as the other. */
+	readonly createdAt: string;
+	readonly endedAt: string | null;
+	readonly counts: Counts<P>;
+}
+
+/** @template H as a list has it @template T what its title is made of */
+export interface JobsOptions<P extends Part, T> {
 	/** The last part of the path. */
 	readonly channel: "commands" | "announcements";
 	readonly kind: JobKind<P["state"]>;
-	readonly titleOf: (head: H) => string;
-	/** @param by the name of a token. @returns whether it is this person's */
-	readonly isOwn: (by: string | null) => boolean;
+	readonly titleOf: (head: T) => string;
+	/** Whether one that has ended is shown, this long ago. */
+	readonly isShown: (head: Pick<Head<P>, "by" | "counts">, agoMs: number) => boolean;
 	readonly now: () => number;
 	readonly onChanged: () => void;
-	/** Called once all devices of an own one have done it: it is not shown any more. */
+	/** Called once all devices of one have done it: it is not shown any more. */
 	readonly onDone?: (title: string, devices: number) => void;
 }
 
-/** As a frame reports it. */
-interface JobChange<P extends Part> {
-	readonly id: string;
-	readonly by: string | null;
+/** As a frame reports it, or a list with the devices that have changed since. */
+interface JobChange<P extends Part> extends Omit<Head<P>, "endedAt"> {
 	readonly devices: readonly P[];
-	readonly counts: Readonly<Record<P["state"], number>>;
 	readonly isOver: boolean;
 }
 
-type ListedCommand = Omit<SentCommand, "devices">;
-
-/** How long after their end they are shown: those that some device has not done, and the others. */
-const failedShownMs = 60 * 60_000;
-const doneShownMs = 60_000;
-
-export class Jobs<P extends Part, H> {
-	readonly #options: JobsOptions<P, H>;
+export class Jobs<P extends Part, T, H extends Head<P> & T> {
+	readonly #options: JobsOptions<P, T>;
 	readonly #jobs = new Map<string, Job<P>>();
+	readonly #heads = new Map<string, H>();
 
-	constructor(options: JobsOptions<P, H>) {
+	constructor(options: JobsOptions<P, T>) {
 		this.#options = options;
 	}
 
-	/** The oldest first; those of other people while they run. */
+	/** The oldest first. */
 	get all(): readonly (readonly [id: string, job: Job<P>])[] {
-		return [...this.#jobs];
+		return [...this.#jobs].sort(([, a], [, b]) => a.createdAt.localeCompare(b.createdAt));
 	}
 
 	/** Whether something is done that ends with this page. */
@@ -52,15 +55,15 @@ export class Jobs<P extends Part, H> {
 		return [...this.#jobs.values()].some(({ isOfPage, isRunning }) => isOfPage && isRunning);
 	}
 
-	get(id: string): Job<P> | undefined {
-		return this.#jobs.get(id);
+	/** As it was read last; undefined: it was not. */
+	head(id: string): H | undefined {
+		return this.#heads.get(id);
 	}
 
-	/** Has the gateway begin one. @returns its id @throws Refusal */
-	async begin(body: object): Promise<string> {
+	/** Has the gateway begin one. @throws Refusal */
+	async begin(body: object): Promise<void> {
 		const { id } = await ask<{ id: string }>(this.#path(), { method: "POST", body });
-		await this.#read(id);
-		return id;
+		await this.read(id);
 	}
 
 	/** Something is done by this page. */
@@ -69,26 +72,21 @@ export class Jobs<P extends Part, H> {
 		this.settle();
 	}
 
-	/** Removes what has ended from view. */
-	close(id: string): void {
+	/** Removes what has ended from view, also from that of a page that is opened later. */
+	dismiss(id: string): void {
+		// What the gateway has forgotten needs no more.
+		if (!this.#jobs.get(id)?.isOfPage) ask(this.#path(id), { method: "DELETE" }).catch(() => {});
 		this.#jobs.delete(id);
 		this.#options.onChanged();
 	}
 
-	/** As `close`, also from the view of a page that is opened later. */
-	dismiss(id: string): void {
-		// What the gateway has forgotten needs no more.
-		if (!this.#jobs.get(id)?.isOfPage) ask(this.#path(id), { method: "DELETE" }).catch(() => {});
-		this.close(id);
-	}
-
-	onUpdate(change: JobChange<P> & H): void {
-		const { id, by, devices, counts, isOver } = change;
-		const { kind, titleOf, isOwn } = this.#options;
+	onUpdate(change: JobChange<P> & T, agoMs = 0): void {
+		const { id, createdAt, devices, counts, isOver } = change;
+		const { kind, titleOf, isShown } = this.#options;
 		const cancel = () => ask(this.#path(id), { method: "DELETE" });
-		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, cancel });
+		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, createdAt, cancel });
 		job.take(devices, counts);
-		if (isOver && !isOwn(by)) this.#jobs.delete(id);
+		if (isOver && !isShown(change, agoMs)) this.#jobs.delete(id);
 		else this.#jobs.set(id, job);
 		this.settle();
 	}
@@ -100,44 +98,41 @@ export class Jobs<P extends Part, H> {
 			for (const [id, job] of this.#jobs)
 				if (job.count() > 0 && job.count() === job.count("done")) {
 					onDone(job.title, job.count());
-					this.close(id);
+					this.#jobs.delete(id);
 				}
 		onChanged();
 	}
 
 	/** There is a connection: what has ended meanwhile is not sent again. */
 	async onLive(): Promise<void> {
-		const shown = [...this.#jobs].flatMap(([id, { isOfPage }]) => (isOfPage ? [] : id));
-		// What fails otherwise is read again with the next connection.
-		for (const id of new Set([...shown, ...(await this.#endedLately().catch(() => []))]))
-			this.#read(id).catch((error) => {
-				if (error instanceof Refusal && error.status === 404) this.#onGone(id);
-			});
-	}
-
-	/** Ids of own commands of which a page that is opened after their end says how it was. */
-	async #endedLately(): Promise<readonly string[]> {
-		const { channel, isOwn, now } = this.#options;
-		if (channel !== "commands") return [];
-		const { commands } = await ask<{ commands: readonly ListedCommand[] }>(this.#path());
-		const isShown = ({ by, endedAt, counts: { done, ...others } }: ListedCommand) => {
-			const shownMs = Object.values(others).some((count) => count > 0) ? failedShownMs : doneShownMs;
-			return endedAt !== null && isOwn(by) && now() - Date.parse(endedAt) < shownMs;
-		};
-		return commands.filter(isShown).map(({ id }) => id);
-	}
-
-	/** The gateway does not know it: it was restarted, or has forgotten what ended long ago. */
-	#onGone(id: string): void {
-		const job = this.#jobs.get(id);
-		if (job?.isRunning)
-			job.problem = "The gateway was restarted meanwhile: what the other devices did is not known.";
+		const { channel } = this.#options;
+		// What fails is read again with the next connection.
+		const lists = await ask<Readonly<Record<string, readonly H[]>>>(this.#path()).catch(() => undefined);
+		if (!lists) return;
+		const { [channel]: heads = [] } = lists;
+		for (const head of heads) {
+			const isKnown = this.#jobs.has(head.id);
+			this.#take(head, []);
+			if (isKnown) await this.read(head.id);
+		}
+		const isListed = (id: string) => heads.some((head) => head.id === id);
+		for (const [id, job] of this.#jobs)
+			if (!job.isOfPage && job.isRunning && !isListed(id))
+				job.problem = "The gateway was restarted meanwhile: what the other devices did is not known.";
 		this.#options.onChanged();
 	}
 
-	async #read(id: string): Promise<void> {
-		const job = await ask<Omit<JobChange<P>, "isOver"> & H & { endedAt: string | null }>(this.#path(id));
-		this.onUpdate({ ...job, isOver: job.endedAt !== null });
+	/** Reads one with all its devices; what cannot be read stays as it was. */
+	async read(id: string): Promise<void> {
+		const read = await ask<H & { readonly devices: readonly P[] }>(this.#path(id)).catch(() => undefined);
+		if (read) this.#take(read, read.devices);
+	}
+
+	#take(head: H, devices: readonly P[]): void {
+		const { id, endedAt } = head;
+		this.#heads.set(id, head);
+		const isOver = endedAt !== null;
+		this.onUpdate({ ...head, devices, isOver }, isOver ? this.#options.now() - Date.parse(endedAt) : 0);
 	}
 
 	#path(id?: string): string {

@@ -27,6 +27,7 @@ export function carryOut(plan: Plan, onChanged: () => void): Job {
 	const job: Job = new Job({
 		title,
 		kind: commandKind,
+		createdAt: new Date().toISOString(),
 		cancel: () => put(waiting, "cancelled", "Cancelled."),
 		isOfPage: true,
 	});

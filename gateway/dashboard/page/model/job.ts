@@ -35,12 +35,14 @@ export const commandKind: JobKind<CommandState> = {
 	running: ["asked", "waiting"],
 };
 
-type Counts<P extends Part> = Readonly<Record<P["state"], number>>;
+export type Counts<P extends Part> = Readonly<Record<P["state"], number>>;
 
 export interface JobOptions<P extends Part> {
 	/** Such as "Volume 40". */
 	readonly title: string;
 	readonly kind: JobKind<P["state"]>;
+	/** ISO 8601. */
+	readonly createdAt: string;
 	/** Calls off what has not begun. */
 	readonly cancel: () => unknown;
 	/** Whether it ends with this page. */
@@ -50,6 +52,7 @@ export interface JobOptions<P extends Part> {
 export class Job<P extends Part = CommandPart> {
 	readonly title: string;
 	readonly kind: JobKind<P["state"]>;
+	readonly createdAt: string;
 	readonly cancel: () => unknown;
 	readonly isOfPage: boolean;
 	/** Why no more is heard of it, though not all devices have ended; empty: that is not so. */
@@ -58,9 +61,10 @@ export class Job<P extends Part = CommandPart> {
 	readonly #parts = new Map<string, P>();
 	#counts: Counts<P> | undefined;
 
-	constructor({ title, kind, cancel, isOfPage = false }: JobOptions<P>) {
+	constructor({ title, kind, createdAt, cancel, isOfPage = false }: JobOptions<P>) {
 		this.title = title;
 		this.kind = kind;
+		this.createdAt = createdAt;
 		this.cancel = cancel;
 		this.isOfPage = isOfPage;
 		this.#states = keysOf(kind.words);

@@ -1,7 +1,7 @@
 /** What is done to many devices: its progress, and each device's answer on request. It lies where it was asked for, at the bottom. */
 
 import { useId, useState } from "preact/hooks";
-import { useLeaveWarning, useTopic } from "../app/hooks.js";
+import { useApp, useLeaveWarning, useTopic } from "../app/hooks.js";
 import type { Job } from "../model/job.js";
 import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
@@ -16,7 +16,7 @@ export function JobBars() {
 	useLeaveWarning(jobs.needsPage);
 	const running = jobs.all.filter(([, { isRunning }]) => isRunning).length;
 	const ended = jobs.all.length - running;
-	const bars = jobs.all.map(([id, job]) => <JobBar key={id} job={job} onClose={() => jobs.dismiss(id)} />);
+	const bars = jobs.all.map(([id, job]) => <JobBar key={id} id={id} job={job} />);
 	return (
 		<>
 			<ul class="toasts" aria-live="polite">
@@ -39,22 +39,27 @@ export function JobBars() {
 	);
 }
 
-function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
-	const id = useId();
+function JobBar({ id, job }: { id: string; job: Job }) {
+	const { jobs } = useApp();
+	const titleId = useId();
 	const [isOpen, setIsOpen] = useState(false);
 	const { title, text, isRunning, isOfPage } = job;
 	const total = Math.max(1, job.count());
 	const ended = job.count() - job.count(...job.kind.running);
 	const failed = job.count("failed", "unsupported");
+	const toggle = () => {
+		setIsOpen(!isOpen);
+		if (!isOpen && !isOfPage) void jobs.read(id);
+	};
 	return (
-		<section class="job" aria-labelledby={id}>
+		<section class="job" aria-labelledby={titleId}>
 			{isOpen && <Answers job={job} />}
 			<div class="job-head">
-				<h2 id={id}>{title}</h2>
+				<h2 id={titleId}>{title}</h2>
 				<p role="status">{text}</p>
 				{isRunning && isOfPage && <p class="hint">Keep this page open.</p>}
 				<Problem>{job.problem}</Problem>
-				<Button look="quiet small" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
+				<Button look="quiet small" isOpen={isOpen} onClick={toggle}>
 					Answers
 				</Button>
 				{isRunning && job.count("waiting") > 0 && (
@@ -63,7 +68,7 @@ function JobBar({ job, onClose }: { job: Job; onClose: () => void }) {
 					</Button>
 				)}
 				{!isRunning && (
-					<Button look="small" onClick={onClose}>
+					<Button look="small" onClick={() => jobs.dismiss(id)}>
 						Close
 					</Button>
 				)}
