@@ -9,8 +9,6 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#define LENGTH_BYTES 4
-#define PREFIX_LENGTH 13
 #define WRITE_LENGTH (32 * 1024)
 #define END_WAIT_MS 1000
 
@@ -21,12 +19,14 @@ struct channel {
 	txSlot on_frame;
 };
 
-/** A frame that was received, without its leading length. */
-struct received {
-	struct received* next;
-	size_t length;
-	uint8_t bytes[];
+/** What a frame begins with; the length is that of what follows it. All computers that this runs on are little-endian. */
+struct __attribute__((packed)) prefix {
+	uint32_t length;
+	uint8_t kind;
+	uint32_t channel;
+	uint32_t header_length;
 };
+#define REST_OF_PREFIX (sizeof(struct prefix) - sizeof(uint32_t))
 
 static int stream = -1;
 /** Frames that are sent together: before the machine waits, or when the buffer is full. */
@@ -34,24 +34,11 @@ static uint8_t output[WRITE_LENGTH];
 static size_t output_length = 0;
 static volatile sig_atomic_t sending = 0;
 /** Frames that arrived while the machine waited for the answer to a call, oldest first. */
-static struct received* postponed = NULL;
+static struct frame* postponed = NULL;
 /** What channel_receive gave last. */
-static struct received* current = NULL;
+static struct frame* current = NULL;
 static struct channel* first_channel = NULL;
 static uint32_t last_channel_id = 0;
-
-static uint32_t read_u32(const uint8_t* bytes)
-{
-	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
-static void write_u32(uint8_t* bytes, uint32_t value)
-{
-	bytes[0] = (uint8_t)value;
-	bytes[1] = (uint8_t)(value >> 8);
-	bytes[2] = (uint8_t)(value >> 16);
-	bytes[3] = (uint8_t)(value >> 24);
-}
 
 static NO_RETURN void host_gone(void)
 {
@@ -114,13 +101,10 @@ bool channel_is_sending(void)
 void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length)
 {
-	uint8_t prefix[PREFIX_LENGTH];
-	write_u32(prefix, (uint32_t)(PREFIX_LENGTH - LENGTH_BYTES + header_length + payload_length));
-	prefix[4] = (uint8_t)kind;
-	write_u32(prefix + 5, channel);
-	write_u32(prefix + 9, (uint32_t)header_length);
+	struct prefix prefix = { (uint32_t)(REST_OF_PREFIX + header_length + payload_length), (uint8_t)kind, channel,
+		(uint32_t)header_length };
 	sending = 1;
-	append(prefix, PREFIX_LENGTH);
+	append(&prefix, sizeof(prefix));
 	append(header, header_length);
 	append(payload, payload_length);
 	/* The last traces of a machine that crashes say why. */
@@ -139,12 +123,12 @@ void channel_end(void)
 		;
 }
 
-static void read_all(uint8_t* bytes, size_t length)
+static void read_all(void* bytes, size_t length)
 {
 	while (length > 0) {
 		ssize_t count = read(stream, bytes, length);
 		if (count > 0) {
-			bytes += count;
+			bytes = (uint8_t*)bytes + count;
 			length -= (size_t)count;
 		}
 		else if (count < 0 && errno == EAGAIN)
@@ -155,40 +139,29 @@ static void read_all(uint8_t* bytes, size_t length)
 }
 
 /** Takes a frame from the stream; NULL if none came in time. */
-static struct received* read_frame(double timeout_ms)
+static struct frame* read_frame(double timeout_ms)
 {
-	uint8_t length_bytes[LENGTH_BYTES];
+	struct prefix prefix;
 	if (!wait_for_stream(POLLIN, 0)) {
 		channel_flush();
 		if (!wait_for_stream(POLLIN, timeout_ms))
 			return NULL;
 	}
-	read_all(length_bytes, LENGTH_BYTES);
-	size_t length = read_u32(length_bytes);
-	struct received* frame = malloc(sizeof(struct received) + length);
+	read_all(&prefix, sizeof(prefix));
+	size_t length = prefix.length - REST_OF_PREFIX;
+	if (prefix.length < REST_OF_PREFIX || prefix.header_length > length)
+		report_end(NULL, REASON_BAD_PROGRAM, "a frame from the host contradicts itself");
+	struct frame* frame = malloc(sizeof(struct frame) + length + 1);
 	if (!frame)
 		abort();
-	frame->next = NULL;
-	frame->length = length;
+	*frame = (struct frame){ NULL, prefix.kind, prefix.channel, frame->bytes, prefix.header_length,
+		frame->bytes + prefix.header_length, length - prefix.header_length };
 	read_all(frame->bytes, length);
+	frame->bytes[length] = 0;
 	return frame;
 }
 
-static void parse_frame(const struct received* received, struct frame* frame)
-{
-	const uint8_t* bytes = received->bytes;
-	size_t start = PREFIX_LENGTH - LENGTH_BYTES;
-	if (received->length < start || read_u32(bytes + 5) > received->length - start)
-		report_end(NULL, REASON_BAD_PROGRAM, NULL, "a frame from the host contradicts itself");
-	frame->kind = bytes[0];
-	frame->channel = read_u32(bytes + 1);
-	frame->header_length = read_u32(bytes + 5);
-	frame->header = (const char*)bytes + start;
-	frame->payload = bytes + start + frame->header_length;
-	frame->payload_length = (uint32_t)(received->length - start - frame->header_length);
-}
-
-bool channel_receive(struct frame* frame, double timeout_ms)
+const struct frame* channel_receive(double timeout_ms)
 {
 	free(current);
 	current = postponed;
@@ -196,9 +169,7 @@ bool channel_receive(struct frame* frame, double timeout_ms)
 		postponed = current->next;
 	else
 		current = read_frame(timeout_ms);
-	if (current)
-		parse_frame(current, frame);
-	return current != NULL;
+	return current;
 }
 
 static int push_frame(txMachine* the, const void* detail)
@@ -224,7 +195,7 @@ void channel_dispatch(txMachine* the, const struct frame* frame)
 static void refuse_while_loading(txMachine* the)
 {
 	if (machine_is_loading())
-		report_end(the, REASON_BAD_PROGRAM, NULL, "module %s uses a Channel while it loads",
+		report_end(the, REASON_BAD_PROGRAM, "module %s uses a Channel while it loads",
 			report_loading_module(the));
 }
 
@@ -277,38 +248,31 @@ void native_post(txMachine* the)
 	send_arguments(the, FRAME_POST);
 }
 
-/** call(…) → { text, payload? } or { failure }. Other frames are postponed. */
+/** call(channel, header, buffer, offset, length, onAnswer) → what onAnswer returns. Other frames are postponed. */
 void native_call(txMachine* the)
 {
-	struct frame frame;
-	struct received* received;
-	struct received** end = &postponed;
+	struct frame** end = &postponed;
+	check_arguments(the, 6);
 	send_arguments(the, FRAME_CALL);
 	while (*end)
 		end = &(*end)->next;
 	for (;;) {
-		received = read_frame(-1);
-		if (!received)
+		struct frame* frame = read_frame(-1);
+		if (!frame)
 			continue;
-		parse_frame(received, &frame);
-		if (frame.kind == FRAME_ANSWER || frame.kind == FRAME_FAILURE)
-			break;
-		*end = received;
-		end = &received->next;
+		if (frame->kind == FRAME_ANSWER) {
+			mxPushUndefined();
+			mxPushSlot(mxArgv(5));
+			mxCall();
+			int count = push_frame(the, frame);
+			free(frame);
+			mxRunCount(count);
+			mxPullSlot(mxResult);
+			return;
+		}
+		*end = frame;
+		end = &frame->next;
 	}
-	mxPush(mxObjectPrototype);
-	txSlot* answer = fxNewObjectInstance(the);
-	mxPushUndefined();
-	fxStringBuffer(the, the->stack, (txString)(uintptr_t)frame.header, (txSize)frame.header_length);
-	txID id = fxID(the, frame.kind == FRAME_FAILURE ? "failure" : "text");
-	txSlot* last = fxNextSlotProperty(the, fxLastProperty(the, answer), the->stack, id, XS_NO_FLAG);
-	if (frame.payload_length > 0) {
-		fxArrayBuffer(the, the->stack, (void*)(uintptr_t)frame.payload, (txInteger)frame.payload_length, -1);
-		fxNextSlotProperty(the, last, the->stack, fxID(the, "payload"), XS_NO_FLAG);
-	}
-	free(received);
-	mxPop();
-	mxPullSlot(mxResult);
 }
 
 /** close(channel): no event is delivered to it from here on. */

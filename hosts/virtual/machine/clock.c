@@ -93,7 +93,7 @@ void native_delay(txMachine* the)
 {
 	double ms = mxArgc > 0 ? fxToNumber(the, mxArgv(0)) : 0;
 	if (machine_is_loading())
-		report_end(the, REASON_BAD_PROGRAM, NULL, "module %s calls Timer.delay while it loads",
+		report_end(the, REASON_BAD_PROGRAM, "module %s calls Timer.delay while it loads",
 			report_loading_module(the));
 	if (!(ms > 0))
 		return;

@@ -41,7 +41,7 @@ static txMachine* create_root(void)
 	};
 	txMachine* root = fxCreateMachine(&creation, "root", NULL, XS_NO_ID);
 	if (!root)
-		report_end(NULL, REASON_OUT_OF_MEMORY, "host", "this computer has no memory for a machine");
+		report_end(NULL, REASON_OUT_OF_MEMORY, "this computer has no memory for a machine");
 	return root;
 }
 
@@ -92,37 +92,17 @@ static void install_builtins(txMachine* the)
 	mxPop();
 }
 
-/** A number among the start frame's options, which lie on the stack's top. */
-static double number_option(txMachine* the, txString name)
-{
-	mxDub();
-	fxGetID(the, fxID(the, name));
-	double value = fxToNumber(the, the->stack);
-	mxPop();
-	return value;
-}
-
-/**
- * Reads the JSON of the start frame with XS's own JSON.parse: there is no other parser in this process. Leaves the text of mc/config
- * on the stack's top.
- */
+/** Reads the header of the start frame: numbers, and the text of mc/config, which is left on the stack's top. */
 static void read_start(txMachine* the, const struct frame* start)
 {
-	mxPush(mxJSONObject);
-	mxDub();
-	fxGetID(the, fxID(the, "parse"));
-	mxCall();
+	int is_virtual = 0, length = 0;
+	double first_tick = 0, wall_clock_ms = 0;
+	uint32_t seed = 0;
+	sscanf((const char*)start->header, "%d %d %d %d %lf %d %lf %lf %u %n", &limits.chunk_bytes, &limits.slots,
+		&limits.stack_slots, &limits.keys, &watchdog_ms, &is_virtual, &first_tick, &wall_clock_ms, &seed, &length);
+	clock_start(is_virtual != 0, first_tick, wall_clock_ms, seed);
 	mxPushUndefined();
-	fxStringBuffer(the, the->stack, (txString)(uintptr_t)start->header, (txSize)start->header_length);
-	mxRunCount(1);
-	limits.chunk_bytes = (txSize)number_option(the, "chunkBytes");
-	limits.slots = (txSize)number_option(the, "slots");
-	limits.stack_slots = (txSize)number_option(the, "stackSlots");
-	limits.keys = (txSize)number_option(the, "keys");
-	watchdog_ms = number_option(the, "watchdogMs");
-	clock_start(number_option(the, "isVirtual") != 0, number_option(the, "firstTick"), number_option(the, "wallClock"),
-		(uint32_t)number_option(the, "seed"));
-	fxGetID(the, fxID(the, "config"));
+	fxStringBuffer(the, the->stack, (txString)(uintptr_t)start->header + length, (txSize)start->header_length - length);
 }
 
 static void load_module(txMachine* the, const char* name)
@@ -171,7 +151,7 @@ txMachine* machine_start(const struct frame* start)
 	};
 	txMachine* the = fxCloneMachine(&creation, root, "device", NULL);
 	if (!the)
-		report_end(NULL, REASON_OUT_OF_MEMORY, "host", "this computer has no memory for a machine");
+		report_end(NULL, REASON_OUT_OF_MEMORY, "this computer has no memory for a machine");
 	freeze_wake(the, root);
 	watchdog_start(the, watchdog_ms);
 #if mxStress
@@ -224,7 +204,7 @@ void machine_run_main(txMachine* the)
 		mxPushStringC((txString)(uintptr_t)modules_name(0));
 		fxAwaitImport(the, XS_IMPORT_DEFAULT);
 		if (!fxIsCallable(the, the->stack))
-			report_end(NULL, REASON_BAD_PROGRAM, NULL, "module %s has no function as its default export", modules_name(0));
+			report_end(NULL, REASON_BAD_PROGRAM, "module %s has no function as its default export", modules_name(0));
 		mxCall();
 		mxRunCount(0);
 		mxPop();

@@ -14,25 +14,28 @@
 /* channel.c: frames to and from Node; see hosts/virtual/node/frames.ts for the same list. */
 enum frame_kind {
 	/* from Node */
-	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_FAILURE, FRAME_STEP, FRAME_INSPECT,
+	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_STEP, FRAME_INSPECT,
 	/* to Node */
 	FRAME_OPEN = 16, FRAME_POST, FRAME_CALL, FRAME_CLOSE, FRAME_TRACE, FRAME_STEPPED, FRAME_STATISTICS,
 	FRAME_READY, FRAME_EXIT
 };
 
-/** A frame from Node. `header` and `payload` point into the input and live until the next frame is taken. */
+/** A frame from Node; it lives until the next one is taken. */
 struct frame {
+	struct frame* next;
 	enum frame_kind kind;
 	uint32_t channel;
-	const char* header;
-	uint32_t header_length;
+	const uint8_t* header;
+	size_t header_length;
 	const uint8_t* payload;
-	uint32_t payload_length;
+	size_t payload_length;
+	/** Header and payload, and a NUL. */
+	uint8_t bytes[];
 };
 
 extern void channel_start(int descriptor);
-/** Waits up to `timeout_ms` (negative: without limit) for the next frame; false if there was none. */
-extern bool channel_receive(struct frame* frame, double timeout_ms);
+/** Waits up to `timeout_ms` (negative: without limit) for the next frame; NULL if there was none. */
+extern const struct frame* channel_receive(double timeout_ms);
 /** Sends a frame, at the latest when the machine waits for the next one. */
 extern void channel_send(enum frame_kind kind, uint32_t channel, const char* header, size_t header_length,
 	const void* payload, size_t payload_length);
@@ -115,13 +118,12 @@ extern void watchdog_end_turn(void);
 /** Counts time that the turn spent in Timer.delay, which costs no processor time. */
 extern void watchdog_add(double ms);
 
-/* report.c: how the process ends. The exit status is the reason's place in the list. */
+/* report.c: how the process ends. The reason is the exit status, and the channel of the exit frame; see hosts/virtual/node/exit.ts. */
 enum reason {
 	REASON_QUIT = 0, REASON_EXCEPTION = 10, REASON_REJECTION, REASON_OUT_OF_MEMORY, REASON_WATCHDOG, REASON_RESTART,
 	REASON_BAD_PROGRAM, REASON_HOST_GONE
 };
-extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* pool, const char* format, ...)
-	PRINTF_LIKE(4, 5);
+extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char* format, ...) PRINTF_LIKE(3, 4);
 /** Ends with the thrown value: its message, its stack and its place. */
 extern NO_RETURN void report_thrown(txMachine* the, enum reason reason, txSlot* thrown);
 /** Whether a function that runs has a file and a line. */

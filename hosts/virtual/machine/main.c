@@ -30,42 +30,37 @@ static void handle(txMachine* the, const struct frame* frame)
 	case FRAME_EVENT:
 		channel_dispatch(the, frame);
 		break;
-	case FRAME_STEP: {
-		char text[32] = "";
-		memcpy(text, frame->header, frame->header_length < 31 ? frame->header_length : 31);
-		step(the, strtod(text, NULL));
+	case FRAME_STEP:
+		step(the, strtod((const char*)frame->header, NULL));
 		break;
-	}
 	case FRAME_INSPECT:
-		machine_report_statistics(the, frame->header_length > 0 && frame->header[0] == '1');
+		machine_report_statistics(the, frame->header[0] == '1');
 		break;
 	default:
-		report_end(NULL, REASON_BAD_PROGRAM, NULL, "the host sent a frame of kind %d", (int)frame->kind);
+		report_end(NULL, REASON_BAD_PROGRAM, "the host sent a frame of kind %d", (int)frame->kind);
 	}
 }
 
 int main(void)
 {
-	struct frame frame;
 	setenv("TZ", "UTC0", 1); /* a board has no time zone until one is set */
 	tzset();
 	channel_start(STREAM);
-	channel_receive(&frame, -1);
-	if (frame.kind != FRAME_START)
-		report_end(NULL, REASON_BAD_PROGRAM, NULL, "the host did not start with its options");
-	txMachine* the = machine_start(&frame);
+	const struct frame* frame = channel_receive(-1);
+	if (frame->kind != FRAME_START)
+		report_end(NULL, REASON_BAD_PROGRAM, "the host did not start with its options");
+	txMachine* the = machine_start(frame);
 	machine_run_main(the);
 	send_times(FRAME_READY);
 	for (;;) {
 		double timeout = timers_next() - clock_now();
-		if (clock_is_virtual() && timeout > 0)
-			timeout = -1;
-		else if (isinf(timeout))
+		if (isinf(timeout) || (clock_is_virtual() && timeout > 0))
 			timeout = -1;
 		else if (timeout < 0)
 			timeout = 0;
-		if (channel_receive(&frame, timeout))
-			handle(the, &frame);
+		frame = channel_receive(timeout);
+		if (frame)
+			handle(the, frame);
 		if (timers_next() <= clock_now())
 			timers_run(the);
 	}

@@ -19,13 +19,7 @@ static size_t module_count = 0;
 
 static NO_RETURN void bad_program(const char* why)
 {
-	report_end(NULL, REASON_BAD_PROGRAM, NULL, "the program %s", why);
-}
-
-static uint32_t read_u32(const char* bytes)
-{
-	const uint8_t* b = (const uint8_t*)bytes;
-	return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+	report_end(NULL, REASON_BAD_PROGRAM, "the program %s", why);
 }
 
 /** Cuts `length` bytes off the front of the rest of the program. */
@@ -38,23 +32,29 @@ static const char* take(struct stream* rest, size_t length)
 	return bytes;
 }
 
+static uint32_t take_u32(struct stream* rest)
+{
+	uint32_t value;
+	memcpy(&value, take(rest, sizeof(value)), sizeof(value));
+	return value;
+}
+
 void modules_open(const void* program, size_t length)
 {
 	struct stream rest = { program, (const char*)program + length };
 	if (memcmp(take(&rest, 8), MAGIC, 8) != 0)
 		bad_program("has another format");
-	module_count = read_u32(take(&rest, 4));
+	module_count = take_u32(&rest);
 	if (module_count == 0 || module_count > length / 12)
 		bad_program("has no modules");
 	modules = calloc(module_count, sizeof(struct module));
 	if (!modules)
 		abort();
 	for (size_t i = 0; i < module_count; i++) {
-		const char* lengths = take(&rest, 12);
-		size_t name_length = read_u32(lengths);
 		struct module* module = &modules[i];
-		module->source.length = read_u32(lengths + 4);
-		module->map.length = read_u32(lengths + 8);
+		size_t name_length = take_u32(&rest);
+		module->source.length = take_u32(&rest);
+		module->map.length = take_u32(&rest);
 		module->name = strndup(take(&rest, name_length), name_length);
 		module->source.bytes = take(&rest, module->source.length);
 		module->map.bytes = take(&rest, module->map.length);
@@ -130,7 +130,7 @@ txID fxFindModule(txMachine* the, txSlot* realm, txID moduleID, txSlot* slot)
 	fxToStringBuffer(the, slot, specifier, sizeof(specifier));
 	if (!resolve(importer, specifier, name, sizeof(name)) || !find_text(name, &source, &map)) {
 		if (machine_is_loading())
-			report_end(the, REASON_BAD_PROGRAM, NULL, "module %s imports %s, which is not in the program",
+			report_end(the, REASON_BAD_PROGRAM, "module %s imports %s, which is not in the program",
 				*importer ? importer : "(host)", specifier);
 		return XS_NO_ID;
 	}
@@ -168,7 +168,7 @@ static txScript* parse(txMachine* the, const char* name, const struct text* sour
 		script = fxParserCode(parser);
 	}
 	if (parser->errorCount > 0)
-		report_end(the, REASON_BAD_PROGRAM, NULL, "module %s, line %d: %s", name, (int)parser->line,
+		report_end(the, REASON_BAD_PROGRAM, "module %s, line %d: %s", name, (int)parser->line,
 			parser->errorMessage ? parser->errorMessage : "syntax error");
 	fxTerminateParser(parser);
 	return script;

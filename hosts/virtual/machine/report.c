@@ -6,18 +6,8 @@
 
 #define TEXT_LENGTH 4096
 
-static const struct { enum reason reason; const char* name; } reason_names[] = {
-	{ REASON_QUIT, "quit" },
-	{ REASON_EXCEPTION, "exception" },
-	{ REASON_REJECTION, "rejection" },
-	{ REASON_OUT_OF_MEMORY, "out_of_memory" },
-	{ REASON_WATCHDOG, "watchdog" },
-	{ REASON_RESTART, "restart" },
-	{ REASON_BAD_PROGRAM, "bad_program" },
-};
-
 /** Text that grows up to a limit; what is beyond is cut. */
-struct text { size_t length; char bytes[TEXT_LENGTH]; };
+static struct text { size_t length; char bytes[TEXT_LENGTH]; } message, stack;
 
 static void append(struct text* text, const char* format, ...) PRINTF_LIKE(2, 3);
 
@@ -32,25 +22,10 @@ static void append(struct text* text, const char* format, ...)
 		text->length += (size_t)count < rest ? (size_t)count : rest - 1;
 }
 
-static void append_json(struct text* text, const char* string, size_t limit)
-{
-	append(text, "\"");
-	for (size_t i = 0; string[i] && i < limit; i++) {
-		unsigned char c = (unsigned char)string[i];
-		if (c == '"' || c == '\\')
-			append(text, "\\%c", c);
-		else if (c < 0x20)
-			append(text, "\\u%04x", c);
-		else
-			append(text, "%c", c);
-	}
-	append(text, "\"");
-}
-
-static void append_place(struct text* text, const char* name, const char* path, txInteger line)
+static void append_place(const char* name, const char* path, txInteger line)
 {
 	bool is_named = name && name[0];
-	append(text, "%sat %s%s%s:%d%s", text->length > 0 ? "\n" : "", is_named ? name : "", is_named ? " (" : "", path,
+	append(&stack, "%sat %s%s%s:%d%s", stack.length > 0 ? "\n" : "", is_named ? name : "", is_named ? " (" : "", path,
 		(int)line, is_named ? ")" : "");
 }
 
@@ -64,7 +39,7 @@ bool report_has_place(txMachine* the)
 }
 
 /** The frames of the machine that runs JavaScript, innermost first, as "at name (file:line)". */
-static void append_frames(txMachine* the, struct text* stack)
+static void append_frames(txMachine* the)
 {
 	if (!the || !the->stackTop)
 		return;
@@ -78,44 +53,26 @@ static void append_frames(txMachine* the, struct text* stack)
 			txID id = mxFunctionInstanceCode(function->value.reference)->ID;
 			name = id == XS_NO_ID ? NULL : fxGetKeyName(the, id);
 		}
-		append_place(stack, name, fxGetKeyName(the, environment->ID), environment->value.environment.line);
+		append_place(name, fxGetKeyName(the, environment->ID), environment->value.environment.line);
 	}
 }
 
-static NO_RETURN void end(enum reason reason, const char* pool, const char* message, const char* stack)
+static NO_RETURN void end(enum reason reason)
 {
-	static struct text header;
-	header.length = 0;
-	const char* name = "quit";
-	for (size_t i = 0; i < sizeof(reason_names) / sizeof(reason_names[0]); i++) {
-		if (reason_names[i].reason == reason)
-			name = reason_names[i].name;
-	}
-	append(&header, "{\"kind\":\"%s\",\"message\":", name);
-	append_json(&header, message, 1000);
-	if (pool)
-		append(&header, ",\"pool\":\"%s\"", pool);
-	if (stack[0]) {
-		append(&header, ",\"stack\":");
-		/* Escapes could double its length: the rest of the header must still fit. */
-		append_json(&header, stack, TEXT_LENGTH / 4);
-	}
-	append(&header, "}");
-	channel_send(FRAME_EXIT, 0, header.bytes, header.length, NULL, 0);
+	channel_send(FRAME_EXIT, reason, message.bytes, message.length, stack.bytes, stack.length);
 	channel_end();
 	_exit((int)reason);
 }
 
-void report_end(txMachine* the, enum reason reason, const char* pool, const char* format, ...)
+void report_end(txMachine* the, enum reason reason, const char* format, ...)
 {
-	static char message[1024];
-	static struct text stack;
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(message, sizeof(message), format, arguments);
+	int count = vsnprintf(message.bytes, TEXT_LENGTH, format, arguments);
 	va_end(arguments);
-	append_frames(the, &stack);
-	end(reason, pool, message, stack.bytes);
+	message.length = count < TEXT_LENGTH ? (size_t)count : TEXT_LENGTH - 1;
+	append_frames(the);
+	end(reason);
 }
 
 static const char* string_property(txMachine* the, txSlot* instance, txID id)
@@ -125,14 +82,14 @@ static const char* string_property(txMachine* the, txSlot* instance, txID id)
 	return is_string ? property->value.string : "";
 }
 
-static void describe_error(txMachine* the, txSlot* error, struct text* message, struct text* stack)
+static void describe_error(txMachine* the, txSlot* error)
 {
 	const char* text = string_property(the, error, mxID(_message));
-	append(message, "%s%s%s", string_property(the, error, mxID(_name)), text[0] ? ": " : "", text);
+	append(&message, "%s%s%s", string_property(the, error, mxID(_name)), text[0] ? ": " : "", text);
 	txSlot* info = error->next->value.error.info;
 	for (txSlot* place = info ? info->next : NULL; place; place = place->next) {
 		if (place->ID != XS_NO_ID)
-			append_place(stack, place->value.key.string, fxGetKeyName(the, place->ID), (txInteger)place->value.key.sum);
+			append_place(place->value.key.string, fxGetKeyName(the, place->ID), (txInteger)place->value.key.sum);
 	}
 }
 
@@ -146,12 +103,11 @@ static bool is_error(txSlot* thrown)
 
 void report_thrown(txMachine* the, enum reason reason, txSlot* thrown)
 {
-	static struct text message, stack;
 	if (is_error(thrown))
-		describe_error(the, thrown->value.reference, &message, &stack);
+		describe_error(the, thrown->value.reference);
 	else
 		append(&message, "a value that is no Error");
-	end(reason, NULL, message.bytes, stack.bytes);
+	end(reason);
 }
 
 const char* report_loading_module(txMachine* the)
@@ -172,7 +128,7 @@ const char* report_loading_module(txMachine* the)
 void native_exit(txMachine* the)
 {
 	bool restart = mxArgc > 0 && strcmp(fxToString(the, mxArgv(0)), "restart") == 0;
-	report_end(NULL, restart ? REASON_RESTART : REASON_QUIT, NULL, "%s", restart ? "restart" : "quit");
+	report_end(NULL, restart ? REASON_RESTART : REASON_QUIT, "%s", restart ? "restart" : "quit");
 }
 
 /* Called by XS when it cannot continue. */
@@ -183,22 +139,22 @@ void fxAbort(txMachine* the, int status)
 	case XS_NOT_ENOUGH_MEMORY_EXIT:
 		/* XS gives no other detail; a chunk that did not fit leaves free slots. */
 		if (the->freeHeap)
-			report_end(the, REASON_OUT_OF_MEMORY, "chunk", "no chunk memory is left: %d of %d bytes are in use",
+			report_end(the, REASON_OUT_OF_MEMORY, "no chunk memory is left: %d of %d bytes are in use",
 				(int)the->currentChunksSize, (int)the->maximumChunksSize);
-		report_end(the, REASON_OUT_OF_MEMORY, "slot", "no slot is left: %d of %d are in use",
+		report_end(the, REASON_OUT_OF_MEMORY, "no slot is left: %d of %d are in use",
 			(int)the->currentHeapCount, (int)the->maximumHeapCount);
 	case XS_STACK_OVERFLOW_EXIT:
-		report_end(the, REASON_OUT_OF_MEMORY, "stack", "the stack overflows");
+		report_end(the, REASON_OUT_OF_MEMORY, "the stack overflows");
 	case XS_NO_MORE_KEYS_EXIT:
-		report_end(the, REASON_OUT_OF_MEMORY, "keys", "no key is left for a new property name");
+		report_end(the, REASON_OUT_OF_MEMORY, "no key is left for a new property name");
 	case XS_UNHANDLED_EXCEPTION_EXIT:
 		report_thrown(the, REASON_EXCEPTION, &mxException);
 	case XS_UNHANDLED_REJECTION_EXIT:
 		report_thrown(the, REASON_REJECTION, &mxException);
 	case XS_TOO_MUCH_COMPUTATION_EXIT:
-		report_end(the, REASON_WATCHDOG, NULL, "a turn does not end");
+		report_end(the, REASON_WATCHDOG, "a turn does not end");
 	default:
-		report_end(the, REASON_EXCEPTION, NULL, "XS ends with its status %d", status);
+		report_end(the, REASON_EXCEPTION, "XS ends with its status %d", status);
 	}
 }
 

@@ -34,7 +34,7 @@ static const txHostHooks timer_hooks = { .destructor = NULL, .marker = timer_mar
 static void refuse_while_loading(txMachine* the)
 {
 	if (machine_is_loading())
-		report_end(the, REASON_BAD_PROGRAM, NULL, "module %s uses Timer while it loads", report_loading_module(the));
+		report_end(the, REASON_BAD_PROGRAM, "module %s uses Timer while it loads", report_loading_module(the));
 }
 
 static double interval_argument(txMachine* the, txInteger index)

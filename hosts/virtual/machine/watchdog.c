@@ -48,7 +48,7 @@ static void on_processor_time(int signal_number)
 		return;
 	channel_check_host();
 	if (limit > 0 && processor_now() - turn_started + delayed > limit + BUILTIN_GRACE_MS)
-		report_end(watched, REASON_WATCHDOG, NULL, "a turn does not end: a built-in function does not return");
+		report_end(watched, REASON_WATCHDOG, "a turn does not end: a built-in function does not return");
 }
 
 void watchdog_start(txMachine* the, double limit_ms)

@@ -57,13 +57,12 @@ export default class Channel<K extends string> {
 		...values: Values<Peripheral<K>["calls"][R]>
 	): Result<Peripheral<K>["calls"][R]> {
 		if (!this.#isOpen) throw new Error("the channel is closed");
-		const { text, failure, payload } = natives.call(this.#id, ...encode(request, values));
+		const { value, failure } = natives.call(this.#id, ...encode(request, values), (answer, payload) =>
+			// Bytes come in place of a value.
+			payload ? { value: new Uint8Array(payload) } : JSON.parse(answer),
+		);
 		if (failure !== undefined) throw new Error(failure);
-		// Bytes in place of a value.
-		const answer = payload
-			? { value: new Uint8Array(payload) }
-			: JSON.parse(text ? `{"value":${text}}` : "{}");
-		return answer.value;
+		return value;
 	}
 
 	/** Closes both ends. Events on their way are dropped. */

@@ -22,13 +22,6 @@ declare module "mc/config" {
 	export default config;
 }
 
-interface CallAnswer {
-	/** JSON; empty: undefined. */
-	text?: string;
-	failure?: string;
-	payload?: ArrayBuffer;
-}
-
 type TimerHandle = import("timer").default;
 
 /** Functions in C (hosts/virtual/machine). */
@@ -43,13 +36,15 @@ declare const natives: {
 		offset: number,
 		length: number,
 	): void;
-	call(
+	/** @returns what onAnswer returns */
+	call<T>(
 		channel: number,
 		header: string,
 		buffer: ArrayBufferLike | undefined,
 		offset: number,
 		length: number,
-	): CallAnswer;
+		onAnswer: (header: string, payload: ArrayBuffer | undefined) => T,
+	): T;
 	close(channel: number): void;
 	setTimer(callback: (timer: TimerHandle) => void, interval: number, repeat: number): TimerHandle;
 	scheduleTimer(timer: TimerHandle, interval?: number, repeat?: number): void;

@@ -1,29 +1,28 @@
 /** How a machine's process ended, and where in the firmware. */
 
-/** By kind of end; `enum reason` in machine.h, and 17. */
-const exitStatus = {
-	quit: 0,
-	exception: 10,
-	rejection: 11,
-	out_of_memory: 12,
-	watchdog: 13,
-	restart: 14,
-	bad_program: 15,
-	panic: 17,
+/** Exit statuses: `enum reason` in machine.h, and 17 for a fault in C. */
+const kinds = {
+	0: "quit",
+	10: "exception",
+	11: "rejection",
+	12: "out_of_memory",
+	13: "watchdog",
+	14: "restart",
+	15: "bad_program",
+	17: "panic",
 } as const;
+const kindOf: Readonly<Record<number, Exit["kind"]>> = kinds;
 
 export interface Exit {
 	/**
 	 * quit: switched off, also by close(). restart: by the firmware. exception: uncaught. rejection: unhandled at the end of the
-	 * turn. out_of_memory: see pool. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C. killed:
+	 * turn. out_of_memory: see message. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C. killed:
 	 * from outside, see message.
 	 */
-	kind: keyof typeof exitStatus | "killed";
+	kind: (typeof kinds)[keyof typeof kinds] | "killed";
 	message: string;
 	/** Undefined if a signal ended the process, as close() does. */
 	status: number | undefined;
-	/** Of out_of_memory: "chunk", "slot", "stack" or "keys" of the device; "host": this computer's. */
-	pool: string | undefined;
 	/** TypeScript, relative to the project. */
 	file: string | undefined;
 	/** From 1. */
@@ -34,7 +33,6 @@ export interface Exit {
 
 export const noPlace = {
 	status: undefined,
-	pool: undefined,
 	file: undefined,
 	line: undefined,
 	stack: "",
@@ -46,19 +44,19 @@ export function describeExit(exit: Exit): string {
 	return `${exit.kind}: ${exit.message}${place}`;
 }
 
-/** @param header of an exit frame, JSON */
-export function exitFrom(header: string): Exit {
-	const exit: { kind: keyof typeof exitStatus; message: string; pool?: string; stack?: string } =
-		JSON.parse(header);
-	const stack = exit.stack ?? "";
+/**
+ * Of an exit frame.
+ *
+ * @param reason its channel @param message its header @param stack its payload
+ */
+export function exitFrom(reason: number, message: string, stack: string): Exit {
 	// In the firmware, rather than in a module of the host that it called.
 	const places = [...stack.matchAll(/([^\s()]+):(\d+)\)?$/gm)];
 	const place = places.find(([, file]) => !file?.startsWith("hosts/virtual/modules/")) ?? places[0];
 	return {
-		kind: exit.kind,
-		message: exit.message,
-		status: exitStatus[exit.kind],
-		pool: exit.pool,
+		kind: kindOf[reason] ?? "killed",
+		message,
+		status: reason,
 		file: place?.[1],
 		line: place ? Number(place[2]) : undefined,
 		stack,
@@ -70,6 +68,6 @@ const faults: readonly (string | null)[] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGF
 /** Of a process that has sent no exit frame. */
 export function exitWithoutReport(status: number | null, signal: string | null): Exit {
 	const message = `the process ended with ${signal ?? `status ${status}`}`;
-	if (faults.includes(signal)) return { ...noPlace, kind: "panic", message, status: exitStatus.panic };
+	if (faults.includes(signal)) return { ...noPlace, kind: "panic", message, status: 17 };
 	return { ...noPlace, kind: "killed", message, status: status ?? undefined };
 }

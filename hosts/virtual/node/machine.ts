@@ -116,7 +116,7 @@ export class Machine {
 		});
 		// onExit reports the same.
 		this.ready.catch(() => {});
-		this.#send(frameKind.start, 0, JSON.stringify(startOptions(options)), options.program);
+		this.#send(frameKind.start, 0, startHeader(options), options.program);
 	}
 
 	/** Undefined if the process could not be started. */
@@ -243,7 +243,7 @@ export class Machine {
 				this.#options.onTrace?.(payload.toString());
 				break;
 			case frameKind.exit:
-				this.#exit = exitFrom(header);
+				this.#exit = exitFrom(channel, header, payload.toString());
 				break;
 			default:
 				this.#waiters.get(kind)?.shift()?.resolve(header);
@@ -270,10 +270,10 @@ export class Machine {
 			const answered = handler.onCall(request, detail, payload);
 			// Awaiting a plain answer would cost a turn of the event loop.
 			const answer = answered instanceof Promise ? await answered : answered;
-			const text = answer?.detail === undefined ? "" : JSON.stringify(answer.detail);
-			this.#send(frameKind.answer, channel, text, answer?.payload);
+			this.#send(frameKind.answer, channel, JSON.stringify({ value: answer?.detail }), answer?.payload);
 		} catch (error) {
-			this.#send(frameKind.failure, channel, error instanceof Error ? error.message : String(error));
+			const failure = error instanceof Error ? error.message : String(error);
+			this.#send(frameKind.answer, channel, JSON.stringify({ failure }));
 		}
 	}
 
@@ -299,15 +299,12 @@ export class Machine {
 	}
 }
 
-function startOptions(options: MachineOptions) {
-	return {
-		...boardLimits,
-		...options.limits,
-		config: JSON.stringify(options.config ?? {}),
-		isVirtual: options.clock === "virtual" ? 1 : 0,
-		wallClock: options.wallClock ?? 0,
-		firstTick: options.firstTick ?? 0,
-		seed: options.seed ?? Math.floor(Math.random() * 2 ** 32),
-		watchdogMs: options.watchdogMs ?? 10_000,
-	};
+/** As machine.c reads it. */
+function startHeader(options: MachineOptions): string {
+	const { chunkBytes, slots, stackSlots, keys } = { ...boardLimits, ...options.limits };
+	const { clock, config = {}, firstTick = 0, wallClock = 0, watchdogMs = 10_000 } = options;
+	const { seed = Math.floor(Math.random() * 2 ** 32) } = options;
+	const isVirtual = Number(clock === "virtual");
+	const numbers = [chunkBytes, slots, stackSlots, keys, watchdogMs, isVirtual, firstTick, wallClock, seed];
+	return [...numbers, JSON.stringify(config)].join(" ");
 }
