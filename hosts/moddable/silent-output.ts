@@ -1,4 +1,7 @@
-/** An audio output that plays nothing, in the time that an ESP32 would take: blocks of 4,092 bytes, of which it has six. */
+/**
+ * Moddable's `embedded:io/audio/out` as it behaves on ESP32, without sound: of six blocks five fit before `start`; it plays a block
+ * after the other in the time that they take, silence where there is none, and reports each; `stop` drops what is queued.
+ */
 
 import Time from "time";
 import Timer from "timer";
@@ -6,9 +9,8 @@ import type { AudioOutput, AudioOutputOptions } from "../../device/host.js";
 
 const blockBytes = 4092;
 const blocks = 6;
+/** Of signed 16-bit samples, mono. */
 const bytesPerSample = 2;
-/** Twice a block of 128 ms. */
-const pollMs = 64;
 
 export class SilentOutput implements AudioOutput {
 	readonly #onWritable: () => void;
@@ -26,10 +28,14 @@ export class SilentOutput implements AudioOutput {
 	start(): void {
 		if (this.#startedAt !== undefined) return;
 		this.#startedAt = Time.ticks;
-		this.#timer = Timer.repeat(() => this.#poll(), pollMs);
+		this.#awaitBlock();
 	}
 
 	stop(): void {
+		const elapsed = this.#elapsedBlocks;
+		for (; this.#playedBlocks + 1 <= elapsed; this.#playedBlocks++) this.played(blockBytes);
+		const samples = Math.floor(Math.max(0, elapsed - this.#playedBlocks) * (blockBytes / bytesPerSample));
+		this.played(samples * bytesPerSample);
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
 		this.#startedAt = undefined;
@@ -38,9 +44,11 @@ export class SilentOutput implements AudioOutput {
 	}
 
 	write(samples: Uint8Array): void {
-		this.#advance();
-		const fitting = this.#startedAt === undefined ? blocks - 1 : this.#playedBlocks + blocks;
+		// By the clock: on a busy computer the timer is late.
+		const played = Math.max(this.#playedBlocks, Math.floor(this.#elapsedBlocks));
+		const fitting = this.#startedAt === undefined ? blocks - 1 : played + blocks;
 		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
+		if (samples.byteLength & 1) throw new Error("full samples only");
 		this.#writtenBytes += samples.byteLength;
 	}
 
@@ -48,16 +56,24 @@ export class SilentOutput implements AudioOutput {
 		this.stop();
 	}
 
-	#poll(): void {
-		const playedBlocks = this.#playedBlocks;
-		this.#advance();
-		if (this.#playedBlocks > playedBlocks) this.#onWritable();
+	/** The next bytes of what was written, or silence, have been played. */
+	protected played(_byteCount: number): void {}
+
+	get #elapsedBlocks(): number {
+		return this.#startedAt === undefined ? 0 : Time.delta(this.#startedAt) / this.#blockMs;
 	}
 
-	#advance(): void {
-		if (this.#startedAt === undefined) return;
-		this.#playedBlocks = Math.floor(Time.delta(this.#startedAt) / this.#blockMs);
+	#awaitBlock(): void {
+		const dueMs = (this.#playedBlocks + 1 - this.#elapsedBlocks) * this.#blockMs;
+		this.#timer = Timer.set(() => this.#onBlock(), Math.max(0, Math.ceil(dueMs)));
+	}
+
+	#onBlock(): void {
+		this.#playedBlocks += 1;
 		// What was not written in time is silence.
 		this.#writtenBytes = Math.max(this.#writtenBytes, this.#playedBlocks * blockBytes);
+		this.played(blockBytes);
+		this.#awaitBlock();
+		this.#onWritable();
 	}
 }

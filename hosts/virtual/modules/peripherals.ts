@@ -1,10 +1,9 @@
 /** The simulated peripherals: each has the interface of Moddable's driver and exchanges its values with Node. */
 
 import { ES8311, type RegisterBus } from "board/es8311";
-import Timer from "timer";
+import { SilentOutput } from "moddable/silent-output";
 import type {
 	AnalogInput,
-	AudioOutput as AudioOutputInterface,
 	AudioOutputOptions,
 	ButtonName,
 	ButtonPart,
@@ -129,86 +128,40 @@ export class HapticMotor implements PulseWidth {
 	}
 }
 
-const blockBytes = 4092;
-const blocks = 6;
-/** Of signed 16-bit samples, mono. */
-const bytesPerSample = 2;
-
-/**
- * Moddable's `embedded:io/audio/out` as it behaves on ESP32: of six blocks five fit before `start`; it plays a block after the
- * other in the time that they take, silence where there is none, and reports each; `stop` drops what is queued.
- */
-export class AudioOutput implements AudioOutputInterface {
+/** The speaker. Node plays what is reported as played. */
+export class AudioOutput extends SilentOutput {
 	readonly #channel: Channel<"audio">;
-	readonly #onWritable: () => void;
-	readonly #blockMs: number;
-	#writtenBytes = 0;
-	#startedAtMs: number | undefined;
-	#playedBlocks = 0;
-	#timer: Timer | undefined;
+	#isStarted = false;
 
 	constructor(options: AudioOutputOptions) {
-		const { sampleRate, onWritable } = options;
-		this.#channel = new Channel("audio", { sampleRate }, {});
-		this.#onWritable = onWritable;
-		this.#blockMs = (blockBytes * 1000) / (sampleRate * bytesPerSample);
+		super(options);
+		this.#channel = new Channel("audio", { sampleRate: options.sampleRate }, {});
 	}
 
-	write(samples: Uint8Array): void {
-		const fitting =
-			this.#startedAtMs === undefined ? blocks - 1 : this.#blocksOver(this.#startedAtMs) + blocks;
-		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
-		if (samples.byteLength & 1) throw new Error("full samples only");
-		this.#writtenBytes += samples.byteLength;
+	override write(samples: Uint8Array): void {
+		super.write(samples);
 		this.#channel.post("write", undefined, samples);
 	}
 
-	start(): void {
-		if (this.#startedAtMs !== undefined) return;
-		this.#startedAtMs = natives.uptime();
-		this.#channel.post("start");
-		this.#awaitBlock();
+	override start(): void {
+		super.start();
+		if (!this.#isStarted) this.#channel.post("start");
+		this.#isStarted = true;
 	}
 
-	stop(): void {
-		if (this.#startedAtMs !== undefined) {
-			const playedBlocks = (natives.uptime() - this.#startedAtMs) / this.#blockMs;
-			for (; this.#playedBlocks + 1 <= playedBlocks; this.#playedBlocks++)
-				this.#channel.post("played", blockBytes);
-			const partOfBlock = Math.max(0, playedBlocks - this.#playedBlocks);
-			const samples = Math.floor(partOfBlock * (blockBytes / bytesPerSample));
-			this.#channel.post("played", samples * bytesPerSample);
-			this.#channel.post("stop");
-		}
-		Timer.clear(this.#timer);
-		this.#timer = undefined;
-		this.#startedAtMs = undefined;
-		this.#writtenBytes = 0;
-		this.#playedBlocks = 0;
+	override stop(): void {
+		super.stop();
+		if (this.#isStarted) this.#channel.post("stop");
+		this.#isStarted = false;
 	}
 
-	close(): void {
-		this.stop();
+	override close(): void {
+		super.close();
 		this.#channel.close();
 	}
 
-	/** By the clock: on a busy computer the timer is late, and so may `stop` find blocks that no timer has reported. */
-	#blocksOver(startedAtMs: number): number {
-		return Math.max(this.#playedBlocks, Math.floor((natives.uptime() - startedAtMs) / this.#blockMs));
-	}
-
-	#awaitBlock(): void {
-		if (this.#startedAtMs === undefined) return;
-		const dueMs = this.#startedAtMs + (this.#playedBlocks + 1) * this.#blockMs;
-		this.#timer = Timer.set(() => this.#onBlock(), Math.max(0, Math.ceil(dueMs - natives.uptime())));
-	}
-
-	#onBlock(): void {
-		this.#playedBlocks += 1;
-		this.#writtenBytes = Math.max(this.#writtenBytes, this.#playedBlocks * blockBytes);
-		this.#channel.post("played", blockBytes);
-		this.#awaitBlock();
-		this.#onWritable();
+	protected override played(byteCount: number): void {
+		if (byteCount > 0) this.#channel.post("played", byteCount);
 	}
 }
 

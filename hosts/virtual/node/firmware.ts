@@ -7,8 +7,11 @@ const sdkNames: Readonly<Record<string, string>> = {
 	time: "time",
 	resource: "Resource",
 };
-/** The boards' drivers that run unchanged. */
-const boardModules: Readonly<Record<string, string>> = { "board/es8311": "hosts/esp32/es8311.ts" };
+/** Of other hosts, unchanged. */
+const boardModules: Readonly<Record<string, string>> = {
+	"board/es8311": "hosts/esp32/es8311.ts",
+	"moddable/silent-output": "hosts/moddable/silent-output.ts",
+};
 
 /**
  * Builds device/ and the host's modules as one program.
