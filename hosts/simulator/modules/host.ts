@@ -28,6 +28,8 @@ export interface HostOptions {
 
 export function createHost({ model, panel, boot, log, lines }: HostOptions): Host {
 	const speaker = new Speaker();
+	/** For classes that need it: each is bound to its options. */
+	const given = { panel, boot };
 	const button = (name: ButtonName): ButtonPart =>
 		class extends Button {
 			constructor(options: { onReadable: () => void }) {
@@ -37,39 +39,14 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 	return {
 		model,
 		chip: "virtual",
-		system: class extends SimulatedSystem {
-			constructor() {
-				super({ panel, boot });
-			}
-		},
+		system: SimulatedSystem.bind(undefined, given),
 		network: createNetwork({ panel, boot, log }),
-		update: {
-			slot: class extends FileSlot {
-				constructor() {
-					super({ boot });
-				}
-			},
-			boot: AlwaysConfirmed,
-		},
-		crash: class extends CrashMemory {
-			constructor() {
-				super({ panel, boot });
-			}
-		},
-		trace: class extends TraceMemory {
-			constructor() {
-				super({ lines });
-			}
-		},
+		update: { slot: FileSlot.bind(undefined, given), boot: AlwaysConfirmed },
+		crash: CrashMemory.bind(undefined, given),
+		trace: TraceMemory.bind(undefined, { lines }),
 		digest: { sha256: Sha256 },
 		soundBufferBytes: 65_536,
-		storage: {
-			settings: class extends SettingsStore {
-				constructor() {
-					super({ panel, boot });
-				}
-			},
-		},
+		storage: { settings: SettingsStore.bind(undefined, given) },
 		peripheral: {
 			button: {
 				play: button("play"),
@@ -77,42 +54,16 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 				volumeUp: button("volumeUp"),
 				volumeDown: button("volumeDown"),
 			},
-			ledRing: class extends Ring {
-				constructor() {
-					super({ panel, length: boardModels[model].pixels });
-				}
-			},
+			ledRing: Ring.bind(undefined, { panel, length: boardModels[model].pixels }),
 			audioOutput: class extends AudioOut {
 				constructor(options: AudioOutputOptions) {
 					super({ ...options, panel, speaker });
 				}
 			},
-			codec: class extends AudioCodec {
-				constructor() {
-					super({ panel, speaker });
-				}
-			},
-			...(hasPart(model, "haptics") && {
-				haptics: class extends HapticMotor {
-					constructor() {
-						super({ panel });
-					}
-				},
-			}),
-			...(hasPart(model, "ambientLight") && {
-				ambientLight: class extends LightSensor {
-					constructor() {
-						super({ panel, boot });
-					}
-				},
-			}),
-			...(hasPart(model, "touch") && {
-				touch: class extends TouchSensor {
-					constructor() {
-						super({ panel, boot });
-					}
-				},
-			}),
+			codec: AudioCodec.bind(undefined, { panel, speaker }),
+			...(hasPart(model, "haptics") && { haptics: HapticMotor.bind(undefined, given) }),
+			...(hasPart(model, "ambientLight") && { ambientLight: LightSensor.bind(undefined, given) }),
+			...(hasPart(model, "touch") && { touch: TouchSensor.bind(undefined, given) }),
 		},
 	};
 }

@@ -38,11 +38,7 @@ export function createNetwork({ panel, boot, log }: NetworkOptions): Host["netwo
 				super({ ...options, radio });
 			}
 		},
-		dns: class extends SystemResolver {
-			constructor() {
-				super({ radio });
-			}
-		},
+		dns: SystemResolver.bind(undefined, { radio }),
 		ws: webSocketOver({ panel, log, path, below: tcp }),
 		wss: webSocketOver({ panel, log, path, below: tls }),
 		http: class extends UnchunkedHttpClient {
