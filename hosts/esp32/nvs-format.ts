@@ -11,7 +11,6 @@ export const stateTableBytes = 32;
 
 /** Each state clears one more bit, which needs no erase. */
 export const pageState = Object.freeze({
-	uninitialized: 0xffff_ffff,
 	active: 0xffff_fffe,
 	full: 0xffff_fffc,
 	freeing: 0xffff_fff8,
@@ -20,18 +19,6 @@ export const pageState = Object.freeze({
 export const entryState = Object.freeze({ empty: 3, written: 2, erased: 0 });
 
 export const entryType = Object.freeze({ u8: 0x01, string: 0x21 });
-const sizedTypes: readonly number[] = Object.freeze([entryType.string, 0x41, 0x42]);
-const singleTypes: readonly number[] = Object.freeze([
-	entryType.u8,
-	0x11,
-	0x02,
-	0x12,
-	0x04,
-	0x14,
-	0x08,
-	0x18,
-	0x48,
-]);
 
 /** Contains the names of namespaces, each with its index as a `u8`. */
 export const namespacesIndex = 0;
@@ -52,7 +39,7 @@ export interface ItemHeader {
 	readonly key: string;
 	/** The value of a `u8`. */
 	readonly byte: number;
-	/** In the further entries; 0 for types without. */
+	/** Of a string, in the further entries. */
 	readonly dataBytes: number;
 	readonly dataCrc: number;
 }
@@ -140,10 +127,7 @@ export function decodeItemHeader(entry: Uint8Array, index: number): ItemHeader |
 	if (view.getUint32(4, true) !== crcOf(entry)) return undefined;
 	const type = view.getUint8(1);
 	const span = view.getUint8(2);
-	const isSized = sizedTypes.includes(type);
-	if (!isSized && !singleTypes.includes(type)) return undefined;
-	const dataBytes = isSized ? view.getUint16(24, true) : 0;
-	if (span !== 1 + Math.ceil(dataBytes / entryBytes) || index + span > entriesPerPage) return undefined;
+	if (span === 0 || index + span > entriesPerPage) return undefined;
 	const keyEnd = entry.indexOf(0, 8);
 	const key = String.fromCharCode(...entry.subarray(8, keyEnd >= 8 && keyEnd < 24 ? keyEnd : 24));
 	return {
@@ -152,7 +136,7 @@ export function decodeItemHeader(entry: Uint8Array, index: number): ItemHeader |
 		span,
 		key,
 		byte: view.getUint8(24),
-		dataBytes,
+		dataBytes: type === entryType.string ? view.getUint16(24, true) : 0,
 		dataCrc: view.getUint32(28, true),
 	};
 }

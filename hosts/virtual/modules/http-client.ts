@@ -2,7 +2,7 @@
  * The SDK's `embedded:network/http/client`. It behaves as the SDK's does, so that tests cover that: no time-outs, errors
  * without a reason, header names in lower case, an error for a body without a length, an exception in the socket's callback
  * for a malformed status line, no requests within onDone, no cancelling of a look-up. As hosts/moddable's, it skips
- * informational responses (RFC 9110, 15.2).
+ * informational responses (RFC 9110, 15.2), and refuses bodies in chunks.
  */
 
 import Timer from "timer";
@@ -37,9 +37,6 @@ type State =
 	| "status"
 	| "headers"
 	| "body"
-	| "chunk size"
-	| "chunk end"
-	| "trailer"
 	| "over";
 
 export class HttpClient implements Interface {
@@ -55,8 +52,7 @@ export class HttpClient implements Interface {
 	#line = "";
 	#status = 0;
 	#headers = new Map<string, string>();
-	#isChunked = false;
-	/** Unread bytes of the body or chunk. */
+	/** Unread bytes of the body. */
 	#remaining = 0;
 
 	constructor(options: HttpClientOptions, io: HttpSocketPart) {
@@ -140,7 +136,6 @@ export class HttpClient implements Interface {
 				if (parts.length < 3) throw new Error();
 				this.#status = Number.parseInt(parts[1] ?? "", 10);
 				this.#headers = new Map();
-				this.#isChunked = false;
 				// Without a length the body goes on until the connection ends, which is an error.
 				this.#remaining = Number.POSITIVE_INFINITY;
 				this.#state = "headers";
@@ -151,16 +146,6 @@ export class HttpClient implements Interface {
 				this.#onField(line);
 				return;
 			}
-			case "chunk size":
-				this.#remaining = Number.parseInt(line, 16);
-				this.#state = this.#remaining === 0 ? "trailer" : "body";
-				return;
-			case "chunk end":
-				this.#state = "chunk size";
-				return;
-			case "trailer":
-				if (line !== "") throw new Error();
-				return this.#done();
 			default:
 				throw new Error();
 		}
@@ -171,7 +156,6 @@ export class HttpClient implements Interface {
 		const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
 		const value = line.slice(colon + 1).trim();
 		if (name === "content-length") this.#remaining = Number.parseInt(value, 10);
-		if (name === "transfer-encoding") this.#isChunked = value.toLowerCase() === "chunked";
 		if (this.#current?.headersMask.includes(name)) this.#headers.set(name, value);
 	}
 
@@ -180,8 +164,9 @@ export class HttpClient implements Interface {
 			this.#state = "status";
 			return;
 		}
-		this.#state = this.#isChunked ? "chunk size" : "body";
+		this.#state = "body";
 		this.#current?.onHeaders(this.#status, this.#headers);
+		if (this.#headers.has("transfer-encoding") && this.#socket) throw new Error("a body in chunks");
 	}
 
 	#read(buffer: Uint8Array): number | undefined {
@@ -192,13 +177,8 @@ export class HttpClient implements Interface {
 		this.#remaining -= target.byteLength;
 		const result = this.#socket.read(target);
 		if (this.#remaining > 0) return result;
-		if (this.#isChunked) {
-			this.#state = "chunk end";
-			if (this.#readable > 0) this.#timer = Timer.set(() => this.#onReadable(this.#readable));
-		} else {
-			this.#state = "idle";
-			this.#timer = Timer.set(() => this.#done());
-		}
+		this.#state = "idle";
+		this.#timer = Timer.set(() => this.#done());
 		return result;
 	}
 

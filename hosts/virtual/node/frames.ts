@@ -52,35 +52,22 @@ export function encodeFrame(
 /** Cuts a stream of bytes into frames. */
 export class FrameDecoder {
 	readonly #onFrame: (frame: Frame) => void;
-	#chunks: Buffer[] = [];
-	#waiting = 0;
-	#needed = lengthBytes;
+	#rest: Buffer = Buffer.alloc(0);
 
 	constructor({ onFrame }: { readonly onFrame: (frame: Frame) => void }) {
 		this.#onFrame = onFrame;
 	}
 
 	write(chunk: Buffer): void {
-		this.#chunks.push(chunk);
-		this.#waiting += chunk.length;
-		// Joining chunks early would copy a large frame once per chunk.
-		if (this.#waiting < this.#needed) return;
-		let rest = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-		this.#chunks = [];
-		this.#waiting = 0;
-		this.#needed = lengthBytes;
+		let rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
 		while (rest.length >= lengthBytes) {
 			const end = lengthBytes + rest.readUInt32LE(0);
-			if (rest.length < end) {
-				this.#needed = end;
-				break;
-			}
+			if (rest.length < end) break;
 			const frame = decodeFrame(rest.subarray(0, end));
 			rest = rest.subarray(end);
 			this.#onFrame(frame);
 		}
-		if (rest.length > 0) this.#chunks.push(rest);
-		this.#waiting = rest.length;
+		this.#rest = rest;
 	}
 }
 

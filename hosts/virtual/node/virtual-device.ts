@@ -93,6 +93,15 @@ export interface Started {
 	readonly isPendingVerify: boolean;
 }
 
+/** From a start to the next one. */
+interface Run {
+	readonly machine: Machine;
+	readonly hardware: Hardware;
+	readonly started: Started;
+	/** As performance.now(). */
+	readonly startedAt: number;
+}
+
 /** For others, and exceptions, SW_RESET. */
 const resetReasons: Readonly<Partial<Record<Exit["kind"], string>>> = {
 	watchdog: "TASK_WDT_RESET",
@@ -106,13 +115,8 @@ export class VirtualDevice {
 	readonly flash: Flash;
 	readonly #options: VirtualDeviceOptions;
 	readonly #executable: string;
-	#machine: Machine;
-	#ota: EspOta;
-	#nvs: NvsStore;
-	#started: Started;
-	#startedAt = 0;
+	#run: Run;
 	#rtc = new RtcMemory();
-	#receiveBuffers = new ReceiveBuffers();
 	#isClosed = false;
 
 	/** @throws Error if the machine or the firmware cannot be built, or main fails */
@@ -121,7 +125,7 @@ export class VirtualDevice {
 		const building = isFlashed ? (options.program ?? buildFirmware()) : undefined;
 		const [executable, program] = await Promise.all([buildMachine(), building]);
 		const device = new VirtualDevice(options, executable, program);
-		await device.#machine.ready;
+		await device.machine.ready;
 		return device;
 	}
 
@@ -139,11 +143,7 @@ export class VirtualDevice {
 			flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime, builtIn));
 			flashSettings(this.flash, settings ?? {}, { ssid: "virtual" });
 		}
-		const { machine, ota, nvs, started } = this.#powerOn("POWERON_RESET");
-		this.#machine = machine;
-		this.#ota = ota;
-		this.#nvs = nvs;
-		this.#started = started;
+		this.#run = this.#powerOn("POWERON_RESET");
 	}
 
 	get deviceId(): string {
@@ -152,11 +152,11 @@ export class VirtualDevice {
 
 	/** Another one after each restart. */
 	get machine(): Machine {
-		return this.#machine;
+		return this.#run.machine;
 	}
 
 	get started(): Started {
-		return this.#started;
+		return this.#run.started;
 	}
 
 	/** What survives a restart; another one after a power cut. */
@@ -166,61 +166,79 @@ export class VirtualDevice {
 
 	/** Undefined if not set. */
 	setting(name: string): string | undefined {
-		return this.#nvs.read(name);
+		return this.#run.hardware.nvs.read(name);
 	}
 
 	get isPendingVerify(): boolean {
-		return this.#ota.state === imageState.pendingVerify;
+		return this.#run.hardware.ota.state === imageState.pendingVerify;
 	}
 
 	async close(): Promise<void> {
 		this.#isClosed = true;
-		await this.#machine.close();
+		await this.machine.close();
 		if (!this.#options.flash) this.flash.close();
 	}
 
 	async powerCycle(): Promise<void> {
-		await this.#machine.close();
+		await this.machine.close();
 		this.#rtc = new RtcMemory();
 		if (!this.#isClosed) this.#restart("POWERON_RESET");
 	}
 
 	/** The supply voltage falls for a moment. */
 	async brownOut(): Promise<void> {
-		await this.#machine.close();
-		this.#rtc.onBrownOut(this.#run);
+		await this.machine.close();
+		this.#rtc.onBrownOut(this.#endedRun);
 		if (!this.#isClosed) this.#restart("BROWNOUT_RESET");
 	}
 
 	/** @throws Error if the flash has no bootable image */
-	#powerOn(resetReason: string) {
-		const { model, config, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
+	#powerOn(resetReason: string): Run {
+		const { model, serial, config, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image } = this.#boot();
-		const nvs = new NvsStore(this);
 		const ota = new EspOta({ flash: this.flash, running: slot });
 		const { version, securityVersion, buildTime, releaseKeys } = image;
 		const isPendingVerify = ota.state === imageState.pendingVerify;
 		const started = { version, securityVersion, buildTime, slot, resetReason, isPendingVerify };
-		this.#startedAt = performance.now();
-		this.#receiveBuffers = new ReceiveBuffers();
+		const hardware: Hardware = {
+			board: this.board,
+			flash: this.flash,
+			ota,
+			nvs: new NvsStore(this),
+			rtc: this.#rtc,
+			receiveBuffers: new ReceiveBuffers(),
+			facts: {
+				// 02: a locally administered address (IEEE 802, 8.4).
+				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
+				idfVersion: engineVersion,
+				firmwareVersion: version,
+				securityVersion,
+				buildTime,
+				cpuFrequencyMHz: 240,
+				flashSizeMB: 16,
+				psramSizeMB: 8,
+				resetReason,
+				...this.#options.facts,
+			},
+			onPowerCut: () => void this.powerCycle(),
+		};
 		onBoot?.(started);
 		const machine = new Machine({
 			executable: this.#executable,
 			program: image.program,
 			config: { ...config, ...(releaseKeys && { release_keys: releaseKeys }), model },
-			...(clock && { clock }),
-			...(limits && { limits }),
-			...(seed !== undefined && { seed }),
-			...(watchdogMs !== undefined && { watchdogMs }),
+			clock,
+			limits,
+			seed,
+			watchdogMs,
 			onTrace: (text) => {
 				this.#rtc.write(text);
 				onTrace?.(text);
 			},
-			onOpen: (channel) =>
-				this.#options.onOpen?.(channel, this.board) ?? openPeripheral(channel, this.#hardware),
+			onOpen: (channel) => this.#options.onOpen?.(channel, this.board) ?? openPeripheral(channel, hardware),
 			onExit: (exit) => this.#onExit(exit),
 		});
-		return { machine, ota, nvs, started };
+		return { machine, hardware, started, startedAt: performance.now() };
 	}
 
 	/** Power can be cut in the boot loader too. */
@@ -237,11 +255,7 @@ export class VirtualDevice {
 
 	#restart(resetReason: string): void {
 		try {
-			const { machine, ota, nvs, started } = this.#powerOn(resetReason);
-			this.#machine = machine;
-			this.#ota = ota;
-			this.#nvs = nvs;
-			this.#started = started;
+			this.#run = this.#powerOn(resetReason);
 		} catch (error) {
 			const message = error instanceof Error ? error.message : String(error);
 			this.#options.onExit?.({ ...noPlace, kind: "bad_program", message, status: 14 });
@@ -253,44 +267,17 @@ export class VirtualDevice {
 		const { restartsAfterCrash = false } = this.#options;
 		if (exit.kind !== "restart" && !this.isPendingVerify && !restartsAfterCrash)
 			return this.#options.onExit?.(exit);
-		this.#rtc.onEnd(exit, this.#run);
+		this.#rtc.onEnd(exit, this.#endedRun);
 		if (exit.kind !== "restart") this.#options.onCrash?.(exit);
 		this.#options.onTrace?.(`${describeExit(exit)}; the device restarts\n`);
 		this.#restart(resetReasons[exit.kind] ?? "SW_RESET");
 	}
 
-	/** What runs now. */
-	get #run(): EndedRun {
+	get #endedRun(): EndedRun {
+		const { machine, started, startedAt } = this.#run;
 		const isVirtual = this.#options.clock === "virtual";
-		const uptimeMs = isVirtual ? this.#machine.now : performance.now() - this.#startedAt;
-		return { version: this.#started.version, uptimeMs };
-	}
-
-	get #hardware(): Hardware {
-		const { serial } = this.#options;
-		const { version, securityVersion, buildTime, resetReason } = this.#started;
-		return {
-			board: this.board,
-			flash: this.flash,
-			ota: this.#ota,
-			nvs: this.#nvs,
-			rtc: this.#rtc,
-			receiveBuffers: this.#receiveBuffers,
-			facts: {
-				// 02: a locally administered address (IEEE 802, 8.4).
-				macAddress: `02:00:00:${serial.match(/../g)?.join(":")}`,
-				idfVersion: engineVersion,
-				firmwareVersion: version,
-				securityVersion,
-				buildTime,
-				cpuFrequencyMHz: 240,
-				flashSizeMB: 16,
-				psramSizeMB: 8,
-				resetReason,
-				...this.#options.facts,
-			},
-			onPowerCut: () => void this.powerCycle(),
-		};
+		const uptimeMs = isVirtual ? machine.now : performance.now() - startedAt;
+		return { version: started.version, uptimeMs };
 	}
 }
 

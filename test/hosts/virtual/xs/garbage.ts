@@ -17,7 +17,7 @@ const map = new Map<unknown, unknown>([
 	["text", { deep: ["x".repeat(100)] }],
 	[7, new Uint8Array([1, 2, 3])],
 ]);
-const counter = new Counter();
+let counter: Counter;
 const tree: { name: string; children: { name: string; text: string }[] } = { name: "root", children: [] };
 const key = Symbol("key");
 const template = (value: string) => `<${value}>`;
@@ -53,6 +53,7 @@ function check(rounds: number): void {
 
 export default function main() {
 	const channel = new Channel("kept", { text: "kept" }, () => {});
+	counter = new Counter();
 	let index = 0;
 	const timer = Timer.repeat(() => {
 		for (let i = 0; i < 20; i++) round(index++);

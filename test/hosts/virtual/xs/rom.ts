@@ -47,7 +47,6 @@ const attempts: Readonly<Record<string, () => unknown>> = {
 	},
 	"typed array by fill": () => bytes.fill(9),
 	"ArrayBuffer by DataView": () => new DataView(buffer).setUint8(0, 1),
-	"Date.setTime": () => date.setTime(1),
 	"Date.setFullYear": () => date.setFullYear(2000),
 	"error.message": () => {
 		error.message = "changed";
