@@ -103,10 +103,16 @@ export interface Peripherals {
 	}>;
 	tcp: Has<{
 		options: PeerOptions;
-		posts: { write(detail: undefined, bytes: Uint8Array): void; taken(byteCount: number): void };
+		posts: { write(detail: undefined, bytes: Uint8Array): void };
+		calls: {
+			/** Up to and including a line feed, at most `limit` bytes, one character for each. */
+			readLine(limit: number): string;
+			read(byteCount: number): Uint8Array;
+		};
 		events: {
 			open(): void;
-			data(detail: null, bytes: Uint8Array): void;
+			/** So many more. */
+			readable(byteCount: number): void;
 			/** "error" follows. */
 			untrusted(reason: string): void;
 			error(): void;

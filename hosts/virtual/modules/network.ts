@@ -14,10 +14,14 @@ import Channel from "./channel.js";
 
 /** ECMA-419 `embedded:network/interface/wifi`. */
 export class WiFi implements WiFiInterface {
+	connection = 200;
+	address: string | undefined;
+	SSID: string | undefined;
+	BSSID: string | undefined;
+	RSSI: number | undefined;
+	channel: number | undefined;
+	reason: WiFiReason | undefined;
 	readonly #channel: Channel<"wifi">;
-	#connection = 200;
-	#network: JoinedNetwork | undefined;
-	#reason: WiFiReason | undefined;
 	#scan: ScanOptions | undefined;
 
 	constructor(options: { onChanged: (property: string) => void }) {
@@ -32,44 +36,17 @@ export class WiFi implements WiFiInterface {
 					scan?.onComplete();
 				},
 				connection: (joined) => {
-					this.#network = typeof joined === "object" ? joined : undefined;
-					this.#reason = typeof joined === "object" ? undefined : joined;
-					const connection = this.#network ? 500 : 200;
+					const isJoined = typeof joined === "object";
+					this.#set(isJoined ? joined : undefined);
+					this.reason = isJoined ? undefined : joined;
+					const connection = isJoined ? 500 : 200;
 					// As with the SDK, a change of RSSI is not reported.
-					if (connection === this.#connection) return;
-					this.#connection = connection;
+					if (connection === this.connection) return;
+					this.connection = connection;
 					options.onChanged("connection");
 				},
 			},
 		);
-	}
-
-	get connection(): number {
-		return this.#connection;
-	}
-
-	get address(): string | undefined {
-		return this.#network?.address;
-	}
-
-	get SSID(): string | undefined {
-		return this.#network?.SSID;
-	}
-
-	get BSSID(): string | undefined {
-		return this.#network?.BSSID;
-	}
-
-	get RSSI(): number | undefined {
-		return this.#network?.RSSI;
-	}
-
-	get channel(): number | undefined {
-		return this.#network?.channel;
-	}
-
-	get reason(): WiFiReason | undefined {
-		return this.#reason;
 	}
 
 	configure(options: { hostname: string }): void {
@@ -77,27 +54,31 @@ export class WiFi implements WiFiInterface {
 	}
 
 	connect(options: { SSID: string; password?: string }): void {
-		if (this.#connection === 300) throw new Error("already connecting");
-		this.#connection = 300;
-		this.#reason = undefined;
+		if (this.connection === 300) throw new Error("already connecting");
+		this.connection = 300;
+		this.reason = undefined;
 		this.#channel.post("connect", options);
 	}
 
 	scan(options: ScanOptions): void {
-		if (this.#connection === 300 || this.#scan) throw new Error("busy");
+		if (this.connection === 300 || this.#scan) throw new Error("busy");
 		this.#scan = options;
 		this.#channel.post("scan");
 	}
 
 	/** No callback follows, as with the SDK. */
 	disconnect(): void {
-		this.#connection = 200;
-		this.#network = undefined;
+		this.connection = 200;
+		this.#set(undefined);
 		this.#channel.post("disconnect");
 	}
 
 	close(): void {
 		this.#channel.close();
+	}
+
+	#set({ address, SSID, BSSID, RSSI, channel }: Partial<JoinedNetwork> = {}): void {
+		Object.assign(this, { address, SSID, BSSID, RSSI, channel });
 	}
 }
 

@@ -1,5 +1,6 @@
 /**
- * The SDK's `embedded:io/socket/tcp`, optionally with TLS; the socket itself is in Node. An exception from a callback becomes
+ * The SDK's `embedded:io/socket/tcp`, optionally with TLS; the socket itself is in Node, and so is what is unread, as
+ * it is in lwIP's memory on a board. An exception from a callback becomes
  * an error, as on the boards (hosts/esp32/tcp); with the SDK's socket it would restart the device.
  */
 
@@ -21,9 +22,6 @@ const sendBufferBytes = 65_535;
 export class TcpSocket {
 	readonly #channel: Channel<"tcp">;
 	readonly #onError: () => void;
-	/** Received and not read yet; of the first piece, from `#at` on. */
-	readonly #pieces: Uint8Array[] = [];
-	#at = 0;
 	#unread = 0;
 	#isOver = false;
 
@@ -39,9 +37,8 @@ export class TcpSocket {
 				untrusted: (reason) => this.#guard(() => onUntrusted?.(reason)),
 				open: () => this.#guard(() => onWritable(sendBufferBytes)),
 				error: () => this.#fail(),
-				data: (_detail, bytes) => {
-					this.#pieces.push(bytes);
-					this.#unread += bytes.byteLength;
+				readable: (byteCount) => {
+					this.#unread += byteCount;
 					this.#guard(() => onReadable(this.#unread));
 				},
 			},
@@ -50,30 +47,18 @@ export class TcpSocket {
 
 	/** Reads up to and including a line feed, or what has arrived. @returns one character for each byte */
 	readLine(): string {
-		const piece = this.#pieces[0];
-		if (!piece) return "";
-		const feed = piece.indexOf(10, this.#at);
-		const line = piece.subarray(this.#at, feed < 0 ? piece.byteLength : feed + 1);
-		this.#taken(line.byteLength);
-		let text = "";
-		// In parts, since arguments lie on XS's stack.
-		for (let at = 0; at < line.byteLength; at += 32)
-			text += String.fromCharCode(...line.subarray(at, at + 32));
-		return text;
+		const line = this.#channel.call("readLine", this.#unread);
+		this.#unread -= line.length;
+		return line;
 	}
 
 	/** Fills `buffer`. @throws Error where fewer bytes have arrived */
 	read(buffer: Uint8Array): number {
-		if (buffer.byteLength > this.#unread) throw new Error("nothing to read");
-		for (let filled = 0; filled < buffer.byteLength; ) {
-			const piece = this.#pieces[0];
-			if (!piece) break;
-			const part = piece.subarray(this.#at, this.#at + buffer.byteLength - filled);
-			buffer.set(part, filled);
-			filled += part.byteLength;
-			this.#taken(part.byteLength);
-		}
-		return buffer.byteLength;
+		const { byteLength } = buffer;
+		if (byteLength > this.#unread) throw new Error("nothing to read");
+		this.#unread -= byteLength;
+		if (byteLength > 0) buffer.set(this.#channel.call("read", byteLength));
+		return byteLength;
 	}
 
 	write(text: string): void {
@@ -82,19 +67,7 @@ export class TcpSocket {
 
 	close(): void {
 		this.#isOver = true;
-		this.#pieces.length = 0;
 		this.#channel.close();
-	}
-
-	/** @param byteCount of the first piece */
-	#taken(byteCount: number): void {
-		this.#at += byteCount;
-		this.#unread -= byteCount;
-		const length = this.#pieces[0]?.byteLength ?? 0;
-		if (this.#at < length) return;
-		this.#pieces.shift();
-		this.#at = 0;
-		this.#channel.post("taken", length);
 	}
 
 	#guard(action: () => void): void {

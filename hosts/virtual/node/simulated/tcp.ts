@@ -14,29 +14,28 @@ import { type ReceiveBuffers, windowBytes } from "./receive-buffers.js";
 
 /** Four segments: what a busy board's driver delivers at a time. */
 const pieceBytes = 5_760;
-/** Unread bytes in the device's heap; the rest of the window is here, as it is in lwIP's memory on a board. */
-const deviceBytes = 2 * pieceBytes;
 
 export class TcpSocket implements Simulated<"tcp"> {
 	readonly #channel: Opened<"tcp">;
 	readonly #buffers: ReceiveBuffers;
 	/** Undefined where the given certificate is not one. */
 	readonly #socket: Socket | undefined;
-	/** Received, and not sent to the device yet. */
-	#received: Buffer[] = [];
-	#receivedBytes = 0;
-	/** Sent to the device, and not read there. */
-	#unreadBytes = 0;
+	/** Not read by the device, which knows of the first `#toldBytes`. */
+	#received: Buffer = Buffer.alloc(0);
+	#toldBytes = 0;
 	/** The peer has closed the connection; the device is told when it has read what was received, as by hosts/esp32/tcp. */
 	#hasEnded = false;
 	#isOver = false;
 
 	readonly posts: Peripherals["tcp"]["posts"] = {
 		write: (_detail, bytes) => void this.#socket?.write(Buffer.from(bytes)),
-		taken: (byteCount) => {
-			this.#unreadBytes -= byteCount;
-			this.#deliver();
+	};
+	readonly calls: Peripherals["tcp"]["calls"] = {
+		readLine: (limit) => {
+			const feed = this.#received.indexOf(0x0a);
+			return this.#take(feed < 0 ? limit : Math.min(limit, feed + 1)).toString("latin1");
 		},
+		read: (byteCount) => this.#take(byteCount),
 	};
 
 	constructor(channel: Opened<"tcp">, { receiveBuffers }: Hardware) {
@@ -68,9 +67,7 @@ export class TcpSocket implements Simulated<"tcp"> {
 		socket.on("connect", () => socket.connecting || isSecure || this.#channel.send("open"));
 		socket.on("secureConnect", () => this.#channel.send("open"));
 		socket.on("data", (bytes: Buffer) => {
-			for (let at = 0; at < bytes.length; at += pieceBytes)
-				this.#received.push(bytes.subarray(at, at + pieceBytes));
-			this.#receivedBytes += bytes.length;
+			this.#received = Buffer.concat([this.#received, bytes]);
 			this.#deliver();
 		});
 		socket.on("error", (error) => {
@@ -84,22 +81,28 @@ export class TcpSocket implements Simulated<"tcp"> {
 		});
 	}
 
+	#take(byteCount: number): Buffer {
+		const taken = this.#received.subarray(0, byteCount);
+		this.#received = this.#received.subarray(byteCount);
+		this.#toldBytes -= byteCount;
+		this.#deliver();
+		return taken;
+	}
+
 	#deliver(): void {
 		if (this.#isOver) return;
 		// What is beyond the window is still at the sender.
-		const arrivedBytes = Math.min(windowBytes, this.#unreadBytes + this.#receivedBytes);
+		const arrivedBytes = Math.min(windowBytes, this.#received.length);
 		const fittingBytes = this.#buffers.occupy(this, arrivedBytes, () => this.#deliver());
-		while (this.#unreadBytes < deviceBytes) {
-			const [piece] = this.#received;
-			if (!piece || this.#unreadBytes + piece.length > fittingBytes) break;
-			this.#received.shift();
-			this.#receivedBytes -= piece.length;
-			this.#unreadBytes += piece.length;
-			this.#channel.send("data", null, piece);
+		const untoldBytes = () => Math.min(arrivedBytes, fittingBytes) - this.#toldBytes;
+		while (untoldBytes() > 0) {
+			const byteCount = Math.min(pieceBytes, untoldBytes());
+			this.#toldBytes += byteCount;
+			this.#channel.send("readable", byteCount);
 		}
-		if (this.#unreadBytes + this.#receivedBytes > windowBytes) this.#socket?.pause();
+		if (this.#received.length > windowBytes) this.#socket?.pause();
 		else this.#socket?.resume();
-		if (this.#hasEnded && this.#received.length === 0 && this.#unreadBytes === 0) this.#fail();
+		if (this.#hasEnded && this.#received.length === 0) this.#fail();
 	}
 
 	#fail(): void {
