@@ -192,17 +192,10 @@ void channel_dispatch(txMachine* the, const struct frame* frame)
 		machine_turn(the, &channel->on_frame, push_frame, frame);
 }
 
-static void refuse_while_loading(txMachine* the)
-{
-	if (machine_is_loading())
-		report_end(the, REASON_BAD_PROGRAM, "module %s uses a Channel while it loads",
-			report_loading_module(the));
-}
-
 /** Sends (channel, header, buffer, offset, length); `buffer` undefined: no payload. */
 static void send_arguments(txMachine* the, enum frame_kind kind)
 {
-	refuse_while_loading(the);
+	refuse_while_loading(the, "a Channel");
 	check_arguments(the, 5);
 	uint32_t id = fxToUnsigned(the, mxArgv(0));
 	fxToString(the, mxArgv(1));
@@ -225,7 +218,7 @@ static void send_arguments(txMachine* the, enum frame_kind kind)
 /** open(header, onFrame) → channel number */
 void native_open(txMachine* the)
 {
-	refuse_while_loading(the);
+	refuse_while_loading(the, "a Channel");
 	check_arguments(the, 2);
 	const char* header = fxToString(the, mxArgv(0));
 	if (!fxIsCallable(the, mxArgv(1)))

@@ -7,8 +7,6 @@
 static bool virtual_time = false;
 static double virtual_now = 0;
 static double started_at = 0;
-/** Added to clock_now() for Time.ticks, so that a test can start near the wrap. */
-static double tick_offset = 0;
 /** Added to clock_now() for Date. */
 static double wall_offset = 0;
 static uint64_t random_state = 0;
@@ -20,12 +18,11 @@ static double computer_now(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-void clock_start(bool is_virtual, double first_tick, double wall_clock_ms, uint32_t seed)
+void clock_start(bool is_virtual, double wall_clock_ms, uint32_t seed)
 {
 	virtual_time = is_virtual;
 	virtual_now = 0;
 	started_at = computer_now();
-	tick_offset = first_tick;
 	wall_offset = wall_clock_ms;
 	random_state = seed;
 }
@@ -65,20 +62,9 @@ uint32_t virtual_random(void)
 	return (uint32_t)((mixed ^ (mixed >> 31)) >> 32);
 }
 
-void native_ticks(txMachine* the)
+void native_now(txMachine* the)
 {
-	uint64_t ticks = (uint64_t)(tick_offset + clock_now());
-	fxInteger(the, mxResult, (txInteger)(uint32_t)ticks);
-}
-
-void native_microseconds(txMachine* the)
-{
-	fxNumber(the, mxResult, floor((tick_offset + clock_now()) * 1e3));
-}
-
-void native_uptime(txMachine* the)
-{
-	fxNumber(the, mxResult, floor(clock_now()));
+	fxNumber(the, mxResult, clock_now());
 }
 
 void native_set_wall_clock(txMachine* the)
@@ -92,9 +78,7 @@ void native_set_wall_clock(txMachine* the)
 void native_delay(txMachine* the)
 {
 	double ms = mxArgc > 0 ? fxToNumber(the, mxArgv(0)) : 0;
-	if (machine_is_loading())
-		report_end(the, REASON_BAD_PROGRAM, "module %s calls Timer.delay while it loads",
-			report_loading_module(the));
+	refuse_while_loading(the, "Timer.delay");
 	if (!(ms > 0))
 		return;
 	watchdog_add(ms);

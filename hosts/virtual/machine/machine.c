@@ -29,6 +29,12 @@ bool machine_is_loading(void)
 	return loading;
 }
 
+void refuse_while_loading(txMachine* the, const char* what)
+{
+	if (loading)
+		report_end(the, REASON_BAD_PROGRAM, "a module uses %s while it loads", what);
+}
+
 static txMachine* create_root(void)
 {
 	txCreation creation = {
@@ -55,9 +61,7 @@ static const struct { const char* name; txCallback callback; } natives[] = {
 	{ "scheduleTimer", native_timer_schedule },
 	{ "clearTimer", native_timer_clear },
 	{ "delay", native_delay },
-	{ "ticks", native_ticks },
-	{ "microseconds", native_microseconds },
-	{ "uptime", native_uptime },
+	{ "now", native_now },
 	{ "setWallClock", native_set_wall_clock },
 	{ "heap", native_heap },
 	{ "exit", native_exit },
@@ -95,11 +99,11 @@ static void install_builtins(txMachine* the)
 static void read_start(txMachine* the, const struct frame* start)
 {
 	int is_virtual = 0, length = 0;
-	double first_tick = 0, wall_clock_ms = 0;
+	double wall_clock_ms = 0;
 	uint32_t seed = 0;
-	sscanf((const char*)start->header, "%d %d %d %d %lf %d %lf %lf %u %n", &limits.chunk_bytes, &limits.slots,
-		&limits.stack_slots, &limits.keys, &watchdog_ms, &is_virtual, &first_tick, &wall_clock_ms, &seed, &length);
-	clock_start(is_virtual != 0, first_tick, wall_clock_ms, seed);
+	sscanf((const char*)start->header, "%d %d %d %d %lf %d %lf %u %n", &limits.chunk_bytes, &limits.slots,
+		&limits.stack_slots, &limits.keys, &watchdog_ms, &is_virtual, &wall_clock_ms, &seed, &length);
+	clock_start(is_virtual != 0, wall_clock_ms, seed);
 	mxPushUndefined();
 	fxStringBuffer(the, the->stack, (txString)(uintptr_t)start->header + length, (txSize)start->header_length - length);
 }
@@ -193,24 +197,25 @@ void machine_turn(txMachine* the, txSlot* function, int (*push)(txMachine* the, 
 	finish_turn(the);
 }
 
+static int push_nothing(txMachine* the, const void* detail)
+{
+	(void)the;
+	(void)detail;
+	return 0;
+}
+
 void machine_run_main(txMachine* the)
 {
-	watchdog_begin_turn();
+	txSlot function;
 	fxBeginHost(the);
-	mxTry(the) {
-		mxPush(mxGlobal);
-		mxPushStringC((txString)(uintptr_t)modules_name(0));
-		fxAwaitImport(the, XS_IMPORT_DEFAULT);
-		if (!fxIsCallable(the, the->stack))
-			report_end(NULL, REASON_BAD_PROGRAM, "module %s has no function as its default export", modules_name(0));
-		mxCall();
-		mxRunCount(0);
-		mxPop();
-	}
-	mxCatch(the)
-		report_thrown(the, REASON_EXCEPTION, &mxException);
+	mxPushStringC((txString)(uintptr_t)modules_name(0));
+	fxAwaitImport(the, XS_IMPORT_DEFAULT);
+	if (!fxIsCallable(the, the->stack))
+		report_end(NULL, REASON_BAD_PROGRAM, "module %s has no function as its default export", modules_name(0));
+	function = *the->stack;
 	fxEndHost(the);
-	finish_turn(the);
+	/* It is in ROM: no collection moves or frees it. */
+	machine_turn(the, &function, push_nothing, NULL);
 }
 
 void machine_report_statistics(txMachine* the, bool collect)

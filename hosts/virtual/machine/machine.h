@@ -55,15 +55,13 @@ extern void native_call(txMachine* the);
 extern void native_close(txMachine* the);
 
 /* clock.c: the device's clocks. Milliseconds are doubles, which do not wrap. */
-extern void clock_start(bool is_virtual, double first_tick, double wall_clock_ms, uint32_t seed);
+extern void clock_start(bool is_virtual, double wall_clock_ms, uint32_t seed);
 extern bool clock_is_virtual(void);
 /** Milliseconds since the device started. */
 extern double clock_now(void);
 /** Virtual clock only: moves the clock forward to `now`; never back. */
 extern void clock_move(double now);
-extern void native_ticks(txMachine* the);
-extern void native_microseconds(txMachine* the);
-extern void native_uptime(txMachine* the);
+extern void native_now(txMachine* the);
 extern void native_set_wall_clock(txMachine* the);
 extern void native_delay(txMachine* the);
 
@@ -87,6 +85,8 @@ extern const char* modules_name(size_t index);
 
 /* machine.c: the root, the clone and the turns of the clone. */
 extern bool machine_is_loading(void);
+/** Ends the process, with the place, while modules load. */
+extern void refuse_while_loading(txMachine* the, const char* what);
 extern txMachine* machine_start(const struct frame* start);
 /** Calls main's default function. */
 extern void machine_run_main(txMachine* the);
@@ -122,8 +122,6 @@ extern NO_RETURN void report_end(txMachine* the, enum reason reason, const char*
 extern NO_RETURN void report_thrown(txMachine* the, enum reason reason, txSlot* thrown);
 /** Whether a function that runs has a file and a line. */
 extern bool report_has_place(txMachine* the);
-/** The name of the module that is being loaded, from the frames of the machine; never NULL. */
-extern const char* report_loading_module(txMachine* the);
 extern void native_exit(txMachine* the);
 
 #endif

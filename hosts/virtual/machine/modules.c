@@ -1,6 +1,5 @@
 /*
- * The program: every module's JavaScript and source map, packed by hosts/virtual/node/build.ts. Names are resolved as by Moddable:
- * relative ones against the importer's name, ".js" dropped, all others unchanged. XS gets TypeScript files and lines from the map.
+ * The program: every module's JavaScript and source map, packed by hosts/virtual/node/build.ts. XS gets TypeScript files and lines from the map.
  */
 #include "machine.h"
 
@@ -90,51 +89,18 @@ static bool find_text(const char* name, struct text* source, struct text* map)
 	return false;
 }
 
-/** Writes `specifier`, seen from module `importer`, as a module's name into `name`; false if it leaves the root. */
-static bool resolve(const char* importer, const char* specifier, char* name, size_t size)
-{
-	size_t length = 0;
-	const char* rest = specifier;
-	if (strncmp(rest, "./", 2) == 0 || strncmp(rest, "../", 3) == 0) {
-		const char* slash = strrchr(importer, '/');
-		length = slash ? (size_t)(slash - importer) : 0;
-		for (;;) {
-			if (strncmp(rest, "./", 2) == 0)
-				rest += 2;
-			else if (strncmp(rest, "../", 3) == 0) {
-				if (length == 0)
-					return false;
-				while (length > 0 && importer[--length] != '/')
-					;
-				rest += 3;
-			}
-			else
-				break;
-		}
-	}
-	int written = snprintf(name, size, "%.*s%s%s", (int)length, importer, length > 0 ? "/" : "", rest);
-	if (written < 0 || (size_t)written >= size)
-		return false;
-	char* dot = strrchr(name, '.');
-	if (dot && strcmp(dot, ".js") == 0)
-		*dot = 0;
-	return true;
-}
-
 txID fxFindModule(txMachine* the, txSlot* realm, txID moduleID, txSlot* slot)
 {
-	char specifier[256], name[512];
+	char name[256];
 	struct text source, map;
-	const char* importer = moduleID == XS_NO_ID ? "" : fxGetKeyName(the, moduleID);
 	(void)realm;
-	fxToStringBuffer(the, slot, specifier, sizeof(specifier));
-	if (!resolve(importer, specifier, name, sizeof(name)) || !find_text(name, &source, &map)) {
-		if (machine_is_loading())
-			report_end(the, REASON_BAD_PROGRAM, "module %s imports %s, which is not in the program",
-				*importer ? importer : "(host)", specifier);
-		return XS_NO_ID;
-	}
-	return fxNewNameC(the, name);
+	fxToStringBuffer(the, slot, name, sizeof(name));
+	if (find_text(name, &source, &map))
+		return fxNewNameC(the, name);
+	if (machine_is_loading())
+		report_end(the, REASON_BAD_PROGRAM, "module %s imports %s, which is not in the program",
+			moduleID == XS_NO_ID ? "(host)" : fxGetKeyName(the, moduleID), name);
+	return XS_NO_ID;
 }
 
 static int next_character(void* it)

@@ -110,20 +110,6 @@ void report_thrown(txMachine* the, enum reason reason, txSlot* thrown)
 	end(reason);
 }
 
-const char* report_loading_module(txMachine* the)
-{
-	const char* name = "(unknown)";
-	for (txSlot* frame = the->frame; frame; frame = frame->next) {
-		txSlot* function = frame + 3;
-		if (function->kind != XS_REFERENCE_KIND || !mxIsFunction(function->value.reference))
-			continue;
-		txSlot* module = mxFunctionInstanceHome(function->value.reference)->value.home.module;
-		if (module)
-			name = fxGetKeyName(the, mxModuleInstanceInternal(module)->value.module.id);
-	}
-	return name;
-}
-
 /** exit("quit" | "restart") */
 void native_exit(txMachine* the)
 {

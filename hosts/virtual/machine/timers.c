@@ -31,12 +31,6 @@ static void timer_mark(txMachine* the, void* it, txMarkRoot mark_root)
 
 static const txHostHooks timer_hooks = { .destructor = NULL, .marker = timer_mark, .sweeper = NULL };
 
-static void refuse_while_loading(txMachine* the)
-{
-	if (machine_is_loading())
-		report_end(the, REASON_BAD_PROGRAM, "module %s uses Timer while it loads", report_loading_module(the));
-}
-
 static double interval_argument(txMachine* the, txInteger index)
 {
 	txInteger interval = index < mxArgc ? fxToInteger(the, mxArgv(index)) : 0;
@@ -116,7 +110,7 @@ void timers_run(txMachine* the)
 /** set(callback, interval, repeat) → timer */
 void native_timer_set(txMachine* the)
 {
-	refuse_while_loading(the);
+	refuse_while_loading(the, "Timer");
 	if (mxArgc < 1 || !fxIsCallable(the, mxArgv(0)))
 		mxTypeError("callback is no function");
 	double interval = interval_argument(the, 1);

@@ -50,10 +50,8 @@ declare const natives: {
 	scheduleTimer(timer: TimerHandle, interval?: number, repeat?: number): void;
 	clearTimer(timer: TimerHandle | null | undefined): void;
 	delay(milliseconds: number): void;
-	ticks(): number;
-	microseconds(): number;
-	/** Milliseconds since the device started; does not wrap. */
-	uptime(): number;
+	/** Milliseconds since the device started, with their fraction; does not wrap. */
+	now(): number;
 	setWallClock(seconds: number): void;
 	/** Free bytes of the device's heap, as a board counts them: a slot is 16 bytes. */
 	heap(): number;

@@ -31,13 +31,7 @@ export interface HttpSocketOptions {
 }
 export type HttpSocketPart = new (options: HttpSocketOptions) => HttpSocket;
 
-type State =
-	| "connecting"
-	| "idle"
-	| "status"
-	| "headers"
-	| "body"
-	| "over";
+type State = "connecting" | "idle" | "status" | "headers" | "body" | "over";
 
 export class HttpClient implements Interface {
 	readonly #options: HttpClientOptions;

@@ -24,7 +24,7 @@ export class System implements Interface {
 	}
 
 	get uptimeMs(): number {
-		return natives.uptime();
+		return Math.floor(natives.now());
 	}
 
 	get freeHeapBytes(): number {

@@ -2,16 +2,16 @@
 const Time = Object.freeze({
 	/** Milliseconds as a signed 32-bit number that wraps, as on an ESP32. Compare with delta(), never with < or >. */
 	get ticks(): number {
-		return natives.ticks();
+		return natives.now() | 0;
 	},
 
 	/** Microseconds since the device started; does not wrap. */
 	get microseconds(): number {
-		return natives.microseconds();
+		return Math.floor(natives.now() * 1000);
 	},
 
 	/** Milliseconds from one reading of ticks to another (default: now), also across the wrap. */
-	delta(start: number, end: number = natives.ticks()): number {
+	delta(start: number, end: number = natives.now()): number {
 		return (end - start) | 0;
 	},
 

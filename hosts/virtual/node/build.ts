@@ -81,7 +81,12 @@ export async function buildProgram({ modules, main = "main" }: ProgramOptions): 
 	const changes = await Promise.all(
 		sources.map(async (file) => (await stat(path.join(projectFolder, file))).mtimeMs),
 	);
-	const bytes = pack(names.map((name, index) => ({ name, code: "", map: "", ...built[index] })));
+	const bytes = pack(
+		built.map(({ code, map }, index) => {
+			const name = names[index] ?? "";
+			return { name, code: resolveImports(name, code), map };
+		}),
+	);
 	return { bytes, changedAt: Math.floor(Math.max(...changes) / 1000) };
 }
 
@@ -126,6 +131,14 @@ async function buildModule(source: string): Promise<BuiltModule> {
 		await writeAtomically(cached, JSON.stringify(built));
 		return built;
 	}
+}
+
+/** As by Moddable, an import is a name, or is relative to the importer's name. */
+function resolveImports(importer: string, code: string): string {
+	return code.replaceAll(
+		/(\bfrom|\bimport) "(\.{1,2}\/[^"]+)\.js"/g,
+		(_, word, relative) => `${word} "${path.posix.join(path.posix.dirname(importer), relative)}"`,
+	);
 }
 
 /** As hosts/virtual/machine/modules.c reads it. */

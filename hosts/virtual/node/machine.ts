@@ -52,8 +52,6 @@ export interface MachineOptions {
 	clock?: "real" | "virtual" | undefined;
 	/** Milliseconds since 1970. Default 0: not set. */
 	wallClock?: number | undefined;
-	/** Of Time.ticks, which wraps at 2 ** 31. Default 0. */
-	firstTick?: number | undefined;
 	/** Of Math.random, 32 bits. Default: random. */
 	seed?: number | undefined;
 	/** Processor time for a turn; 0: no limit. Default 10,000, as the boards' task watchdog. */
@@ -302,9 +300,9 @@ export class Machine {
 /** As machine.c reads it. */
 function startHeader(options: MachineOptions): string {
 	const { chunkBytes, slots, stackSlots, keys } = { ...boardLimits, ...options.limits };
-	const { clock, config = {}, firstTick = 0, wallClock = 0, watchdogMs = 10_000 } = options;
+	const { clock, config = {}, wallClock = 0, watchdogMs = 10_000 } = options;
 	const { seed = Math.floor(Math.random() * 2 ** 32) } = options;
 	const isVirtual = Number(clock === "virtual");
-	const numbers = [chunkBytes, slots, stackSlots, keys, watchdogMs, isVirtual, firstTick, wallClock, seed];
+	const numbers = [chunkBytes, slots, stackSlots, keys, watchdogMs, isVirtual, wallClock, seed];
 	return [...numbers, JSON.stringify(config)].join(" ");
 }

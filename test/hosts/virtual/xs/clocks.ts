@@ -63,12 +63,17 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 		Timer.set(() => {
 			note(`${Date.now()} ${Time.ticks} ${Time.microseconds} ${new Date().toISOString()}`);
 			Time.set(1_700_000_000);
-			note(`${Date.now()} ${natives.uptime()}`);
+			note(`${Date.now()} ${Math.floor(natives.now())}`);
 		}, 1500);
 	},
 	wrap: (note) => {
-		const start = Time.ticks;
-		Timer.set(() => note(`${start} ${Time.ticks} ${Time.delta(start)}`), 1000);
+		Timer.set(
+			() => {
+				const start = Time.ticks;
+				Timer.set(() => note(`${start} ${Time.ticks} ${Time.delta(start)}`), 1000);
+			},
+			2 ** 31 - 400,
+		);
 	},
 	random: (note) => {
 		for (let i = 0; i < 3; i++) note(String(Math.random()));
@@ -80,5 +85,5 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 
 export default function main() {
 	const channel = new Channel("notes", {}, () => {});
-	tests[config.test ?? ""]?.((text) => channel.post(text, natives.uptime()));
+	tests[config.test ?? ""]?.((text) => channel.post(text, Math.floor(natives.now())));
 }
