@@ -8,7 +8,6 @@ import type { Crash } from "../device/protocol/messages.js";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access, Change } from "./access/access.js";
 import type { Tokens } from "./access/tokens.js";
-import type { AskedAnnouncement, Sound } from "./api/announcement.js";
 import type { FrameOf } from "./api/frames.js";
 import type { Base, BaseOptions } from "./base.js";
 import type { FirmwareService } from "./firmware/service.js";
@@ -53,9 +52,9 @@ export interface Announcer {
 	/** Whether it can play a text. */
 	readonly canSpeak: boolean;
 	/** Those that are kept. */
-	sounds(): readonly Pick<Sound, "id" | "name">[];
-	/** @returns the id under which devices play it @throws {HttpProblem} */
-	begin(asked: AskedAnnouncement): Promise<string>;
+	sounds(): readonly { readonly id: string; readonly name: string }[];
+	/** @param asked as for `POST /api/announcements` @returns the id under which devices play it @throws {HttpProblem} */
+	begin(asked: unknown): Promise<string>;
 }
 
 /** A message of monitors that an extension adds, for the AsyncAPI document. */

@@ -5,8 +5,9 @@ import { personOf } from "../access/access.js";
 import { askedAnnouncement, playStates } from "../api/announcement.js";
 import { maxTargetsBytes } from "../api/targets.js";
 import type { Core, Extension } from "../extension.js";
-import { readJson } from "../http/request-body.js";
+import { readJson, requireValid } from "../http/request-body.js";
 import { jobsExtension } from "../jobs/extension.js";
+import { pick } from "../json.js";
 import { Announcements } from "./announcements.js";
 import { soundRoutes } from "./routes.js";
 import { Sounds } from "./sounds.js";
@@ -31,7 +32,14 @@ export function createAnnouncements(core: Core): Extension {
 	return {
 		...jobs,
 		routes: soundRoutes({ core, sounds, speak, canSpeak }).use(jobs.routes),
-		announcer: { canSpeak, sounds: () => sounds.list(), begin: (asked) => announcements.begin(asked, null) },
+		announcer: {
+			canSpeak,
+			sounds: () => sounds.list(),
+			begin: async (asked) => {
+				const checked = requireValid(askedAnnouncement, pick(askedAnnouncement, asked));
+				return announcements.begin(checked, null);
+			},
+		},
 		// A path of this gateway becomes the address by which the device reaches it.
 		intercept: (message, { link, handshake }) => {
 			if (message.type !== "control_device" || link.isRemote || !isRecord(message.payload)) return undefined;

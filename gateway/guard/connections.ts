@@ -50,8 +50,6 @@ export class Connections {
 	readonly #readers = new WeakMap<object, RequestReader>();
 	/** By network, then by address and port, oldest first. */
 	readonly #unauthenticated = new Map<string, Map<string, Socket>>();
-	/** By their number of connections: a search through all networks of a fleet would take long. */
-	readonly #networks: Set<string>[] = [];
 	#count = 0;
 	/** Shared by all sockets, to save memory. */
 	readonly #onClose: (this: Socket) => void;
@@ -111,7 +109,6 @@ export class Connections {
 		const sockets = this.#unauthenticated.get(network) ?? new Map<string, Socket>();
 		if (sockets.get(name) === socket) return;
 		this.#unauthenticated.set(network, sockets.set(name, socket));
-		this.#move(network, sockets.size - 1, sockets.size);
 		this.#count += 1;
 		socket.on("close", this.#onClose);
 		if (this.#count > this.#maxUnauthenticated) this.#cutOne();
@@ -120,21 +117,16 @@ export class Connections {
 	#remove({ network, name }: Endpoint): void {
 		const sockets = this.#unauthenticated.get(network);
 		if (!sockets?.delete(name)) return;
-		this.#move(network, sockets.size + 1, sockets.size);
 		this.#count -= 1;
 		if (sockets.size === 0) this.#unauthenticated.delete(network);
 	}
 
-	#move(network: string, before: number, now: number): void {
-		this.#networks[before]?.delete(network);
-		if (now > 0) this.#networks[now] = (this.#networks[now] ?? new Set()).add(network);
-		while (this.#networks.at(-1)?.size === 0) this.#networks.pop();
-	}
-
 	/** Closes the oldest connection of the network with the most. */
 	#cutOne(): void {
-		const [network = ""] = this.#networks.at(-1) ?? [];
-		const [oldest] = this.#unauthenticated.get(network) ?? [];
+		let [network, most] = ["", new Map<string, Socket>()];
+		for (const [each, sockets] of this.#unauthenticated)
+			if (sockets.size > most.size) [network, most] = [each, sockets];
+		const [oldest] = most;
 		if (!oldest) return;
 		const [name, socket] = oldest;
 		this.#remove({ network, name });

@@ -1,10 +1,10 @@
 /** Executes commands from Home Assistant, with a monitor's checks. Nothing answers it: a refusal is in the log. */
 
 import { chimes } from "../../device/protocol/messages.js";
-import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
-import { askedAnnouncement, longestSeconds } from "../api/announcement.js";
+import { isRecord } from "../../device/protocol/schema.js";
+import { longestSeconds } from "../api/announcement.js";
 import type { Core } from "../extension.js";
-import { parseJson, pick } from "../json.js";
+import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
@@ -152,14 +152,11 @@ export class Commands {
 		{ deviceId, session }: Device,
 		{ seconds, ...what }: { readonly seconds?: number },
 	): Promise<Outcome> {
-		const asked = pick(askedAnnouncement, { ...what, targets: { devices: [deviceId] } });
 		const announcer = this.#core.announcer();
 		if (!announcer) return refuse("unsupported_command", "this gateway keeps no sounds");
 		if (!session.isReachable) return refuse("target_offline", "the device is not connected");
-		if (!matches(askedAnnouncement, asked))
-			return refuse("invalid_command", describeProblem(findProblem(askedAnnouncement, asked)));
 		try {
-			const id = await announcer.begin(asked);
+			const id = await announcer.begin({ ...what, targets: { devices: [deviceId] } });
 			const stop = {
 				type: "control_device",
 				targetId: deviceId,

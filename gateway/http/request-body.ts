@@ -85,8 +85,13 @@ export async function readJson<S extends Schema>(
 	await mayWait();
 	const picked = pick(schema, value);
 	await mayWait();
-	if (!matches(schema, picked))
-		throw new HttpProblem(422, `${describeProblem(findProblem(schema, picked))}.`);
-	setBody(request, picked);
-	return picked;
+	const checked = requireValid(schema, picked);
+	setBody(request, checked);
+	return checked;
+}
+
+/** @throws {HttpProblem} 422 */
+export function requireValid<S extends Schema>(schema: S, value: unknown): Infer<S> {
+	if (matches(schema, value)) return value;
+	throw new HttpProblem(422, `${describeProblem(findProblem(schema, value))}.`);
 }

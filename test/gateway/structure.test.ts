@@ -66,6 +66,22 @@ test("only the parts of an extension import it: not the core, no other extension
 	assert.ok(files.length > 400, `${files.length} files were read`);
 });
 
+test("the core takes of the interface what is the core's: no message, list or plan of an extension", () => {
+	const ownInterface =
+		/^gateway\/api\/(faults|firmware|frames|label|permissions|person|session|statuses|text|update)\.ts$/;
+	const isCore = (file: string) => {
+		const [, folder = "", name] = file.split("/");
+		if (folder === "api" || folder === "jobs") return false;
+		return file.startsWith("gateway/") && (name === undefined || coreFolders.includes(folder));
+	};
+	const found = [...imports].flatMap(([file, targets]) =>
+		targets
+			.filter((target) => isCore(file) && target.startsWith("gateway/api/") && !ownInterface.test(target))
+			.map((target) => `${file} → ${target}`),
+	);
+	assert.deepEqual(found, []);
+});
+
 test("no files import each other in a circle", () => {
 	const done = new Set<string>();
 	const path: string[] = [];

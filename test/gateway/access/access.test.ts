@@ -367,15 +367,15 @@ test("a program that shows a bearer token may send any Origin; a login beside it
 	// As a Python client sends it behind a proxy with TLS.
 	const origin = `${gateway.url.replace("http:", "https:")}`;
 	const cookie = cookieOf(await fetch(gateway.loginUrl, press));
-	const marked = (headers: Readonly<Record<string, string>>) =>
-		fetch(`${gateway.url}/api/attention/seen`, { method: "POST", body: '{"items":[]}', headers });
+	const askForLink = (headers: Readonly<Record<string, string>>) =>
+		fetch(`${gateway.url}/login/link`, { method: "POST", headers });
 	await gateway.open("/monitor", { headers: { ...bearer(monitorToken), origin } });
 	await gateway.open("/device", { headers: { ...bearer(deviceToken), origin } });
-	assert.equal((await marked({ ...bearer(monitorToken), origin })).status, 204);
+	assert.equal((await askForLink({ ...bearer(monitorToken), origin })).status, 201);
 	for (const token of ["wrong", deviceToken]) {
 		const { status } = await gateway.refused("/monitor", { ...bearer(token), cookie, origin });
 		assert.equal(status, 401);
-		assert.equal((await marked({ ...bearer(token), cookie, origin })).status, 401);
+		assert.equal((await askForLink({ ...bearer(token), cookie, origin })).status, 401);
 	}
 });
 

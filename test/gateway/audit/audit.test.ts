@@ -2,10 +2,24 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { Router } from "express";
+import { list, object, string } from "../../../device/protocol/schema.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { Audit } from "../../../gateway/audit/audit.js";
+import type { CreateExtension } from "../../../gateway/extension.js";
+import { extensions } from "../../../gateway/extensions.js";
+import { readJson, readQuery } from "../../../gateway/http/request-body.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+
+/** A route that reads a field of its query, and a body. */
+const things: CreateExtension = ({ requirePerson }) => ({
+	routes: Router().post("/api/things", requirePerson, async (request, response) => {
+		readQuery(request, "days");
+		await readJson(request, object({ items: list(object({ kind: string(64) }), 10) }), "{}");
+		response.status(204).end();
+	}),
+});
 
 const annasToken = "annas-token-of-the-fixtures";
 
@@ -22,15 +36,15 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	const dataDir = await temporaryDirectory(t);
 	const named = [{ name: "anna", role: "monitor", token: annasToken } as const];
 	await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
-	const options = { dataDir, deviceToken: undefined, monitorToken: undefined };
+	const given = { deviceToken: undefined, monitorToken: undefined };
+	const options = { dataDir, ...given, extensions: [...extensions, things] };
 	const first = await runGateway(t, options);
 	const { device } = await first.namedDevice(await first.monitor());
-	const path = "/api/devices/dev-1-a1b2c3";
 	const change = (method: string, to: string, body: object) =>
 		fetch(`${first.url}${to}`, { method, headers: bearer(annasToken), body: JSON.stringify(body) });
-	assert.equal((await change("POST", "/api/device-tokens", { deviceId: "dev-1-a1b2c3" })).status, 201);
-	assert.equal((await change("POST", "/api/device-tokens", { deviceId: "not a device" })).status, 422);
-	assert.equal((await fetch(`${first.url}${path}`, { headers: bearer(annasToken) })).status, 200);
+	assert.equal((await change("POST", "/api/tokens", { name: "ben", role: "user" })).status, 201);
+	assert.equal((await change("POST", "/api/tokens", { name: "not a name", role: "user" })).status, 422);
+	assert.equal((await fetch(`${first.url}/api/tokens`, { headers: bearer(annasToken) })).status, 200);
 	const anna = await first.open("/monitor", { headers: bearer(annasToken) });
 	const targetId = "dev-1-a1b2c3";
 	const volume = { command: "set_volume", value: 40 };
@@ -82,7 +96,7 @@ test("what a person changes is in the audit, without secrets, also after a resta
 			"control_device",
 			'{"payload":{"command":"set_volume","value":40}}',
 		],
-		["anna", "127.0.0.1", null, "POST /api/device-tokens", '{"deviceId":"dev-1-a1b2c3"}'],
+		["anna", "127.0.0.1", null, "POST /api/tokens", '{"name":"ben","role":"user"}'],
 	];
 	const shown = (
 		changes: { who: string; address: string; deviceId: string; what: string; detail: string }[],
@@ -96,23 +110,15 @@ test("what a person changes is in the audit, without secrets, also after a resta
 		...["anna", "127.0.0.1", "dev-1-a1b2c3", "control_device"],
 		'{"payload":{"command":"query_state"}}',
 	]);
-	const targets = { devices: [targetId] };
-	const asked = { targets, payload: { command: "identify", note }, note };
-	assert.equal((await change("POST", "/api/commands?note=hush", asked)).status, 202);
+	const items = [{ kind: "refused", note }];
+	assert.equal((await change("POST", "/api/things?days=30&note=hush", { items, note })).status, 204);
 	expected.unshift([
-		...["anna", "127.0.0.1", null, "POST /api/commands"],
-		'{"targets":{"devices":["dev-1-a1b2c3"]},"payload":{"command":"identify"}}',
+		...["anna", "127.0.0.1", null, "POST /api/things?days=30"],
+		'{"items":[{"kind":"refused"}]}',
 	]);
-	const items = [{ kind: "refused", id: "none", note }];
-	assert.equal((await change("POST", "/api/attention/seen", { items, note })).status, 204);
-	expected.unshift([
-		...["anna", "127.0.0.1", null, "POST /api/attention/seen"],
-		'{"items":[{"kind":"refused","id":"none"}]}',
-	]);
-	const away = await change("DELETE", "/api/devices?awayDays=30&note=hush", {});
-	assert.equal(away.status, 200);
-	expected.unshift(["anna", "127.0.0.1", null, "DELETE /api/devices?awayDays=30", null]);
-	assert.deepEqual(shown(await changesAt(first.url, 8)), expected);
+	assert.equal((await change("DELETE", "/api/tokens/ben?note=hush", {})).status, 204);
+	expected.unshift(["anna", "127.0.0.1", null, "DELETE /api/tokens/ben", null]);
+	assert.deepEqual(shown(await changesAt(first.url, 7)), expected);
 	for (const { socket } of [device, settled]) socket.terminate();
 	await first.gateway.close();
 	const second = await runGateway(t, options);

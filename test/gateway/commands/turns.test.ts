@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { countedTurns } from "../../support/counted-turns.js";
+import { bearer, monitorToken, runGateway } from "../../support/running.js";
+
+test("a command to a fleet that is away leaves turns of the event loop to others", async (t) => {
+	const { turns, extensions } = countedTurns();
+	const { url } = await runGateway(t, { extensions });
+	const headers = bearer(monitorToken);
+	const devices = Array.from({ length: 100 }, (_, number) => `dev-1-${String(number).padStart(6, "0")}`);
+	const body = JSON.stringify({ targets: { devices }, payload: { command: "set_volume", value: 40 } });
+	const begun = await fetch(`${url}/api/commands`, { method: "POST", headers, body });
+	assert.equal(begun.status, 202);
+	for (;;) {
+		const answer = await fetch(`${url}${begun.headers.get("location")}`, { headers });
+		if (JSON.parse(await answer.text()).endedAt !== null) break;
+	}
+	assert.ok(turns.count >= devices.length, `${turns.count} turns`);
+});

@@ -1,0 +1,14 @@
+import { extensions } from "../../gateway/extensions.js";
+
+/** All extensions, which count the turns of the event loop that they leave to others. */
+export function countedTurns() {
+	const turns = { count: 0 };
+	const counted = extensions.map((create) => (core: Parameters<typeof create>[0]) => {
+		const yieldToLoop = () => {
+			turns.count += 1;
+			return core.yieldToLoop();
+		};
+		return create({ ...core, yieldToLoop });
+	});
+	return { turns, extensions: counted };
+}
