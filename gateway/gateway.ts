@@ -107,7 +107,7 @@ export class Gateway {
 			log.warn("AUTH=off: every program on this machine may control and update the devices");
 		log.info({ url }, "listening");
 		const base = publicUrl ? trimmed(publicUrl) : url;
-		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.makeLoginCode()}` };
+		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.logins.makeCode()}` };
 	}
 
 	/** Closes monitors with 1001, then devices with 1012, writes all data, and cuts off the rest after 10 s. */

@@ -1,26 +1,21 @@
 /** Checks the token, login and origin of every request, HTTP and WebSocket. */
 
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import { type Action, mayDo, readingRoutes, rolesOf, roleWords } from "../api/permissions.js";
-import { type LoginLink, type Person, type PersonRole, personRoles } from "../api/person.js";
+import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import type { Base } from "../base.js";
 import { addressOf, bodyOf } from "../http/request-body.js";
 import { HttpProblem, type HttpRefusal, sendProblem } from "../problem.js";
 import { AddressLimit } from "../rates.js";
-import { isDue } from "../storage/time.js";
-import type { EndedLogins } from "./ended-logins.js";
-import { baseUrlOf, isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
-import { deviceOf, equalSecrets, isAmong, sign } from "./secrets.js";
+import { Logins, type LoginsOptions } from "./logins.js";
+import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
+import { deviceOf, equalSecrets, isAmong } from "./secrets.js";
 import type { Role, Tokens } from "./tokens.js";
 
-export interface AccessOptions extends Pick<Base, "log" | "now" | "monotonic"> {
-	readonly tokens: Tokens;
+export interface AccessOptions extends LoginsOptions, Pick<Base, "log"> {
 	/** AUTH=off: loopback needs no token. */
 	readonly isOff: boolean;
-	readonly publicUrl: URL | undefined;
-	readonly endedLogins: Pick<EndedLogins, "has" | "end" | "use">;
 	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Called when a request that changes something is over. */
 	readonly onChange: (change: Change) => void;
@@ -57,30 +52,12 @@ interface Grants {
 	readonly person?: Person | undefined;
 }
 
-interface Login {
-	readonly person: Person;
-	readonly signature: string;
-	/** Milliseconds since 1970. */
-	readonly expires: number;
-}
-
-const dayMs = 24 * 60 * 60 * 1000;
-const cookieAgeMs = 30 * dayMs;
-/** Twice: after a start the clock may be behind until it is set. */
-const longestLoginMs = 2 * cookieAgeMs;
-const loginCodeAgeMs = 60 * 60 * 1000;
-const loginLinkAgeMs = 10 * 60 * 1000;
-const codesAtMost = 100;
-/** Cookies of the same name: browsers send one for each path. */
-const mostCookies = 4;
-
 export class Access {
+	readonly logins: Logins;
 	readonly #options: AccessOptions;
 	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
 	/** By request. Those of a token are kept by connection, since a device sends its token for each block of an image. */
 	readonly #grants = new WeakMap<object, Grants>();
-	/** The monitor token's login codes that this gateway made, with the monotonic time at which each ends. */
-	readonly #loginCodes = new Map<string, number>();
 	/** By name, in milliseconds since 1970. */
 	readonly #usedAt = new Map<string, number>();
 	/** What ends each connection that outlives its check. */
@@ -88,6 +65,7 @@ export class Access {
 
 	constructor(options: AccessOptions) {
 		this.#options = options;
+		this.logins = new Logins(options);
 	}
 
 	/**
@@ -153,7 +131,7 @@ export class Access {
 
 	#compare(request: IncomingMessage): Pick<Grants, "device" | "person"> {
 		const shown = bearerOf(request);
-		return shown === undefined ? { person: this.#loggedIn(request) } : this.#grantsOfToken(shown);
+		return shown === undefined ? { person: this.logins.personOf(request) } : this.#grantsOfToken(shown);
 	}
 
 	#grantsOfToken(shown: string): Pick<Grants, "device" | "person"> {
@@ -162,13 +140,6 @@ export class Access {
 		if (isAmong(shown, tokens.of("device"))) return { device: {}, person };
 		const deviceId = deviceOf(shown, tokens.of("device"));
 		return { ...(deviceId !== undefined && { device: { deviceId } }), person };
-	}
-
-	/** Of several logins, the one that may do more. */
-	#loggedIn(request: IncomingMessage): Person | undefined {
-		const people = this.#loginsOf(request).map(({ person }) => person);
-		const [first] = personRoles.flatMap((role) => people.filter((person) => person.role === role));
-		return first;
 	}
 
 	/**
@@ -231,81 +202,6 @@ export class Access {
 	}
 
 	/**
-	 * Makes a code that logs in once, at any gateway with the same tokens.
-	 * @param token of a person, whose removal ends it; default: the current monitor token
-	 */
-	makeLoginCode(token = this.#options.tokens.current("monitor"), ageMs = loginCodeAgeMs): string {
-		const { tokens, now, monotonic } = this.#options;
-		const head = `${now() + ageMs}.${randomUUID()}`;
-		const code = `${head}.${sign(token, `login code ${head}`)}`;
-		if (token !== tokens.current("monitor")) return code;
-		for (const [each, runsUntil] of this.#loginCodes)
-			if (runsUntil <= monotonic() || this.#loginCodes.size >= codesAtMost) this.#loginCodes.delete(each);
-		this.#loginCodes.set(code, monotonic() + ageMs);
-		return code;
-	}
-
-	/**
-	 * A link by which the person who makes this request logs in another device, once within ten minutes.
-	 * @throws {HttpProblem} 409 with AUTH=off
-	 */
-	makeLoginLink(request: IncomingMessage): LoginLink {
-		const { tokens, now, publicUrl } = this.#options;
-		const name = people.get(request)?.name;
-		const person = tokens.people.find((each) => each.name === name);
-		if (!person) throw new HttpProblem(409, "With AUTH=off no one needs to log in.");
-		const expiresAt = new Date(now() + loginLinkAgeMs).toISOString();
-		const code = this.makeLoginCode(person.token, loginLinkAgeMs);
-		return { url: `${baseUrlOf(request, publicUrl)}/login?code=${code}`, expiresAt };
-	}
-
-	/** @returns the token that the code stands for; undefined if it is wrong, used or expired */
-	async useLoginCode(code: string): Promise<string | undefined> {
-		const { tokens, endedLogins, now, monotonic } = this.#options;
-		const [, head = "", expires, signature = ""] = /^((\d{1,16})\.[\w-]{36})\.([\w-]+)$/.exec(code) ?? [];
-		await tokens.refresh();
-		const signer = tokens.people.find(({ token }) =>
-			equalSecrets(signature, sign(token, `login code ${head}`)),
-		);
-		// The gateway that made it ignores a changed clock or token.
-		const runsUntil = this.#loginCodes.get(code);
-		const isOver =
-			runsUntil === undefined ? isDue(Number(expires), now(), loginCodeAgeMs) : runsUntil <= monotonic();
-		const token = signer?.token ?? (runsUntil === undefined ? undefined : tokens.current("monitor"));
-		if (token === undefined || isOver) return undefined;
-		return (await endedLogins.use(signature, Number(expires))) ? token : undefined;
-	}
-
-	/**
-	 * Sets a cookie: its expiry, signed with the person's token, which also ends it.
-	 * @param shown a valid token of a person
-	 */
-	async logIn(request: IncomingMessage, response: Response, shown: string): Promise<void> {
-		const { tokens, publicUrl, now } = this.#options;
-		await tokens.refresh();
-		const unnamed = tokens.of("monitor");
-		const [current = ""] = unnamed;
-		const token = isAmong(shown, unnamed) ? current : shown;
-		const expires = String(now() + cookieAgeMs);
-		response.cookie(cookieName(token), `${expires}.${signCookie(token, expires)}`, {
-			httpOnly: true,
-			sameSite: "strict",
-			secure: reachedAt(request).protocol === "https:" || publicUrl?.protocol === "https:",
-			maxAge: cookieAgeMs,
-			path: this.#cookiePath(request),
-		});
-	}
-
-	/** Ends the request's logins. @throws {NodeJS.ErrnoException} */
-	async logOut(request: IncomingMessage, response: Response): Promise<void> {
-		const { tokens, endedLogins } = this.#options;
-		const path = this.#cookiePath(request);
-		for (const { token } of tokens.people) response.clearCookie(cookieName(token), { path });
-		const logins = this.#loginsOf(request);
-		await Promise.all(logins.map(({ signature, expires }) => endedLogins.end(signature, expires)));
-	}
-
-	/**
 	 * Watches a person's connection that outlives its check.
 	 * @param onEnded called by `endRevoked` once its token or login is not valid any more
 	 * @returns a function that stops watching
@@ -320,25 +216,6 @@ export class Access {
 		if (this.#options.isOff) return;
 		await this.#options.tokens.refresh();
 		for (const [request, onEnded] of this.#lasting) if (!this.#compare(request).person) onEnded();
-	}
-
-	/** Behind a proxy other programs may share the host. */
-	#cookiePath(request: IncomingMessage): string {
-		return new URL(baseUrlOf(request, this.#options.publicUrl)).pathname;
-	}
-
-	#loginsOf({ headers }: IncomingMessage): readonly Login[] {
-		const { tokens, endedLogins, now } = this.#options;
-		return tokens.people.flatMap(({ token, ...person }) => {
-			const form = new RegExp(`(?:^|; *)${cookieName(token)}=(\\d{1,16})\\.([\\w-]+)`, "g");
-			const cookies = [...(headers.cookie ?? "").matchAll(form)].slice(0, mostCookies);
-			return cookies.flatMap(([, text = "", signature = ""]) => {
-				const expires = Number(text);
-				const isOver = isDue(expires, now(), longestLoginMs);
-				const isValid = equalSecrets(signature, signCookie(token, text)) && !isOver;
-				return isValid && !endedLogins.has(signature, expires) ? [{ person, signature, expires }] : [];
-			});
-		});
 	}
 
 	/** Only loopback names, because of DNS rebinding. */
@@ -402,12 +279,3 @@ const unauthorized: HttpRefusal = {
 	detail: "Show a valid token: Authorization: Bearer <token>.",
 	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },
 };
-
-/** Different for each gateway of a host: cookies ignore the port. */
-function cookieName(token: string): string {
-	return `gateway_${sign(token, "cookie name").slice(0, 12)}`;
-}
-
-function signCookie(token: string, expires: string): string {
-	return sign(token, `cookie ${expires}`);
-}

@@ -7,7 +7,7 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { personRoles } from "../api/person.js";
 import { readBody } from "../http/request-body.js";
 import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
-import type { Access } from "./access.js";
+import { type Access, personOf } from "./access.js";
 
 /** The default; an extension may serve these routes with another one. */
 const plainPage = `<!doctype html>
@@ -37,7 +37,7 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 		showPage(response.set(headers), status, status === 429 ? detail : message);
 
 	const letIn = async (request: Request, response: Response, token: string) => {
-		await access.logIn(request, response, token);
+		await access.logins.begin(request, response, token);
 		response.set("Cache-Control", "no-store").redirect(303, "./");
 	};
 
@@ -49,7 +49,7 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 	};
 
 	const useCode = async (request: Request, response: Response, code: string) => {
-		const token = await access.useLoginCode(code);
+		const token = await access.logins.useCode(code);
 		if (token !== undefined) return letIn(request, response, token);
 		const refusal = access.countFailure(request, "login code");
 		const message = "This link was used before, or is too old. Open a new one, or paste a token.";
@@ -83,7 +83,10 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 	router
 		.route("/login/link")
 		.post(access.requirePerson, (request, response) => {
-			response.status(201).set("Cache-Control", "no-store").json(access.makeLoginLink(request));
+			response
+				.status(201)
+				.set("Cache-Control", "no-store")
+				.json(access.logins.makeLink(request, personOf(request)?.name));
 		})
 		.all(refuseMethod("POST"));
 
@@ -92,7 +95,7 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 		.post(async (request, response) => {
 			const foreign = access.checkOrigin(request);
 			if (foreign) return sendProblem(response, foreign);
-			await access.logOut(request, response);
+			await access.logins.end(request, response);
 			response.redirect(303, "login");
 		})
 		.all(refuseMethod("POST"));
