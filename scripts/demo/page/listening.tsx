@@ -1,6 +1,6 @@
 /** The speakers of the demo's devices, where something is announced. */
 
-import { DeviceLink } from "../../../gateway/dashboard/page/views/device-link.js";
+import { DeviceLink } from "../../../gateway/dashboard/page/parts/device-link.js";
 import { HearIt } from "./hear-it.js";
 import { LevelMeter } from "./level-meter.js";
 import { Speaker } from "./speaker.js";

@@ -9,7 +9,6 @@ import { playText } from "../model/plays.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
-import { DeviceLink } from "../views/device-link.js";
 
 const shownAtMost = 5;
 
@@ -73,13 +72,8 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 				<Problem>{problem}</Problem>
 			</div>
 			{(isLatest || isRunning) && parts.length > 0 && (
-				<Rows label="Devices" items={parts} keyOf={({ deviceId }) => deviceId} look="play">
-					{(play) => (
-						<>
-							<DeviceLink deviceKey={play.deviceId} />
-							<span class={lookOf(play.state)}>{playText(play)}</span>
-						</>
-					)}
+				<Rows label="Devices" items={parts} look="play">
+					{(play) => <span class={lookOf(play.state)}>{playText(play)}</span>}
 				</Rows>
 			)}
 		</article>

@@ -1,24 +1,36 @@
-/** Items as rows of one height, of which only what is seen is rendered. */
+/** Devices as rows of one height, of which only what is seen is rendered: each with its name, and what is said of it here. */
 
 import type { ComponentChildren } from "preact";
+import { DeviceLink } from "./device-link.js";
 import { Grid } from "./grid.js";
 
 interface RowsProps<T> {
 	readonly label: string;
 	readonly items: readonly T[];
-	readonly keyOf: (item: T) => string;
 	/** Classes. */
 	readonly look?: string;
 	readonly children: (item: T) => ComponentChildren;
 }
 
-export function Rows<T>({ label, items, keyOf, look = "", children }: RowsProps<T>) {
-	const byKey = new Map(items.map((item) => [keyOf(item), item]));
+export function Rows<T extends { readonly deviceId: string }>({
+	label,
+	items,
+	look = "",
+	children,
+}: RowsProps<T>) {
+	const byKey = new Map(items.map((item) => [item.deviceId, item]));
 	return (
 		<Grid label={label} keys={[...byKey.keys()]}>
 			{(key) => {
 				const item = byKey.get(key);
-				return item && <div class={`row ${look}`}>{children(item)}</div>;
+				return (
+					item && (
+						<div class={`row ${look}`}>
+							<DeviceLink deviceKey={key} />
+							{children(item)}
+						</div>
+					)
+				);
 			}}
 		</Grid>
 	);

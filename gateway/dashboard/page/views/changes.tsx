@@ -8,9 +8,9 @@ import { useApp, useResource } from "../app/hooks.js";
 import { changeText } from "../model/change-words.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
+import { DeviceLink } from "../parts/device-link.js";
 import { Search } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
-import { DeviceLink } from "./device-link.js";
 
 const shownAtFirst = 50;
 export function Changes() {

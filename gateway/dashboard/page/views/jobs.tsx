@@ -7,7 +7,6 @@ import { Button } from "../parts/button.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
-import { DeviceLink } from "./device-link.js";
 
 /** What was just done, in a line that goes by itself; what runs or has failed, in one bar that opens. */
 export function JobBars() {
@@ -81,15 +80,12 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 function Answers({ job }: { job: Job }) {
 	return (
 		<div class="results-list">
-			<Rows label="Answers" items={job.parts} keyOf={({ deviceId }) => deviceId}>
-				{({ deviceId, state, reason }) => (
-					<>
-						<DeviceLink deviceKey={deviceId} />
-						<span class={state === "failed" || state === "unsupported" ? "problem" : "hint"}>
-							{job.kind.words[state]}
-							{reason && `: ${reason}`}
-						</span>
-					</>
+			<Rows label="Answers" items={job.parts}>
+				{({ state, reason }) => (
+					<span class={state === "failed" || state === "unsupported" ? "problem" : "hint"}>
+						{job.kind.words[state]}
+						{reason && `: ${reason}`}
+					</span>
 				)}
 			</Rows>
 		</div>

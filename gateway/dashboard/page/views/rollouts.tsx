@@ -34,7 +34,6 @@ import { capital, Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { useRequest } from "../parts/use-request.js";
-import { DeviceLink } from "./device-link.js";
 
 export function Rollouts() {
 	const { rollouts } = useTopic("rollouts");
@@ -254,15 +253,12 @@ function Devices({ label, head: { id, counts }, statuses }: DevicesProps) {
 	if (!devices) return <p class="hint">Reading…</p>;
 	return (
 		<div class="device-list">
-			<Rows label={label} items={devices} keyOf={({ deviceId }) => deviceId}>
-				{({ deviceId, status, reason, attempts }) => (
-					<>
-						<DeviceLink deviceKey={deviceId} />
-						<span class="hint">
-							{deviceWords[status]}
-							{reason ? `: ${sentence(reason)}` : attempts > 1 && `, ${attempts} attempts`}
-						</span>
-					</>
+			<Rows label={label} items={devices}>
+				{({ status, reason, attempts }) => (
+					<span class="hint">
+						{deviceWords[status]}
+						{reason ? `: ${sentence(reason)}` : attempts > 1 && `, ${attempts} attempts`}
+					</span>
 				)}
 			</Rows>
 		</div>

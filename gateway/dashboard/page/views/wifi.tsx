@@ -10,7 +10,6 @@ import { Panel } from "../parts/panel.js";
 import { Strength } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
-import { DeviceLink } from "./device-link.js";
 
 const refreshMs = 10_000;
 
@@ -56,10 +55,10 @@ function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 				<Strength rssi={weakest} />
 			</summary>
 			{isOpen && (
-				<Rows label={`Devices of ${name}`} items={devices} keyOf={({ deviceId }) => deviceId} look="concern">
-					{({ deviceId, rssi, reconnects: count, lastLoss }) => (
+				<Rows label={`Devices of ${name}`} items={devices} look="concern">
+					{({ rssi, reconnects: count, lastLoss }) => (
 						<>
-							<DeviceLink deviceKey={deviceId} /> <Strength rssi={rssi} />
+							<Strength rssi={rssi} />
 							<span class="hint">
 								{reconnectText(count)}
 								{lastLoss !== null && `, last loss: ${lastLoss.replaceAll("_", " ")}`}
