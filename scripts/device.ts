@@ -31,16 +31,26 @@ const options = {
 await runCommand({ name: "device", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
-	const given = readArguments(words);
+	const { values } = parseArgs({ args: [...words], options });
+	const { gateway, serial, restart } = values;
+	const model = findModel(values.model);
+	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}`);
+	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
+		throw new UsageError("--serial must be six hex digits");
 	try {
-		await start(given);
+		parseGatewayUrl(gateway);
+	} catch (error) {
+		throw new UsageError(messageOf(error));
+	}
+	try {
+		await start({ model, gateway, serial, restart });
 	} catch (error) {
 		console.error(messageOf(error));
 		process.exitCode = 2;
 	}
 }
 
-interface DeviceArguments {
+interface StartOptions {
 	readonly model: Model;
 	readonly gateway: string;
 	readonly serial: string | undefined;
@@ -48,7 +58,7 @@ interface DeviceArguments {
 	readonly restart: boolean;
 }
 
-async function start({ model, gateway, serial, restart }: DeviceArguments): Promise<void> {
+async function start({ model, gateway, serial, restart }: StartOptions): Promise<void> {
 	const token = findToken();
 	const identity = Identity.claim({ dataDir: process.env.DATA_DIR || "data", model, serial });
 	process.on("exit", () => identity.close());
@@ -80,20 +90,4 @@ async function start({ model, gateway, serial, restart }: DeviceArguments): Prom
 	const stop = () => device.close().then(() => process.exit(0));
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
-}
-
-/** @throws UsageError */
-function readArguments(words: readonly string[]): DeviceArguments {
-	const { values } = parseArgs({ args: [...words], options });
-	const { gateway, serial, restart } = values;
-	const model = findModel(values.model);
-	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}`);
-	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
-		throw new UsageError("--serial must be six hex digits");
-	try {
-		parseGatewayUrl(gateway);
-	} catch (error) {
-		throw new UsageError(messageOf(error));
-	}
-	return { model, gateway, serial, restart };
 }

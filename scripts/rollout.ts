@@ -9,7 +9,6 @@ import {
 	type Preview,
 	planWords,
 	previewWords,
-	type Rollout,
 	type RolloutHead,
 	stateText,
 } from "../gateway/api/client/rollout.js";
@@ -24,7 +23,7 @@ import { printableLines } from "../gateway/telemetry/printable.js";
 import { print, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
-import { RolloutClient } from "./rollout/client.js";
+import { act, pathOf, previewOf } from "./rollout/requests.js";
 import { exitCodes, howToComeBack, watch } from "./rollout/watch.js";
 
 const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
@@ -95,18 +94,19 @@ async function run(words: readonly string[]): Promise<void> {
 	const ways = [version !== undefined, action !== undefined, values.watch !== "", values.list];
 	if (positionals.length > 1 || ways.filter(Boolean).length !== 1)
 		throw new UsageError("Give one version, or one of --watch, --list, --pause and the like.");
-	const client = new RolloutClient(new GatewayClient(values.gateway));
-	if (values.list) return list(client);
-	if (action === "delete") return client.remove(values.delete);
-	if (action) return show(await client.act(values[action], action));
-	if (values.watch) return watchToEnd(client, values.watch);
+	const gateway = new GatewayClient(values.gateway);
+	if (values.list) return list(gateway);
+	if (action === "delete") return gateway.ask(pathOf(values.delete), { method: "DELETE" });
+	if (action) return show(await act(gateway, values[action], action));
+	if (values.watch) return watchToEnd(gateway, values.watch);
 	const plan = planOf(version ?? "", values);
-	const preview = await client.preview(plan);
+	const preview = await previewOf(gateway, plan);
 	console.log(printableLines(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`));
 	if (!values.yes && !(await confirm(question(preview)))) return console.log("Nothing was begun.");
-	const { id } = await client.start(makeRolloutId(preview.plan.firmware.version), plan);
+	const id = makeRolloutId(preview.plan.firmware.version);
+	await gateway.ask(pathOf(id), { method: "PUT", body: plan });
 	console.log(`Roll-out ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
-	await watchToEnd(client, id);
+	await watchToEnd(gateway, id);
 }
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
@@ -152,22 +152,22 @@ async function confirm(text: string): Promise<boolean> {
 	return typeof answer === "string" && /^y(es)?$/i.test(answer.trim());
 }
 
-async function watchToEnd(client: RolloutClient, id: string): Promise<void> {
+async function watchToEnd(gateway: GatewayClient, id: string): Promise<void> {
 	const stop = () => {
 		console.log(`\nThe roll-out goes on without this command. ${howToComeBack(id)}`);
 		process.exit(exitCodes.interrupted[0]);
 	};
 	process.once("SIGINT", stop);
-	process.exitCode = await watch(client, id);
+	process.exitCode = await watch(gateway, id);
 	process.removeListener("SIGINT", stop);
 }
 
-async function list(client: RolloutClient): Promise<void> {
-	const rollouts = await client.list();
+async function list(gateway: GatewayClient): Promise<void> {
+	const { rollouts } = await gateway.ask<{ rollouts: readonly RolloutHead[] }>("/api/rollouts");
 	if (rollouts.length === 0) console.log("There is no roll-out.");
 	for (const rollout of rollouts) show(rollout);
 }
 
-function show(rollout: RolloutHead | Rollout): void {
+function show(rollout: RolloutHead): void {
 	print(`${rollout.id}  ${rollout.version}  ${stateText(rollout)}: ${countWords(rollout.counts)}`);
 }

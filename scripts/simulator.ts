@@ -22,7 +22,7 @@ import { parseSettingWords } from "./command-line/setting-words.js";
 import { anyVersionFlag, findApp, findSdk, findTypeScript, type ModdableSdk } from "./moddable/sdk.js";
 import { buildForSimulator, findWindow, startSimulator } from "./simulator/app.js";
 import { startDebugger } from "./simulator/debugger.js";
-import { SimulatorFolder } from "./simulator/folder.js";
+import { claimFolder, type SimulatorFolder } from "./simulator/folder.js";
 
 const usage = `Usage: npm run simulator -- ${modelNames.join("|")} [gateway=ws://127.0.0.1:8080/device] [token=…] [ssid=Simulated] [--debug] [--any-version]
 
@@ -55,7 +55,7 @@ async function run(words: readonly string[]): Promise<void> {
 	problems.need(findWindow(machine));
 	if (problems.areFound || !model || !sdk) throw problems.asError();
 
-	const folder = SimulatorFolder.claim({
+	const folder = claimFolder({
 		parent: join(projectFolder, ".cache", "simulator"),
 		model,
 		desktop: sdk.desktop,

@@ -7,6 +7,7 @@ import {
 	percentOf,
 	problems,
 	type Rollout,
+	type RolloutDevice,
 	stateText,
 	sum,
 	watchWords,
@@ -15,7 +16,8 @@ import { sentence } from "../../gateway/api/client/words.js";
 import { deviceWords, isOver } from "../../gateway/api/statuses.js";
 import { cutText } from "../../gateway/api/text.js";
 import { printable } from "../../gateway/telemetry/printable.js";
-import type { RolloutClient } from "./client.js";
+import type { GatewayClient } from "../command-line/gateway-client.js";
+import { pathOf } from "./requests.js";
 
 export const exitCodes = {
 	done: [0, "it ended well for all devices"],
@@ -30,12 +32,12 @@ const barLength = 24;
 const shortestBar = 6;
 
 /** @returns the exit code. @throws Refusal where the gateway does not know it, or is away from the start */
-export async function watch(client: RolloutClient, id: string): Promise<number> {
+export async function watch(gateway: GatewayClient, id: string): Promise<number> {
 	const line = new ProgressLine();
 	const printed = new Set<string>();
-	let rollout = await client.read(id);
+	let rollout = await gateway.ask<Rollout>(pathOf(id));
 	for (;;) {
-		for (const note of [...(await problemsOf(client, rollout)), ...approvalOf(rollout)]) {
+		for (const note of [...(await problemsOf(gateway, rollout)), ...approvalOf(rollout)]) {
 			if (!printed.has(note)) line.print(note);
 			printed.add(note);
 		}
@@ -46,14 +48,16 @@ export async function watch(client: RolloutClient, id: string): Promise<number> 
 			if (code === exitCodes.stopped[0]) console.log(howToContinue(id));
 			return code;
 		}
-		rollout = await readAgain(client, id, line);
+		rollout = await readAgain(gateway, id, line);
 	}
 }
 
 /** Such as "dev-1-a1b2c3 failed: HTTP connection failed (-1)." */
-async function problemsOf(client: RolloutClient, { id, counts }: Rollout): Promise<readonly string[]> {
+async function problemsOf(gateway: GatewayClient, { id, counts }: Rollout): Promise<readonly string[]> {
 	if (sum(counts, problems) === 0) return [];
-	const devices = await client.devices(id, problems).catch(() => []);
+	const path = `${pathOf(id)}/devices?status=${problems.join(",")}`;
+	const none = { devices: [] };
+	const { devices } = await gateway.ask<{ devices: readonly RolloutDevice[] }>(path).catch(() => none);
 	return devices.map(
 		({ deviceId, status, reason }) =>
 			`${deviceId} ${deviceWords[status]}${reason === null ? "." : `: ${sentence(reason)}`}`,
@@ -66,11 +70,11 @@ function approvalOf({ id, pausedBecause, group }: Rollout): readonly string[] {
 }
 
 /** Reads the roll-out again, also after the gateway was away: it may be restarting. */
-async function readAgain(client: RolloutClient, id: string, line: ProgressLine): Promise<Rollout> {
+async function readAgain(gateway: GatewayClient, id: string, line: ProgressLine): Promise<Rollout> {
 	for (;;) {
 		await setTimeout(intervalMs);
 		try {
-			return await client.read(id);
+			return await gateway.ask(pathOf(id));
 		} catch (error) {
 			if (!(error instanceof Refusal && error.status === 0)) throw error;
 			line.show(`${error.message} Trying again.`, "away");

@@ -11,41 +11,32 @@ import type { Desktop } from "../moddable/sdk.js";
 
 const mostOfOneModel = 100;
 
-export interface FolderOptions {
+interface FolderOptions {
 	/** Of all simulated devices. */
 	readonly parent: string;
 	readonly model: Model;
 	readonly desktop: Desktop;
 }
 
-export class SimulatorFolder {
+export interface SimulatorFolder {
 	readonly path: string;
-	readonly #lock: string;
+	/** Frees it for another process. */
+	readonly close: () => void;
+}
 
-	private constructor(path: string, lock: string) {
-		this.path = path;
-		this.#lock = lock;
+/** Takes the first that is free: the same device each time, and another one beside it. @throws Error where none is free */
+export function claimFolder({ parent, model, desktop }: FolderOptions): SimulatorFolder {
+	// Elsewhere mcsim has one folder for all.
+	const most = desktop === "lin" ? mostOfOneModel : 1;
+	for (let number = 1; number <= most; number++) {
+		const path = join(parent, `${model.toLowerCase()}${number === 1 ? "" : `-${number}`}`);
+		mkdirSync(path, { recursive: true });
+		const lock = join(path, "pid");
+		if (takeLock(lock)) return { path, close: () => releaseLock(lock) };
 	}
-
-	/** Takes the first that is free: the same device each time, and another one beside it. @throws Error where none is free */
-	static claim({ parent, model, desktop }: FolderOptions): SimulatorFolder {
-		// Elsewhere mcsim has one folder for all.
-		const most = desktop === "lin" ? mostOfOneModel : 1;
-		for (let number = 1; number <= most; number++) {
-			const path = join(parent, `${model.toLowerCase()}${number === 1 ? "" : `-${number}`}`);
-			mkdirSync(path, { recursive: true });
-			const lock = join(path, "pid");
-			if (takeLock(lock)) return new SimulatorFolder(path, lock);
-		}
-		throw new Error(
-			desktop === "lin"
-				? `${most} simulated ${model} run already. End one of them first.`
-				: `A simulated ${model} runs already, and another one would share its settings on this system. End it first; npm run device runs as many as you like.`,
-		);
-	}
-
-	/** Frees the folder for another process. */
-	close(): void {
-		releaseLock(this.#lock);
-	}
+	throw new Error(
+		desktop === "lin"
+			? `${most} simulated ${model} run already. End one of them first.`
+			: `A simulated ${model} runs already, and another one would share its settings on this system. End it first; npm run device runs as many as you like.`,
+	);
 }

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import type { Model } from "../../device/protocol/schema.js";
 import { type Desktop, findTypeScript } from "../../scripts/moddable/sdk.js";
 import { sdkVersion } from "../../scripts/moddable/versions.js";
-import { SimulatorFolder } from "../../scripts/simulator/folder.js";
+import { claimFolder, type SimulatorFolder } from "../../scripts/simulator/folder.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 import { madeUpMachine, sdkFiles } from "../support/made-up-machine.js";
@@ -61,7 +61,7 @@ test("a TypeScript that is missing or too old is named before anything is built"
 
 test("two simulators of one model are two devices, and the first is the same the next time", async (t) => {
 	const parent = await temporaryDirectory(t);
-	const claim = (model: Model, desktop: Desktop = "lin") => SimulatorFolder.claim({ parent, model, desktop });
+	const claim = (model: Model, desktop: Desktop = "lin") => claimFolder({ parent, model, desktop });
 	const first = claim("DEV-1");
 	const second = claim("DEV-1");
 	const other = claim("PROTO-1");

@@ -1,0 +1,42 @@
+/** Requests about roll-outs to a gateway. Each throws Refusal, with the gateway's sentence. */
+
+import { Refusal } from "../../gateway/api/client/request.js";
+import type { Preview, Rollout, RolloutAction } from "../../gateway/api/client/rollout.js";
+import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
+import type { GatewayClient } from "../command-line/gateway-client.js";
+
+/** The option that sets a field of the plan, by how the gateway's sentence about that field begins. */
+const options: readonly (readonly [RegExp, string])[] = [
+	[/^firmware\.version: /, "The version: "],
+	[/^target\.devices(\.\d+)?/, "--devices"],
+	[/^groups\.\d+\.size/, "--canary"],
+	[/^groups\.\d+\.errorThreshold(\.\w+)?/, "--canary-failures, or --max-failures,"],
+	[/^groups\.\d+\.concurrency/, "--concurrency"],
+	[/^groups\.\d+\.soakSeconds/, "--soak"],
+	[/^maxAttempts/, "--attempts"],
+	[/^startsAt/, "--starts-at"],
+	[/^deadline/, "--deadline"],
+	[/^window\.(from|to)/, "--window"],
+	[/^window\.days(\.\d+)?/, "--days"],
+];
+
+/** @returns the path of a roll-out */
+export function pathOf(id: string): string {
+	return `/api/rollouts/${encodeURIComponent(id)}`;
+}
+
+export async function previewOf(gateway: GatewayClient, plan: AskedPlan): Promise<Preview> {
+	try {
+		return await gateway.ask("/api/rollouts/preview", { method: "POST", body: plan });
+	} catch (error) {
+		if (!(error instanceof Refusal && error.status === 422)) throw error;
+		const [field, option] = options.find(([beginning]) => beginning.test(error.message)) ?? ["", ""];
+		throw new Refusal(error.status, error.message.replace(field, option));
+	}
+}
+
+/** Retried devices also begin where failures have stopped it. */
+export async function act(gateway: GatewayClient, id: string, action: RolloutAction): Promise<Rollout> {
+	const next = await gateway.ask<Rollout>(`${pathOf(id)}/${action}`, { method: "POST" });
+	return action === "retry" && next.pausedBecause === "failures" ? act(gateway, id, "resume") : next;
+}
