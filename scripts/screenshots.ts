@@ -14,7 +14,9 @@ import { Gateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
 import { launchChromium, logIn } from "../test/support/chromium.js";
+import { eventually } from "../test/support/eventually.js";
 import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "../test/support/gateway-settings.js";
+import { putRollout, readRollout } from "../test/support/released-fleet.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
 import { uplinkExamples } from "./api/examples.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
@@ -229,28 +231,21 @@ async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promis
 	const headers = bearer(monitorToken);
 	while (!(await fetch(`${url}/api/devices/${away?.deviceId}`, { headers })).ok) await setTimeout(50);
 	away?.close();
-	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers });
-	await once(monitor, "open");
-	const isUpdated = (text: string) => text.includes('"otaStatus":"updated"');
-	const isRolledBack = (text: string) => text.includes('"otaStatus":"rolled_back"');
-	const seen: string[] = [];
 	const running = fleet.find(({ ending }) => ending === "waits");
 	const [done, back] = fleet.filter(({ ending }) => ending && ending !== "waits");
-	const devices = [done, back, running, fleet[0], away].map((device) => device?.deviceId);
-	const body = JSON.stringify({
+	const devices = [done, back, running, fleet[0], away].flatMap((device) => device?.deviceId ?? []);
+	const id = "1.4.0-3fa9c1";
+	await putRollout(url, id, {
 		firmware: { version: "latest" },
 		target: { devices },
 		groups: [{ size: 2, soakSeconds: 0 }, { size: "rest" }],
 	});
-	const response = await fetch(`${url}/api/rollouts/1.4.0-3fa9c1`, { method: "PUT", headers, body });
-	if (!response.ok) throw new Error(await response.text());
-	for await (const [data] of on(monitor, "message")) {
-		seen.push(String(data));
-		if (seen.some(isUpdated) && seen.some(isRolledBack)) break;
-	}
+	await eventually(
+		() => readRollout(url, id),
+		({ counts }) => counts.succeeded > 0 && counts.rolled_back > 0,
+	);
 	await running?.offered;
 	running?.progress(63);
-	monitor.close();
 }
 
 interface Dashboard {
