@@ -18,12 +18,10 @@ static double computer_now(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-void clock_start(bool is_virtual, double wall_clock_ms, uint32_t seed)
+void clock_start(bool is_virtual, uint32_t seed)
 {
 	virtual_time = is_virtual;
-	virtual_now = 0;
 	started_at = computer_now();
-	wall_offset = wall_clock_ms;
 	random_state = seed;
 }
 

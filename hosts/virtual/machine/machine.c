@@ -99,11 +99,10 @@ static void install_builtins(txMachine* the)
 static void read_start(txMachine* the, const struct frame* start)
 {
 	int is_virtual = 0, length = 0;
-	double wall_clock_ms = 0;
 	uint32_t seed = 0;
-	sscanf((const char*)start->header, "%d %d %d %d %lf %d %lf %u %n", &limits.chunk_bytes, &limits.slots,
-		&limits.stack_slots, &limits.keys, &watchdog_ms, &is_virtual, &wall_clock_ms, &seed, &length);
-	clock_start(is_virtual != 0, wall_clock_ms, seed);
+	sscanf((const char*)start->header, "%d %d %d %d %lf %d %u %n", &limits.chunk_bytes, &limits.slots,
+		&limits.stack_slots, &limits.keys, &watchdog_ms, &is_virtual, &seed, &length);
+	clock_start(is_virtual != 0, seed);
 	mxPushUndefined();
 	fxStringBuffer(the, the->stack, (txString)(uintptr_t)start->header + length, (txSize)start->header_length - length);
 }
@@ -231,7 +230,7 @@ void machine_report_statistics(txMachine* the, bool collect)
 		(int)(the->stackTop - the->stackPeak), (int)(the->stackTop - the->stackBottom),
 		(int)(the->keyIndex - the->keyOffset), (int)(the->keyCount - the->keyOffset),
 		(int)the->garbageCollectionCount);
-	channel_send(FRAME_STATISTICS, 0, text, (size_t)length, NULL, 0);
+	channel_send(FRAME_REPLY, 0, text, (size_t)length, NULL, 0);
 }
 
 /**

@@ -16,8 +16,10 @@ enum frame_kind {
 	/* from Node */
 	FRAME_START = 1, FRAME_EVENT, FRAME_ANSWER, FRAME_STEP, FRAME_INSPECT,
 	/* to Node */
-	FRAME_OPEN = 16, FRAME_POST, FRAME_CALL, FRAME_CLOSE, FRAME_TRACE, FRAME_STEPPED, FRAME_STATISTICS,
-	FRAME_READY, FRAME_EXIT
+	FRAME_OPEN = 16, FRAME_POST, FRAME_CALL, FRAME_CLOSE, FRAME_TRACE,
+	/** To the start, each step and each inspection, in order. */
+	FRAME_REPLY,
+	FRAME_EXIT
 };
 
 /** A frame from Node; it lives until the next one is taken. */
@@ -55,7 +57,7 @@ extern void native_call(txMachine* the);
 extern void native_close(txMachine* the);
 
 /* clock.c: the device's clocks. Milliseconds are doubles, which do not wrap. */
-extern void clock_start(bool is_virtual, double wall_clock_ms, uint32_t seed);
+extern void clock_start(bool is_virtual, uint32_t seed);
 extern bool clock_is_virtual(void);
 /** Milliseconds since the device started. */
 extern double clock_now(void);

@@ -6,13 +6,13 @@
 
 #define STREAM 3
 
-static void send_times(enum frame_kind kind)
+static void send_times(void)
 {
 	char text[80];
 	double next = timers_next();
 	int length = isinf(next) ? snprintf(text, sizeof(text), "{\"now\":%.17g,\"next\":null}", clock_now())
 		: snprintf(text, sizeof(text), "{\"now\":%.17g,\"next\":%.17g}", clock_now(), next);
-	channel_send(kind, 0, text, (size_t)length, NULL, 0);
+	channel_send(FRAME_REPLY, 0, text, (size_t)length, NULL, 0);
 }
 
 /** Virtual time: on to the next timer that is due by `target`, or to `target` if none is. */
@@ -21,7 +21,7 @@ static void step(txMachine* the, double target)
 	double next = timers_next();
 	clock_move(next <= target ? next : target);
 	timers_run(the);
-	send_times(FRAME_STEPPED);
+	send_times();
 }
 
 static void handle(txMachine* the, const struct frame* frame)
@@ -51,7 +51,7 @@ int main(void)
 		report_end(NULL, REASON_BAD_PROGRAM, "the host did not start with its options");
 	txMachine* the = machine_start(frame);
 	machine_run_main(the);
-	send_times(FRAME_READY);
+	send_times();
 	for (;;) {
 		double timeout = timers_next() - clock_now();
 		if (isinf(timeout) || (clock_is_virtual() && timeout > 0))

@@ -4,7 +4,7 @@ import main from "main";
 import config from "mc/config";
 import { boardModels, hasPart, type Model, requireModel } from "protocol/models";
 import type { Host, HttpClientOptions, TrustOptions } from "../../../device/host.js";
-import { HttpClient, type HttpSocketOptions } from "./http-client.js";
+import { HttpClient } from "./http-client.js";
 import { Resolver, TimeQuery, WiFi } from "./network.js";
 import {
 	AudioOutput,
@@ -70,7 +70,7 @@ function createHost(model: Model): Host {
 
 class PlainHttp extends HttpClient {
 	constructor(options: HttpClientOptions) {
-		super(options, TcpSocket);
+		super(options, (socketOptions) => new TcpSocket(socketOptions));
 	}
 }
 
@@ -78,13 +78,6 @@ class SecureHttp extends HttpClient {
 	/** Without `certificate` the authorities that Node knows are trusted. */
 	constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
 		const secure = { certificate, onUntrusted };
-		super(
-			options,
-			class extends TcpSocket {
-				constructor(socketOptions: HttpSocketOptions) {
-					super({ ...socketOptions, secure });
-				}
-			},
-		);
+		super(options, (socketOptions) => new TcpSocket({ ...socketOptions, secure }));
 	}
 }

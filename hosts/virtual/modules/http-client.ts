@@ -29,7 +29,6 @@ export interface HttpSocketOptions {
 	onWritable: (byteCount: number) => void;
 	onError: () => void;
 }
-export type HttpSocketPart = new (options: HttpSocketOptions) => HttpSocket;
 
 type State = "connecting" | "idle" | "status" | "headers" | "body" | "over";
 
@@ -49,13 +48,13 @@ export class HttpClient implements Interface {
 	/** Unread bytes of the body. */
 	#remaining = 0;
 
-	constructor(options: HttpClientOptions, io: HttpSocketPart) {
+	constructor(options: HttpClientOptions, connect: (options: HttpSocketOptions) => HttpSocket) {
 		this.#options = options;
 		const { port, dns } = options;
 		new dns.io(dns).resolve({
 			host: options.host,
 			onResolved: (host, address) => {
-				this.#socket = new io({
+				this.#socket = connect({
 					address,
 					host,
 					port,
@@ -124,25 +123,19 @@ export class HttpClient implements Interface {
 	}
 
 	#onLine(line: string): void {
-		switch (this.#state) {
-			case "status": {
-				const parts = line.split(" ");
-				if (parts.length < 3) throw new Error();
-				this.#status = Number.parseInt(parts[1] ?? "", 10);
-				this.#headers = new Map();
-				// Without a length the body goes on until the connection ends, which is an error.
-				this.#remaining = Number.POSITIVE_INFINITY;
-				this.#state = "headers";
-				return;
-			}
-			case "headers": {
-				if (line === "") return this.#onHeaders();
-				this.#onField(line);
-				return;
-			}
-			default:
-				throw new Error();
-		}
+		if (this.#state !== "headers") this.#onStatus(line);
+		else if (line === "") this.#onHeaders();
+		else this.#onField(line);
+	}
+
+	#onStatus(line: string): void {
+		const [, status = "", reason] = line.split(" ");
+		if (this.#state !== "status" || reason === undefined) throw new Error();
+		this.#status = Number.parseInt(status, 10);
+		this.#headers = new Map();
+		// Without a length the body goes on until the connection ends, which is an error.
+		this.#remaining = Number.POSITIVE_INFINITY;
+		this.#state = "headers";
 	}
 
 	#onField(line: string): void {

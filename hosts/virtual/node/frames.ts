@@ -15,10 +15,8 @@ export const frameKind = {
 	call: 18,
 	close: 19,
 	trace: 20,
-	stepped: 21,
-	statistics: 22,
-	ready: 23,
-	exit: 24,
+	reply: 21,
+	exit: 22,
 } as const;
 
 /** `payload` is a view of the input: copy it to keep it. */

@@ -50,8 +50,6 @@ export interface MachineOptions {
 	limits?: Partial<Limits> | undefined;
 	/** "virtual": only advance() lets time pass. Default "real". */
 	clock?: "real" | "virtual" | undefined;
-	/** Milliseconds since 1970. Default 0: not set. */
-	wallClock?: number | undefined;
 	/** Of Math.random, 32 bits. Default: random. */
 	seed?: number | undefined;
 	/** Processor time for a turn; 0: no limit. Default 10,000, as the boards' task watchdog. */
@@ -83,8 +81,8 @@ export class Machine {
 	readonly #process: ChildProcess;
 	readonly #stream: Socket;
 	readonly #handlers = new Map<number, ChannelHandler>();
-	/** By kind of frame, in order. */
-	readonly #waiters = new Map<number, Waiter[]>();
+	/** For replies, which come in order. */
+	readonly #waiters: Waiter[] = [];
 	#exit: Exit | undefined;
 	#hasEnded = false;
 	#isClosed = false;
@@ -109,7 +107,7 @@ export class Machine {
 			);
 			this.#process.on("close", (status, signal) => resolve(this.#onEnd(exitWithoutReport(status, signal))));
 		});
-		this.ready = this.#wait(frameKind.ready).then((header) => {
+		this.ready = this.#reply().then((header) => {
 			this.#noteTimes(header);
 		});
 		// onExit reports the same.
@@ -156,7 +154,7 @@ export class Machine {
 
 	/** @param collect whether to collect garbage first */
 	async statistics(collect = false): Promise<Statistics> {
-		return JSON.parse(await this.#ask(frameKind.inspect, frameKind.statistics, collect ? "1" : "0"));
+		return JSON.parse(await this.#ask(frameKind.inspect, collect ? "1" : "0"));
 	}
 
 	/** Ends the process. No callback is called afterwards. */
@@ -188,27 +186,22 @@ export class Machine {
 		});
 	}
 
-	#wait(kind: number): Promise<string> {
+	#reply(): Promise<string> {
 		return new Promise((resolve, reject) => {
-			if (this.#hasEnded || this.#isClosed) {
-				reject(new Error(this.#exit?.message ?? "the machine is closed"));
-				return;
-			}
-			const waiters = this.#waiters.get(kind);
-			if (waiters) waiters.push({ resolve, reject });
-			else this.#waiters.set(kind, [{ resolve, reject }]);
+			if (this.#hasEnded || this.#isClosed) reject(new Error(this.#exit?.message ?? "the machine is closed"));
+			else this.#waiters.push({ resolve, reject });
 		});
 	}
 
-	#ask(kind: number, answerKind: number, header: string): Promise<string> {
-		const answer = this.#wait(answerKind);
+	#ask(kind: number, header: string): Promise<string> {
+		const reply = this.#reply();
 		this.#send(kind, 0, header);
-		return answer;
+		return reply;
 	}
 
 	/** On to the next timer that is due by `target`, in milliseconds since start; a target that has passed changes no time. */
 	async #step(target: number): Promise<Times> {
-		return this.#noteTimes(await this.#ask(frameKind.step, frameKind.stepped, String(target)));
+		return this.#noteTimes(await this.#ask(frameKind.step, String(target)));
 	}
 
 	#noteTimes(header: string): Times {
@@ -243,8 +236,8 @@ export class Machine {
 			case frameKind.exit:
 				this.#exit = exitFrom(channel, header, payload.toString());
 				break;
-			default:
-				this.#waiters.get(kind)?.shift()?.resolve(header);
+			case frameKind.reply:
+				this.#waiters.shift()?.resolve(header);
 		}
 	}
 
@@ -287,8 +280,7 @@ export class Machine {
 		this.#hasEnded = true;
 		this.#exit = { ...(this.#exit ?? exit), status: exit.status };
 		const error = new Error(describeExit(this.#exit));
-		for (const waiters of this.#waiters.values()) for (const waiter of waiters) waiter.reject(error);
-		this.#waiters.clear();
+		for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
 		if (!this.#isClosed) {
 			this.#closeHandlers();
 			this.#options.onExit?.(this.#exit);
@@ -300,9 +292,9 @@ export class Machine {
 /** As machine.c reads it. */
 function startHeader(options: MachineOptions): string {
 	const { chunkBytes, slots, stackSlots, keys } = { ...boardLimits, ...options.limits };
-	const { clock, config = {}, wallClock = 0, watchdogMs = 10_000 } = options;
+	const { clock, config = {}, watchdogMs = 10_000 } = options;
 	const { seed = Math.floor(Math.random() * 2 ** 32) } = options;
 	const isVirtual = Number(clock === "virtual");
-	const numbers = [chunkBytes, slots, stackSlots, keys, watchdogMs, isVirtual, wallClock, seed];
+	const numbers = [chunkBytes, slots, stackSlots, keys, watchdogMs, isVirtual, seed];
 	return [...numbers, JSON.stringify(config)].join(" ");
 }

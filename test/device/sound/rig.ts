@@ -184,7 +184,7 @@ export class Rig {
 		this.sounds = new Sounds({
 			audio: this.audio,
 			bufferBytes,
-			connect: (_url, options) => new HttpClient(options, io),
+			connect: (_url, options) => new HttpClient(options, (socketOptions) => new io(socketOptions)),
 			createLookup: () => new LookupTicket(InstantResolver),
 			isUpdating: () => this.#isUpdating,
 			headersFor: () => [],

@@ -80,7 +80,7 @@ export class Rig {
 		const io = server.sockets;
 		const http = class extends HttpClient {
 			constructor(options: ConstructorParameters<typeof HttpClient>[0]) {
-				super(options, io);
+				super(options, (socketOptions) => new io(socketOptions));
 			}
 		};
 		const { onMessage, lookUpMs = [], releaseKeys = "", signature, securityVersion = 0 } = this.#options;

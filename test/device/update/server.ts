@@ -4,11 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type {
-	HttpSocket,
-	HttpSocketOptions,
-	HttpSocketPart,
-} from "../../../hosts/virtual/modules/http-client.js";
+import type { HttpSocket, HttpSocketOptions } from "../../../hosts/virtual/modules/http-client.js";
 import Timer from "./timer.js";
 
 /** What happens at the byte with that number, counted from 0 over all connections; once. */
@@ -113,7 +109,9 @@ export class MemoryServer {
 	}
 
 	/** How this server is reached: a socket class for HttpClient. */
-	get sockets(): HttpSocketPart {
+	get sockets(): new (
+		options: HttpSocketOptions,
+	) => HttpSocket {
 		const server = this;
 		return class extends MemorySocket {
 			constructor(options: HttpSocketOptions) {
