@@ -196,7 +196,6 @@ void channel_dispatch(txMachine* the, const struct frame* frame)
 static void send_arguments(txMachine* the, enum frame_kind kind)
 {
 	refuse_while_loading(the, "a Channel");
-	check_arguments(the, 5);
 	uint32_t id = fxToUnsigned(the, mxArgv(0));
 	fxToString(the, mxArgv(1));
 	const uint8_t* payload = NULL;
@@ -219,7 +218,6 @@ static void send_arguments(txMachine* the, enum frame_kind kind)
 void native_open(txMachine* the)
 {
 	refuse_while_loading(the, "a Channel");
-	check_arguments(the, 2);
 	const char* header = fxToString(the, mxArgv(0));
 	if (!fxIsCallable(the, mxArgv(1)))
 		mxTypeError("callback is no function");
@@ -245,7 +243,6 @@ void native_post(txMachine* the)
 void native_call(txMachine* the)
 {
 	struct frame** end = &postponed;
-	check_arguments(the, 6);
 	send_arguments(the, FRAME_CALL);
 	while (*end)
 		end = &(*end)->next;
@@ -271,7 +268,6 @@ void native_call(txMachine* the)
 /** close(channel): no event is delivered to it from here on. */
 void native_close(txMachine* the)
 {
-	check_arguments(the, 1);
 	uint32_t id = fxToUnsigned(the, mxArgv(0));
 	for (struct channel** link = &first_channel; *link; link = &(*link)->next) {
 		struct channel* channel = *link;

@@ -18,12 +18,6 @@ static bool promise_jobs = false;
 static double watchdog_ms = 10000;
 static struct limits limits;
 
-void check_arguments(txMachine* the, int count)
-{
-	if (mxArgc < count)
-		mxTypeError("too few arguments");
-}
-
 bool machine_is_loading(void)
 {
 	return loading;
@@ -51,7 +45,7 @@ static txMachine* create_root(void)
 	return root;
 }
 
-/** Functions of the global object `natives`; hosts/virtual/modules/globals.d.ts has their types. */
+/** Functions of the global object `natives`, called with all of their arguments; hosts/virtual/modules/globals.d.ts has the types. */
 static const struct { const char* name; txCallback callback; } natives[] = {
 	{ "open", native_open },
 	{ "post", native_post },

@@ -95,8 +95,6 @@ extern void machine_run_main(txMachine* the);
 /** Calls `function` with the `count` arguments that `push` pushes, then the promise jobs: one turn. */
 extern void machine_turn(txMachine* the, txSlot* function, int (*push)(txMachine* the, const void* detail),
 	const void* detail);
-/** Throws a TypeError where a native was called with less. */
-extern void check_arguments(txMachine* the, int count);
 extern void machine_report_statistics(txMachine* the, bool collect);
 extern void native_heap(txMachine* the);
 extern void native_trace(txMachine* the);

@@ -1,6 +1,6 @@
 /**
- * Builds what a Machine runs: the executable (XS and our C files) and programs (our TypeScript). Both are cached under .cache by a
- * hash of their inputs and put in place by renaming, so that several processes can build at the same time.
+ * Builds what a Machine runs: the executable (XS and our C files) and programs (our TypeScript). The executable and each module are
+ * cached under .cache by a hash of their inputs and put in place by renaming, so that several processes can build at the same time.
  */
 
 import { spawn } from "node:child_process";

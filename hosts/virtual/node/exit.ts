@@ -1,7 +1,17 @@
 /** How a machine's process ended, and where in the firmware. */
 
-/** Exit statuses: `enum reason` in machine.h, and 17 for a fault in C. */
-const kinds = {
+type Kind =
+	| "quit"
+	| "exception"
+	| "rejection"
+	| "out_of_memory"
+	| "watchdog"
+	| "restart"
+	| "bad_program"
+	| "panic";
+
+/** By exit status; `enum reason` in machine.h, and 17 for a fault in C. */
+const kinds: Readonly<Record<number, Kind>> = {
 	0: "quit",
 	10: "exception",
 	11: "rejection",
@@ -10,8 +20,7 @@ const kinds = {
 	14: "restart",
 	15: "bad_program",
 	17: "panic",
-} as const;
-const kindOf: Readonly<Record<number, Exit["kind"]>> = kinds;
+};
 
 export interface Exit {
 	/**
@@ -19,7 +28,7 @@ export interface Exit {
 	 * turn. out_of_memory: see message. watchdog: a turn did not end. bad_program: it cannot be loaded. panic: a fault in C. killed:
 	 * from outside, see message.
 	 */
-	kind: (typeof kinds)[keyof typeof kinds] | "killed";
+	kind: Kind | "killed";
 	message: string;
 	/** Undefined if a signal ended the process, as close() does. */
 	status: number | undefined;
@@ -54,7 +63,7 @@ export function exitFrom(reason: number, message: string, stack: string): Exit {
 	const places = [...stack.matchAll(/([^\s()]+):(\d+)\)?$/gm)];
 	const place = places.find(([, file]) => !file?.startsWith("hosts/virtual/modules/")) ?? places[0];
 	return {
-		kind: kindOf[reason] ?? "killed",
+		kind: kinds[reason] ?? "killed",
 		message,
 		status: reason,
 		file: place?.[1],
