@@ -11,12 +11,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
 import type { FrameOf } from "../../gateway/api/frames.js";
-import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { makeImage } from "../support/images.js";
 import { Random } from "../support/random.js";
 import { bearer, Client } from "../support/running.js";
+import { altered, sampleReport } from "../support/sample-report.js";
 
 const kills = 50;
 /** On a slow computer less happens before each. */

@@ -13,9 +13,9 @@ import { extensions } from "../../gateway/extensions.js";
 import type { FirmwareService } from "../../gateway/firmware/service.js";
 import { Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "./gateway-settings.js";
+import { altered, sampleReport } from "./sample-report.js";
 
 export { bearer, deviceToken, monitorToken, temporaryDirectory, wholeFleetAtOnce };
 

@@ -2,8 +2,8 @@
 
 import { type ClientOptions, WebSocket } from "ws";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
-import { altered, type Json, sampleReport } from "../../scripts/api/sample-report.js";
 import { bearer, deviceToken } from "./gateway-settings.js";
+import { altered, type Json, sampleReport } from "./sample-report.js";
 
 export interface SimulatedDeviceOptions {
 	/** Of the gateway, `http://…`; called before each connection. */

@@ -3,8 +3,8 @@
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { altered, sampleReport } from "../../scripts/api/sample-report.js";
 import { bearer, monitorToken } from "../support/gateway-settings.js";
+import { altered, sampleReport } from "../support/sample-report.js";
 import { type Action, stepMs } from "./schedule.js";
 import type { World } from "./world.js";
 

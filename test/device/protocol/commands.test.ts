@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkCommand, commands } from "../../../device/protocol/messages.js";
-import type { Json } from "../../../scripts/api/sample-report.js";
+import type { Json } from "../../support/sample-report.js";
 
 const valueCases: Readonly<Record<string, { accepted: readonly Json[]; refused: readonly Json[] }>> = {
 	set_volume: { accepted: [0, 100], refused: [-1, 101, 0.5, "50", null, true, [1]] },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
 import { findProblem, object, type Schema } from "../../../device/protocol/schema.js";
-import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
+import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 
 interface FieldCase {
 	readonly path: string;

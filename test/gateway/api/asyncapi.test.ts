@@ -10,8 +10,8 @@ import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/m
 import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { commandDocuments } from "../../../scripts/api/descriptions.js";
 import { monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
-import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 import { runGateway } from "../../support/running.js";
+import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 import { ApiDocument, checkFrame } from "./schemas.js";
 
 const document = new ApiDocument("asyncapi.yaml");

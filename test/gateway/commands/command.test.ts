@@ -4,7 +4,7 @@ import { type CommandError, uplinks } from "../../../device/protocol/messages.js
 import { matches } from "../../../device/protocol/schema.js";
 import type { Ask } from "../../../gateway/api/command.js";
 import { Command } from "../../../gateway/commands/command.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 const at = (ms: number) => ({ now: ms, monotonic: ms });
 const volume: Ask = { command: "set_volume", value: 40 };

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { Json } from "../../../scripts/api/sample-report.js";
 import { bearer, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
+import type { Json } from "../../support/sample-report.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { checkFrame } from "../api/schemas.js";
 

@@ -5,7 +5,7 @@ import { matches } from "../../../device/protocol/schema.js";
 import type { Ask } from "../../../gateway/api/command.js";
 import { endOf } from "../../../gateway/api/confirmation.js";
 import { type Answer, Asks, newSettings } from "../../../gateway/dashboard/page/model/asks.js";
-import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
+import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 
 const deviceId = "proto-1-a1b2c3";
 

@@ -22,7 +22,7 @@ import {
 	updatesOf,
 } from "../../../gateway/dashboard/page/model/outdated.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 interface Like {
 	readonly model?: "DEV-1" | "PROTO-1";

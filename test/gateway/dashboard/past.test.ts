@@ -5,7 +5,7 @@ import { matches } from "../../../device/protocol/schema.js";
 import type { Past } from "../../../gateway/api/device.js";
 import { shapeOf, timeTicks } from "../../../gateway/dashboard/page/model/plot-shape.js";
 import { type Row, Series } from "../../../gateway/dashboard/page/model/series.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 const stepMs = 300_000;
 /** Of the gateway. */

@@ -5,7 +5,7 @@ import { matches } from "../../../device/protocol/schema.js";
 import { resetText } from "../../../gateway/api/statuses.js";
 import { markText, memoryText, signalText } from "../../../gateway/dashboard/page/model/health-words.js";
 import { uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
-import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
+import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 
 function reportWith(fields: Readonly<Record<string, Json>>) {
 	let report: { [name: string]: Json } = { ...sampleReport("PROTO-1") };

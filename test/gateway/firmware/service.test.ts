@@ -8,10 +8,10 @@ import { describe, test } from "node:test";
 import { Gateway } from "../../../gateway/gateway.js";
 import { StartError } from "../../../gateway/problem.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { makeImage } from "../../support/images.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 const image = makeImage({ chip: "virtual" });
 const virtualDevice = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "virtual" };

@@ -1,7 +1,7 @@
 /** A device's uplinks during an update. */
 
 import { checkUplink, type Uplink } from "../../../device/protocol/messages.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 export function uplink(message: unknown): Uplink {
 	const checked = checkUplink(message);

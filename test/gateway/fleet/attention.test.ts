@@ -9,9 +9,9 @@ import { isoTime } from "../../../gateway/sessions/view.js";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
-import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 import { Picture } from "../../support/picture.js";
 import { bearer, monitorToken, type Running, runGateway, temporaryDirectory } from "../../support/running.js";
+import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 
 const deviceId = "dev-1-a1b2c3";

@@ -7,7 +7,6 @@ import type { GatewayEvent } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import {
 	bearer,
@@ -17,6 +16,7 @@ import {
 	runGateway,
 	wholeFleetAtOnce,
 } from "../../support/running.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 const deviceId = "dev-1-a1b2c3";
 

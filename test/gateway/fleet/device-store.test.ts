@@ -8,7 +8,6 @@ import { DeviceStore } from "../../../gateway/sessions/device-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import {
 	bearer,
@@ -18,6 +17,7 @@ import {
 	reportWithVolume,
 	runGateway,
 } from "../../support/running.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
 

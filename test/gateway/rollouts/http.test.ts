@@ -3,7 +3,6 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { makeImage } from "../../support/images.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -14,6 +13,7 @@ import {
 	runGateway,
 	temporaryDirectory,
 } from "../../support/running.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 import { filePart, form, formHeaders } from "../../support/serving.js";
 import { checkFrame } from "../api/schemas.js";
 

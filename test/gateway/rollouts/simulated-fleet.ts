@@ -19,8 +19,8 @@ import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import type { CreateRecords } from "../../../gateway/storage/records.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import type { Random } from "../../support/random.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 import { countingDisk } from "../firmware/counting-disk.js";
 
 export const newVersion = "2.0.0";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import { reportWithVolume, runGateway, withoutFirmware } from "../../support/running.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 const report = sampleReport("DEV-1");
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { altered, sampleReport } from "../../../scripts/api/sample-report.js";
 import {
 	bearer,
 	type Client,
@@ -15,6 +14,7 @@ import {
 	upgradeRequest,
 	wholeFleetAtOnce,
 } from "../../support/running.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
 

@@ -8,9 +8,9 @@ import { models } from "../../../device/protocol/schema.js";
 import { parseJson } from "../../../gateway/json.js";
 import { ReportShape } from "../../../gateway/uplinks/report-shape.js";
 import { UplinkReader } from "../../../gateway/uplinks/uplink-reader.js";
-import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 import { jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
+import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 
 const asBytes = (text: string) => Buffer.from(text);
 const bytesOf = (value: unknown) => asBytes(JSON.stringify(value));

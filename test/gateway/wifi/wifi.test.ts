@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { altered, type Json, sampleReport } from "../../../scripts/api/sample-report.js";
 import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
+import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 
 const hourMs = 60 * 60 * 1000;
 

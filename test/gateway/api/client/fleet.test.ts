@@ -7,7 +7,7 @@ import type { ChangeReason, FrameOf } from "../../../../gateway/api/frames.js";
 import type { DeviceSummary, SessionRecord } from "../../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../../gateway/api/statuses.js";
 import type { OtaMetadata } from "../../../../gateway/api/update.js";
-import { altered, sampleReport } from "../../../../scripts/api/sample-report.js";
+import { altered, sampleReport } from "../../../support/sample-report.js";
 
 const second = 1000;
 const sentAt = Date.parse("2026-11-20T12:00:00Z");
