@@ -18,6 +18,7 @@ import { type Member, Members, noInterest } from "./members.js";
 import { type Beat, type Interest, readBeat } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
+import { Reports } from "./reports.js";
 
 export const clusterLimits = Object.freeze({
 	/** Between two heartbeats; without three of them a gateway is down. */
@@ -58,6 +59,7 @@ export class Cluster {
 	readonly #options: ClusterOptions;
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
+	readonly #latestReports: Reports;
 	readonly #mirrors: Mirrors;
 	readonly #directory: Directory;
 	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#options.id], text));
@@ -94,7 +96,9 @@ export class Cluster {
 		});
 		const onError = (error: unknown) =>
 			options.log.error({ err: error }, "what another gateway wrote was not understood");
-		this.#mirrors = new Mirrors({ bus, sessions, monotonic, members: this.#members, onError });
+		const shared = { bus, sessions, monotonic, members: this.#members, onError };
+		this.#latestReports = new Reports(shared);
+		this.#mirrors = new Mirrors(shared, this.#latestReports);
 		this.#directory = new Directory({
 			...options,
 			relay: this.#relay,
@@ -117,7 +121,7 @@ export class Cluster {
 			),
 			bus.serve(subjectOf("gw", "states", id), async (text) => {
 				this.#relay.flush();
-				return this.#mirrors.describe(id, JSON.parse(text));
+				return this.#latestReports.describe(id, JSON.parse(text));
 			}),
 			bus.serve(subjectOf("gw", "cmd", id), async (text) =>
 				JSON.stringify(await this.#options.execute(JSON.parse(text))),
@@ -126,7 +130,7 @@ export class Cluster {
 				this.#beat();
 				if (isConnected) {
 					this.#directory.writeFailed();
-					void this.#mirrors.refresh();
+					void this.#latestReports.refresh();
 				}
 				this.#announce();
 			}),
@@ -172,7 +176,7 @@ export class Cluster {
 	/** Gets the latest reports of these devices, or of all, as far as other gateways have them. */
 	gather(ids?: readonly string[]): Promise<void> {
 		this.#announceInterest();
-		return this.#mirrors.gather(ids);
+		return this.#latestReports.gather(ids);
 	}
 
 	/** See Peers. */
@@ -285,7 +289,7 @@ export class Cluster {
 			this.#reports = undefined;
 		}
 		this.#publish("beat", ["hb", this.#options.id], this.#beatNow());
-		this.#mirrors.need(this.#interest);
+		this.#latestReports.need(this.#interest);
 	}
 
 	#tick(): void {

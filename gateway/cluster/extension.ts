@@ -5,7 +5,7 @@ import type { Bus } from "../bus.js";
 import type { Core, Extension } from "../extension.js";
 import { refuse } from "../sockets/monitor-commands.js";
 import { Cluster, clusterLimits } from "./cluster.js";
-import { MirrorLink } from "./mirrors.js";
+import { MirrorLink } from "./mirror-link.js";
 
 export function createCluster(core: Core, bus: Bus): Cluster {
 	const { firmware, sessions } = core;

@@ -16,7 +16,7 @@ import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
 import type { Cluster } from "./cluster.js";
 import { createCluster, extensionOf } from "./extension.js";
-import { MirrorLink } from "./mirrors.js";
+import { MirrorLink } from "./mirror-link.js";
 import { NatsBus } from "./nats/bus.js";
 import { SharedTokens } from "./shared-tokens.js";
 import { takeOverRecords } from "./take-over.js";

@@ -1,0 +1,60 @@
+/** What a device of another gateway is here: its link, and the facts that its gateway tells. */
+
+import { noUpdate } from "../api/update.js";
+import type { Device, DeviceLink, Session } from "../sessions/device.js";
+import type { Member, Members } from "./members.js";
+import type { DeviceFacts } from "./messages.js";
+
+/** To a device of another gateway; commands go there as a whole. */
+export class MirrorLink implements DeviceLink {
+	readonly isRemote = true;
+	/** Its id. */
+	readonly gateway: string;
+	/** As the directory has it. */
+	isConnected = false;
+	readonly #members: Pick<Members, "find">;
+
+	constructor(gateway: string, members: Pick<Members, "find">) {
+		this.gateway = gateway;
+		this.#members = members;
+	}
+
+	/** Undefined: it is not up. */
+	get member(): Member | undefined {
+		const member = this.#members.find(this.gateway);
+		return member?.isUp ? member : undefined;
+	}
+
+	isOpen(): boolean {
+		return this.member !== undefined;
+	}
+
+	send(): void {}
+	close(): void {}
+}
+
+/** Its id; undefined: this one. */
+export function gatewayOf({ link }: Session): string | undefined {
+	return link instanceof MirrorLink ? link.gateway : undefined;
+}
+
+export function applyFacts(device: Device, facts: DeviceFacts, monotonic: number): void {
+	device.model = facts.model;
+	device.chip = facts.chip;
+	device.firmwareVersion = facts.firmwareVersion ?? null;
+	device.securityVersion = facts.securityVersion;
+	device.metadata = facts.metadata ? { ...noUpdate, ...facts.metadata } : noUpdate;
+	device.firstSeenAt = Math.min(device.firstSeenAt, facts.firstSeenAt);
+	device.lastReportAt = facts.lastReportAt;
+	device.settingsKeptAt = facts.settingsKeptAt ?? 0;
+	device.uptimeSeconds = facts.uptimeSeconds;
+	device.versions = facts.versions;
+	device.resets = facts.resets;
+	const { rssi = null, ssid = null, volume = null, safeMode, fault } = facts.vitals;
+	const vitals = { rssi, ssid, volume };
+	device.vitals =
+		safeMode || fault !== undefined
+			? { ...vitals, ...(safeMode && { safeMode }), ...(fault !== undefined && { fault }) }
+			: vitals;
+	device.setReported(facts.hasReported, monotonic);
+}

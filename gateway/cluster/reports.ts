@@ -1,0 +1,157 @@
+/**
+ * The latest reports of other gateways' devices. They live with their gateway: here they are kept only while monitors need them, and
+ * gathered when they are first needed.
+ */
+
+import { type Bus, BusError, subjectOf } from "../bus.js";
+import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js";
+import type { Sessions } from "../sessions/sessions.js";
+import { frameCharacters } from "../sessions/view.js";
+import type { Member, Members } from "./members.js";
+import { type DirectoryEntry, describeSession, type Interest, readStates } from "./messages.js";
+import { applyFacts, gatewayOf, MirrorLink } from "./mirror-link.js";
+
+export interface ReportsOptions {
+	readonly bus: Bus;
+	readonly sessions: Sessions;
+	/** Monotonic clock, in milliseconds. */
+	readonly monotonic: () => number;
+	readonly members: Pick<Members, "up" | "find">;
+	/** An answer could not be read. */
+	readonly onError: (error: unknown) => void;
+}
+
+const answerMs = 3_000;
+/** Asked for at once. */
+const askedAtOnce = 500;
+export class Reports {
+	readonly #options: ReportsOptions;
+	#interest: Interest = { all: false, summary: false, devices: [] };
+	#devices: ReadonlySet<string> = new Set();
+	/** Ids of devices of other gateways whose report is kept. */
+	readonly #kept = new Set<string>();
+	/** Of these, those whose report is up to date: it was gathered, and uplinks are heard since. */
+	readonly #live = new Set<string>();
+	#gathering: Promise<void> | undefined;
+
+	constructor(options: ReportsOptions) {
+		this.#options = options;
+	}
+
+	/** What monitors here need from now on; other gateways know it. */
+	need(interest: Interest): void {
+		const { sessions } = this.#options;
+		this.#interest = interest;
+		this.#devices = new Set(interest.devices);
+		for (const id of this.#live) if (!this.#isNeeded(id)) this.#live.delete(id);
+		for (const id of this.#kept) {
+			if (this.#isNeeded(id)) continue;
+			this.#kept.delete(id);
+			const device = sessions.devices.get(id);
+			if (device?.session.link.isRemote) device.state.clear();
+		}
+	}
+
+	/** Gets the latest reports of these devices, or of all. Resolves once they are here, or cannot be had. */
+	async gather(ids?: readonly string[]): Promise<void> {
+		if (ids) return this.#gather(ids);
+		this.#gathering ??= this.#gather(this.#options.sessions.devices.keys()).finally(() => {
+			this.#gathering = undefined;
+		});
+		return this.#gathering;
+	}
+
+	/** Gathers again what is needed here: uplinks may have been missed. @param of default: all gateways */
+	async refresh(of?: Member): Promise<void> {
+		const ids: string[] = [];
+		for (const { deviceId, session } of this.#options.sessions.devices.values()) {
+			const gateway = gatewayOf(session);
+			if (gateway === undefined || (of && of.id !== gateway) || !this.#isNeeded(deviceId)) continue;
+			this.#live.delete(deviceId);
+			ids.push(deviceId);
+		}
+		await this.#gather(ids);
+	}
+
+	/** Answers `gather` of another gateway, as far as it fits one message. @param ids of devices here */
+	describe(gateway: string, ids: readonly string[]): string {
+		const texts: string[] = [];
+		let size = 0;
+		let count = 0;
+		for (const id of ids) {
+			if (size >= frameCharacters) break;
+			count += 1;
+			const device = this.#options.sessions.devices.get(id);
+			const text = device?.state.text;
+			if (!device || text === undefined || device.session.link.isRemote) continue;
+			const each = `{"entry":${describeSession(gateway, device.session, device)},"text":${JSON.stringify(text)}}`;
+			texts.push(each);
+			size += each.length;
+		}
+		return `{"count":${count},"states":[${texts.join(",")}]}`;
+	}
+
+	/** The device has another session: what is kept of it may be outdated. */
+	onMoved(device: Device): void {
+		this.#live.delete(device.deviceId);
+		if (!this.#isNeeded(device.deviceId)) device.state.clear();
+	}
+
+	/** @param text of a report that another gateway relays, in UTF-8 */
+	hear(device: Device, text: Buffer): void {
+		if (!this.#isNeeded(device.deviceId)) return;
+		const isShort = text.length <= otherFieldsBytes;
+		this.#keep(device, isShort ? text : keptReport(JSON.parse(text.toString()), text));
+	}
+
+	#isNeeded(deviceId: string): boolean {
+		return this.#interest.all || this.#devices.has(deviceId);
+	}
+
+	#keep(device: Device, text: Buffer): void {
+		device.state.set(text);
+		this.#kept.add(device.deviceId);
+	}
+
+	async #gather(ids: Iterable<string>): Promise<void> {
+		const asked = new Map<Member, string[]>();
+		for (const id of ids) {
+			const { link } = this.#options.sessions.devices.get(id)?.session ?? {};
+			const member = link instanceof MirrorLink ? link.member : undefined;
+			if (!member || this.#live.has(id)) continue;
+			const list = asked.get(member) ?? [];
+			list.push(id);
+			asked.set(member, list);
+		}
+		await Promise.all([...asked].map(([member, list]) => this.#ask(member, list)));
+	}
+
+	async #ask(member: Member, ids: readonly string[]): Promise<void> {
+		const { bus, onError } = this.#options;
+		const subject = subjectOf("gw", "states", member.id);
+		try {
+			for (let next = 0; next < ids.length; ) {
+				const some = ids.slice(next, next + askedAtOnce);
+				const { count, states } = readStates(await bus.request(subject, JSON.stringify(some), answerMs));
+				if (count === 0) throw new RangeError("an answer is about no device");
+				for (const { entry, text } of states) this.#takeState(entry, text);
+				for (const id of some.slice(0, count)) if (this.#isNeeded(id)) this.#live.add(id);
+				next += count;
+			}
+		} catch (error) {
+			if (!(error instanceof BusError)) onError(error);
+		}
+	}
+
+	/** Unless something later was heard. */
+	#takeState({ sessionId, lastSeenAt, device: facts }: DirectoryEntry, text: string): void {
+		const { sessions, monotonic } = this.#options;
+		const session = sessions.find(sessionId);
+		const device = session?.device;
+		if (!device || !session.link.isRemote || facts.lastReportAt < device.lastReportAt) return;
+		session.lastSeenAt = Math.max(session.lastSeenAt, lastSeenAt);
+		applyFacts(device, facts, monotonic());
+		this.#keep(device, Buffer.from(text));
+		sessions.touch(device);
+	}
+}
