@@ -4,6 +4,7 @@ import type { Core, Extension } from "../extension.js";
 import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
+import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
 import { Refusals } from "./refusals.js";
@@ -32,6 +33,7 @@ export function createFleet(given: Core): Extension {
 		},
 		onTaken: ({ session }) => sessions.announce(session, "crash"),
 	});
+	const labels = new Labels(core);
 	const histories = new Histories(core);
 	const lists = new Lists(core);
 	const refusals = new Refusals(now, () => lists.changed("refusals"));
@@ -44,8 +46,9 @@ export function createFleet(given: Core): Extension {
 	const attentions: Attentions = new Attentions({ core, crashes, records: seenRecords });
 	const subscriptions = new Subscriptions(core, attentions);
 	return {
-		routes: fleetRoutes({ core, crashes, refusals, histories, attentions }),
+		routes: fleetRoutes({ core, crashes, labels, refusals, histories, attentions }),
 		sessions: [
+			labels.sessions,
 			crashes.sessions,
 			// Before the summary.
 			attentions.sessions,
@@ -65,9 +68,10 @@ export function createFleet(given: Core): Extension {
 			},
 		},
 		get readinessProblem() {
-			return crashes.readinessProblem;
+			return crashes.readinessProblem ?? labels.readinessProblem;
 		},
 		open: async () => {
+			await labels.open();
 			await crashes.open(sessions.devices);
 			await attentions.open();
 			await lists.open();
@@ -75,6 +79,7 @@ export function createFleet(given: Core): Extension {
 		close: async () => {
 			lists.close();
 			subscriptions.close();
+			await labels.close();
 			await crashes.close();
 			await attentions.close();
 		},

@@ -16,12 +16,14 @@ import { isAhead } from "../storage/time.js";
 import type { Attentions } from "./attention.js";
 import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
+import type { Labels } from "./labels.js";
 import type { FleetCore } from "./limits.js";
 import type { Refusals } from "./refusals.js";
 
 export interface FleetRoutesOptions {
 	readonly core: FleetCore;
 	readonly crashes: CrashStore;
+	readonly labels: Labels;
 	readonly refusals: Pick<Refusals, "list" | "see">;
 	readonly attentions: Pick<Attentions, "of" | "see">;
 	readonly histories: Pick<Histories, "of">;
@@ -118,11 +120,10 @@ class DeviceHandlers {
 	};
 
 	readonly label: RequestHandler<OfDevice> = async (request, response) => {
-		const { sessions, deviceStore, storage } = this.#options.core;
+		const { core, labels } = this.#options;
 		const change = await readJson(request, label, '{"name":"Lobby speaker"}');
 		const device = this.#known(request.params);
-		sessions.setLabel(device, change);
-		if (!(await deviceStore.keepLabel(device))) throw notWritten(storage);
+		if (!(await labels.set(device, change))) throw notWritten(core.storage);
 		response.json(this.#headOf(device));
 	};
 
@@ -170,15 +171,17 @@ class DeviceHandlers {
 	}
 
 	async #erase(device: Device): Promise<boolean> {
-		const { core, crashes } = this.#options;
+		const { core, crashes, labels } = this.#options;
 		const { deviceStore, firmware } = core;
 		// Last, as they alone are not in memory and cannot be put back. The device may have connected meanwhile.
 		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
 		const isGone =
-			(await deviceStore.forget(device)) && (await firmware.updates.forget(device.deviceId, removeCrashes));
+			(await deviceStore.forget(device)) &&
+			(await labels.forget(device)) &&
+			(await firmware.updates.forget(device.deviceId, removeCrashes));
 		if (!isGone) {
 			void deviceStore.keep(device);
-			void deviceStore.keepLabel(device);
+			void labels.keep(device);
 		}
 		return isGone;
 	}

@@ -15,7 +15,6 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { type Label, label, labelOf, noLabel } from "../api/label.js";
 import type { Base } from "../base.js";
 import { validItems, wellFormedJson } from "../json.js";
 import type { Records } from "../storage/records.js";
@@ -39,23 +38,18 @@ interface Known {
 }
 
 export interface DeviceStoreOptions extends Pick<Base, "records" | "monotonic"> {
-	readonly sessions: Pick<Sessions, "devices" | "forget" | "replaceLabel">;
+	readonly sessions: Pick<Sessions, "devices" | "forget">;
 	readonly onProblem: (sentence: string) => void;
 }
 
 export class DeviceStore {
 	readonly #records: Records<Device>;
-	readonly #labels: Records<Label>;
-	/** Of devices that are not known yet. */
-	readonly #early = new Map<string, Label>();
-	readonly #replaceLabel: Sessions["replaceLabel"];
 	readonly #monotonic: () => number;
 	readonly #known = new Map<Device, Known>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor({ records, sessions, monotonic, onProblem }: DeviceStoreOptions) {
 		this.#monotonic = monotonic;
-		this.#replaceLabel = (device, given) => sessions.replaceLabel(device, given);
 		this.#records = records<Device>({
 			...deviceRecord,
 			name: "devices",
@@ -65,27 +59,9 @@ export class DeviceStore {
 				if (known && !sessions.forget(known, "removed")) void this.keep(known);
 			},
 		});
-		this.#labels = records<Label>({
-			...labelRecord,
-			name: "labels",
-			onProblem,
-			onRecord: (deviceId, given = noLabel) => {
-				const device = sessions.devices.get(deviceId);
-				if (device) sessions.replaceLabel(device, given);
-				else if (given === noLabel) this.#early.delete(deviceId);
-				else this.#early.set(deviceId, given);
-			},
-		});
 	}
 
 	readonly sessions: SessionListener = {
-		onChanged: ({ device }) => {
-			const early = device && this.#early.get(device.deviceId);
-			if (early) {
-				this.#early.delete(device.deviceId);
-				this.#replaceLabel(device, early);
-			}
-		},
 		onOwnChanged: ({ device }, reason) => {
 			if (device && reason !== "ota") this.onSeen(device);
 		},
@@ -99,17 +75,13 @@ export class DeviceStore {
 	};
 
 	get readinessProblem(): string | undefined {
-		return this.#records.readinessProblem ?? this.#labels.readinessProblem;
+		return this.#records.readinessProblem;
 	}
 
 	/** @returns the longest unseen first @throws {NodeJS.ErrnoException} */
 	async open(): Promise<readonly Device[]> {
-		const labels = await this.#labels.load();
 		const devices = [...(await this.#records.load()).values()];
-		for (const device of devices) {
-			this.#known.set(device, knownOf(device));
-			device.label = labels.get(device.deviceId) ?? device.label;
-		}
+		for (const device of devices) this.#known.set(device, knownOf(device));
 		this.#timer = setInterval(() => this.#save(this.#monotonic()), changesSaveMs).unref();
 		return devices.sort((a, b) => a.session.lastSeenAt - b.session.lastSeenAt);
 	}
@@ -134,17 +106,10 @@ export class DeviceStore {
 		return this.#records.save(device.deviceId, device);
 	}
 
-	/** @returns whether its label is kept, which was changed here; if not, it is tried again every second */
-	keepLabel(device: Device): Promise<boolean> {
-		// Also an empty one: a removal that fails is not tried again.
-		return this.#labels.save(device.deviceId, device.label);
-	}
-
-	/** @returns whether its records are gone */
-	async forget(device: Device): Promise<boolean> {
+	/** @returns whether its record is gone */
+	forget(device: Device): Promise<boolean> {
 		this.#known.delete(device);
-		const { deviceId } = device;
-		return (await this.#records.remove(deviceId)) && (await this.#labels.remove(deviceId));
+		return this.#records.remove(device.deviceId);
 	}
 
 	/** Writes all changes, those of times only until `isOver`: 10,000 take longer than a restart may. */
@@ -156,14 +121,14 @@ export class DeviceStore {
 			if (writing.length === settledAtOnce) await Promise.all(writing.splice(0));
 			if (isOver()) break;
 		}
-		await Promise.all([this.#records.settle(), this.#labels.settle()]);
+		await this.#records.settle();
 	}
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		const endsAt = this.#monotonic() + lastTimesMs;
 		await this.settle(() => this.#monotonic() > endsAt);
-		await Promise.all([this.#records.close(), this.#labels.close()]);
+		await this.#records.close();
 	}
 
 	#save(latest: number): void {
@@ -217,19 +182,6 @@ const record = object({
 const reportHead = object({ health: object({ uptime_seconds: integer(0, 0xffff_ffff) }) });
 export const version = object({ version: string(32), at: time });
 export const reset = object({ reason: string(64), at: time });
-
-/** Unlike a change, it may be empty. */
-const keptLabel = object(label.fields);
-
-/** What a person says of a device: any process may write it, not only the one to which the device is connected. */
-export const labelRecord = Object.freeze({
-	what: "names",
-	format: (given: Label): string => `${JSON.stringify(given, undefined, "\t")}\n`,
-	parse: (content: string): Label | undefined => {
-		const value: unknown = JSON.parse(content);
-		return matches(keptLabel, value) ? labelOf(value) : undefined;
-	},
-});
 
 /** The record of a device; times in milliseconds since 1970. */
 export const deviceRecord = Object.freeze({

@@ -5,7 +5,6 @@
 
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import type { ChangeReason } from "../api/frames.js";
-import { type Label, labelOf } from "../api/label.js";
 import type { OtaMetadata } from "../api/update.js";
 import type { Base } from "../base.js";
 import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
@@ -168,17 +167,6 @@ export class Sessions {
 	setOta(device: Device, metadata: OtaMetadata): void {
 		device.metadata = metadata;
 		this.announce(device.session, "ota");
-	}
-
-	/** Announces `labelled`. An empty text removes a field. */
-	setLabel(device: Device, change: Label): void {
-		this.replaceLabel(device, labelOf({ ...device.label, ...change }));
-	}
-
-	/** Tells monitors too: `labelled`. */
-	replaceLabel(device: Device, label: Label): void {
-		device.label = label;
-		this.announce(device.session, "labelled");
 	}
 
 	#report(session: Session, report: StateReport, text: Buffer): void {

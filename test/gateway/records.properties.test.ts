@@ -10,7 +10,6 @@ import { checkUplink, chips, deviceId, type Uplink, uplinks } from "../../device
 import { isRecord, matches, models, type Schema } from "../../device/protocol/schema.js";
 import { EndedLogins } from "../../gateway/access/ended-logins.js";
 import { makeTokens, readTokenFile, writeTokenFile } from "../../gateway/access/tokens.js";
-import { label, labelOf, noLabel } from "../../gateway/api/label.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
@@ -25,7 +24,7 @@ import {
 import { parseJson } from "../../gateway/json.js";
 import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
-import { deviceRecord, labelRecord } from "../../gateway/sessions/device-store.js";
+import { deviceRecord } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";
 import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
@@ -107,18 +106,6 @@ test("a device's record is read back unchanged, with any reports", () => {
 			const read = deviceRecord.parse(deviceRecord.format(each), each.deviceId);
 			assert.ok(read);
 			assert.deepEqual(contentOf(read), contentOf(each));
-		}),
-	);
-});
-
-test("a label's record is read back unchanged", () => {
-	fc.assert(
-		fc.property(valid(label), (given) => {
-			assert.ok(matches(label, given));
-			const each = labelOf(given);
-			// An empty one has no record.
-			fc.pre(each !== noLabel);
-			assert.deepEqual(labelRecord.parse(labelRecord.format(each)), each);
 		}),
 	);
 });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import fc from "fast-check";
+import { noLabel } from "../../../gateway/api/label.js";
 import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
@@ -86,8 +87,10 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 				else if (each.do === "forget" && device) sessions.forget(device);
 				else if ("rssi" in each && device?.session.connected)
 					sessions.receive(device.session, reportOf(id, each.rssi, 60), Buffer.from("{}"));
-				else if ("name" in each && device) sessions.setLabel(device, { name: each.name });
-				else if (each.do === "subscribe") {
+				else if ("name" in each && device) {
+					device.label = each.name ? { name: each.name } : noLabel;
+					sessions.announce(device.session, "labelled");
+				} else if (each.do === "subscribe") {
 					const picture = new Picture({ nextText: () => assert.fail() });
 					const subscriber = { picture, snapshot: summary.snapshot() };
 					read(subscriber);

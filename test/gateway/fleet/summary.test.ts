@@ -290,7 +290,8 @@ describe("the summary", () => {
 		for (let time = 0; time < 1000; time += 10) {
 			const device = opened[time % 7]?.device;
 			assert.ok(device);
-			sessions.setLabel(device, { name: `at ${time}` });
+			device.label = { name: `at ${time}` };
+			sessions.announce(device.session, "labelled");
 			t.mock.timers.tick(10);
 		}
 		assert.equal(frames.length, 4);
@@ -307,7 +308,8 @@ describe("the summary", () => {
 		leave();
 		const [session] = opened;
 		assert.ok(session?.device);
-		sessions.setLabel(session.device, { name: "Hall" });
+		session.device.label = { name: "Hall" };
+		sessions.announce(session, "labelled");
 		t.mock.timers.tick(1_000);
 		assert.equal(frames.length, 1);
 	});

@@ -1,0 +1,89 @@
+/** What people say of devices: any gateway may write it, not only the one to which the device is connected. */
+
+import { matches, object } from "../../device/protocol/schema.js";
+import { type Label, label, labelOf, noLabel } from "../api/label.js";
+import type { Core } from "../extension.js";
+import type { Device } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import type { Records } from "../storage/records.js";
+
+/** Unlike a change, it may be empty. */
+const keptLabel = object(label.fields);
+
+export const labelRecord = Object.freeze({
+	what: "names",
+	format: (given: Label): string => `${JSON.stringify(given, undefined, "\t")}\n`,
+	parse: (content: string): Label | undefined => {
+		const value: unknown = JSON.parse(content);
+		return matches(keptLabel, value) ? labelOf(value) : undefined;
+	},
+});
+
+export class Labels {
+	readonly #sessions: Core["sessions"];
+	readonly #records: Records<Label>;
+	/** By device id; also of devices that are not known yet. */
+	readonly #labels = new Map<string, Label>();
+
+	constructor({ sessions, records, log }: Pick<Core, "sessions" | "records" | "log">) {
+		this.#sessions = sessions;
+		this.#records = records<Label>({
+			...labelRecord,
+			name: "labels",
+			onProblem: (problem) => log.warn({ problem }, "names of devices"),
+			onRecord: (deviceId, given = noLabel) => {
+				this.#labels.set(deviceId, given);
+				this.#show(sessions.devices.get(deviceId));
+			},
+		});
+	}
+
+	readonly sessions: SessionListener = {
+		onChanged: ({ device }) => this.#show(device),
+		onForgotten: (device, why) => {
+			if (why !== "removed") void this.forget(device);
+		},
+	};
+
+	get readinessProblem(): string | undefined {
+		return this.#records.readinessProblem;
+	}
+
+	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
+	async open(): Promise<void> {
+		await this.#records.each((deviceId, given) => this.#labels.set(deviceId, given));
+		for (const device of this.#sessions.devices.values())
+			device.label = this.#labels.get(device.deviceId) ?? noLabel;
+	}
+
+	close(): Promise<void> {
+		return this.#records.close();
+	}
+
+	/** Announces `labelled`. An empty text removes a field. @returns as `keep` */
+	set(device: Device, change: Label): Promise<boolean> {
+		this.#labels.set(device.deviceId, labelOf({ ...device.label, ...change }));
+		this.#show(device);
+		return this.keep(device);
+	}
+
+	/** @returns whether it is kept; if not, it is tried again every second */
+	keep({ deviceId, label }: Device): Promise<boolean> {
+		this.#labels.set(deviceId, label);
+		// Also an empty one: a removal that fails is not tried again.
+		return this.#records.save(deviceId, label);
+	}
+
+	/** @returns whether its record is gone */
+	forget({ deviceId }: Device): Promise<boolean> {
+		this.#labels.delete(deviceId);
+		return this.#records.remove(deviceId);
+	}
+
+	#show(device: Device | undefined): void {
+		const known = device && this.#labels.get(device.deviceId);
+		if (!known || device.label === known) return;
+		device.label = known;
+		this.#sessions.announce(device.session, "labelled");
+	}
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { matches } from "../../../device/protocol/schema.js";
+import { label, labelOf, noLabel } from "../../../gateway/api/label.js";
+import { Labels, labelRecord } from "../../../gateway/fleet/labels.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { Records } from "../../../gateway/storage/records.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { valid } from "../../support/arbitraries.js";
+import { handshakeOf, link, makeEngine } from "../../support/made-records.js";
+
+test("a label's record is read back unchanged", () => {
+	fc.assert(
+		fc.property(valid(label), (given) => {
+			assert.ok(matches(label, given));
+			const each = labelOf(given);
+			// An empty one has no record.
+			fc.pre(each !== noLabel);
+			assert.deepEqual(labelRecord.parse(labelRecord.format(each)), each);
+		}),
+	);
+});
+
+test("a label that another process sets is shown, also of a device that is known later, until it is removed", async () => {
+	const engine = makeEngine();
+	const sessions = new Sessions({ now: () => 0, monotonic: () => 0, maxDevices: 10 });
+	const shown: (readonly [reason: string, name: string | undefined])[] = [];
+	const labels = new Labels({
+		sessions,
+		records: (options) => new Records({ ...options, engine }),
+		log: createLog("silent"),
+	});
+	sessions.listen(labels.sessions);
+	sessions.listen({ onChanged: ({ device }, reason) => void shown.push([reason, device?.label.name]) });
+	await labels.open();
+	engine.onChange?.("dev-1-000001", labelRecord.format({ name: "Hall" }));
+	const { device } = sessions.open(handshakeOf("dev-1-000001"), link);
+	assert.equal(device?.label.name, "Hall");
+	assert.ok(shown.some(([reason, name]) => reason === "labelled" && name === "Hall"));
+	engine.onChange?.("dev-1-000001", undefined);
+	assert.deepEqual([device?.label, shown.at(-1)], [noLabel, ["labelled", undefined]]);
+	await labels.close();
+});

@@ -1,0 +1,22 @@
+/** Records that a test writes as another process would, and the connection of a device that says nothing. */
+
+import type { Handshake } from "../../gateway/sessions/device.js";
+import type { RecordEngine } from "../../gateway/storage/records.js";
+
+export function makeEngine(): RecordEngine {
+	return {
+		each: async () => {},
+		read: async () => undefined,
+		write: async () => {},
+		placeOf: (key) => key,
+		problemOf: () => undefined,
+		close: async () => {},
+	};
+}
+
+export function handshakeOf(deviceId: string): Handshake {
+	const unknown = { model: undefined, chip: undefined, features: [], remoteAddress: "", baseUrl: "" };
+	return { deviceId, isBound: false, ...unknown };
+}
+
+export const link = { send: () => {}, close: () => {}, isOpen: () => true };
