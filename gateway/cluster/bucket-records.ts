@@ -6,7 +6,7 @@
 import { type Bucket, type Bus, BusError } from "../bus.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { type RecordEngine, Superseded } from "../storage/records.js";
-import { whenReached } from "./when-reached.js";
+import { whenReached } from "../when-reached.js";
 
 export interface BucketRecordsOptions {
 	readonly bus: Bus;

@@ -11,9 +11,9 @@ import type { SessionListener } from "../sessions/sessions.js";
 import { type EndReason, isEndReason } from "../sessions/view.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
 import { Queues } from "../storage/queue.js";
+import { whenReached } from "../when-reached.js";
 import { type DirectoryEntry, describeSession, readEntry } from "./messages.js";
 import type { Relay } from "./relay.js";
-import { whenReached } from "./when-reached.js";
 
 export interface DirectoryOptions {
 	readonly bus: Bus;

@@ -6,7 +6,7 @@
 import { parseTokens, type TokenFile, type Tokens } from "../access/tokens.js";
 import { type Bucket, type Bus, BusError } from "../bus.js";
 import type { Entry, Unsubscribe } from "../storage/log.js";
-import { whenReached } from "./when-reached.js";
+import { whenReached } from "../when-reached.js";
 
 export interface SharedTokensOptions {
 	readonly bus: Bus;

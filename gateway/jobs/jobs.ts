@@ -143,7 +143,7 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		for (const other of this.#jobs.values())
 			if (other.parts.endedAt !== null && this.#jobs.size > keptAtMost) this.forget(other);
 		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
-		this.follow();
+		this.#follow([job]);
 		core.log.info({ id: job.id }, noun);
 		await this.onBegun?.(job.id);
 	}
@@ -154,14 +154,10 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		this.#jobs.delete(job.id);
 	}
 
-	/** To be called when a job follows other devices. */
+	/** To be called when a job follows other devices than before; those that no job follows any more are not followed. */
 	follow(): void {
-		const { monitors } = this.options.core;
 		this.#followed.clear();
-		for (const job of this.#jobs.values())
-			if (this.#isFollowed(job)) for (const id of job.followed) this.#followed.add(id);
-		this.#unfollow ??= monitors.need(this.#followed);
-		monitors.changed();
+		this.#follow([...this.#jobs.values()].filter((job) => this.#isFollowed(job)));
 	}
 
 	/** For a monitor that asks for jobs. */
@@ -187,6 +183,13 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 
 	#hear(deviceId: string | undefined, event: DeviceEvent): void {
 		if (deviceId !== undefined && this.#followed.has(deviceId)) this.options.onEvent(deviceId, event);
+	}
+
+	#follow(jobs: readonly J[]): void {
+		const { monitors } = this.options.core;
+		for (const { followed } of jobs) for (const id of followed) this.#followed.add(id);
+		this.#unfollow ??= monitors.need(this.#followed);
+		monitors.changed();
 	}
 
 	#isFollowed({ parts: { endedAt } }: J): boolean {

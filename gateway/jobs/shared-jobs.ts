@@ -8,6 +8,7 @@ import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import type { Unsubscribe } from "../storage/log.js";
+import { whenReached } from "../when-reached.js";
 import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { partsAtOnce } from "./parts.js";
 
@@ -26,7 +27,7 @@ interface Question {
 
 export interface SharedJobsOptions<D extends JobDescription, J extends Job<D>> {
 	readonly peers: { readonly id: string; readonly bus: Bus };
-	readonly core: Pick<Core, "monitors">;
+	readonly core: Pick<Core, "monitors" | "log">;
 	readonly jobs: Jobs<D, J>;
 }
 
@@ -37,6 +38,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 	/** By job: its gateway. */
 	readonly #gateways = new Map<string, string>();
 	#ends: Unsubscribe[] = [];
+	#isClosed = false;
 
 	constructor(options: SharedJobsOptions<D, J>) {
 		this.#options = options;
@@ -56,12 +58,14 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 			bus.subscribe(frames("*"), (frame, subject) => {
 				if (subject !== own) core.monitors.broadcast(this.#channel, frame);
 			}),
-			bus.onStatus((isConnected) => isConnected && void this.#join()),
 		];
-		void this.#join();
+		const isClosed = () => this.#isClosed;
+		const onProblem = (problem: string) => core.log.warn({ problem }, this.#channel);
+		void whenReached({ isClosed, onProblem }, () => this.#watch());
 	}
 
 	close(): void {
+		this.#isClosed = true;
 		for (const end of this.#ends) end();
 		this.#ends = [];
 	}
@@ -141,21 +145,15 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		}
 	}
 
-	async #join(): Promise<void> {
-		try {
-			if (this.#bucket) return;
-			const bucket = await this.#options.peers.bus.bucket(`gw-${this.#channel}`, bucketOptions);
-			this.#bucket = bucket;
-			this.#ends.push(
-				await bucket.watch((id, entry) => {
-					const gateway = entry && parseJson(entry.text);
-					if (typeof gateway === "string") this.#gateways.set(id, gateway);
-					else this.#gateways.delete(id);
-				}),
-			);
-		} catch (error) {
-			this.#bucket = undefined;
-			if (!(error instanceof BusError)) throw error;
-		}
+	async #watch(): Promise<void> {
+		const bucket = await this.#options.peers.bus.bucket(`gw-${this.#channel}`, bucketOptions);
+		const end = await bucket.watch((id, entry) => {
+			const gateway = entry && parseJson(entry.text);
+			if (typeof gateway === "string") this.#gateways.set(id, gateway);
+			else this.#gateways.delete(id);
+		});
+		if (this.#isClosed) return end();
+		this.#ends.push(end);
+		this.#bucket = bucket;
 	}
 }

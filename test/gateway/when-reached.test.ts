@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { BusError } from "../../../gateway/bus.js";
-import { whenReached } from "../../../gateway/cluster/when-reached.js";
+import { BusError } from "../../gateway/bus.js";
+import { whenReached } from "../../gateway/when-reached.js";
 
 /** Lets `ms` pass, a quarter of a second at a time. */
 async function pass(t: TestContext, ms: number): Promise<void> {
@@ -23,17 +23,17 @@ function wait(failures: number) {
 	return { done, problems };
 }
 
-test("a start that waits for NATS for 10 s says so once, and why", async (t) => {
+test("what waits for NATS for 10 s says so once, and why", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const { done, problems } = wait(80);
 	await pass(t, 9_500);
 	assert.deepEqual(problems, []);
 	await pass(t, 10_500);
 	await done;
-	assert.deepEqual(problems, ["The start waits for NATS (no leader)."]);
+	assert.deepEqual(problems, ["NATS is not reached yet (no leader)."]);
 });
 
-test("a start that waits for less says nothing, also later", async (t) => {
+test("what waits for less says nothing, also later", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const { done, problems } = wait(20);
 	await pass(t, 20_000);

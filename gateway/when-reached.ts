@@ -1,4 +1,6 @@
-import { BusError } from "../bus.js";
+/** Waits for the bus, which may be away while this gateway starts. */
+
+import { BusError } from "./bus.js";
 
 const retryMs = 250;
 /** An election of NATS' leaders takes less. */
@@ -15,7 +17,7 @@ export interface Wait {
 export async function whenReached({ isClosed, onProblem }: Wait, work: () => Promise<void>): Promise<void> {
 	let problem = "no answer";
 	const timer = setTimeout(() => {
-		onProblem(`The start waits for NATS (${problem}).`);
+		onProblem(`NATS is not reached yet (${problem}).`);
 	}, longMs);
 	try {
 		while (!isClosed())
