@@ -167,7 +167,7 @@ describe("a device's name, room and note", () => {
 			return (await Promise.all(texts)).map((text) => JSON.parse(text).name);
 		};
 		while (String(await stored()) !== ",During,After") await setTimeout(20);
-		assert.equal((await fetch(`${gateway.url}/readyz`)).status, 200);
+		while ((await fetch(`${gateway.url}/readyz`)).status !== 200) await setTimeout(20);
 		await gateway.gateway.close();
 		const again = await runGateway(t, { dataDir });
 		const { devices }: { readonly devices: readonly { readonly name?: string }[] } = (

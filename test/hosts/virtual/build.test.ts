@@ -29,7 +29,6 @@ test("compiling the XS engine says how many files are done, of how many", async 
 	const [, total = ""] = /^compiling the XS engine, once: 0 of (\d+) files$/.exec(lines[0] ?? "") ?? [];
 	assert.ok(Number(total) > 50, first.output());
 	assert.equal(lines.at(-1), `compiling the XS engine, once: ${total} of ${total} files`);
-	assert.ok(lines.length >= 4, first.output());
 	const second = build();
 	assert.equal(await second.exitCode, 0);
 	assert.equal(second.output().trimEnd(), executable, "once");
