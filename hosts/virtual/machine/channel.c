@@ -192,26 +192,26 @@ void channel_dispatch(txMachine* the, const struct frame* frame)
 		machine_turn(the, &channel->on_frame, push_frame, frame);
 }
 
-/** Sends (channel, header, buffer, offset, length); `buffer` undefined: no payload. */
+/** Sends (channel, header, payload): undefined, an ArrayBuffer, or a typed array. */
 static void send_arguments(txMachine* the, enum frame_kind kind)
 {
 	refuse_while_loading(the, "a Channel");
 	uint32_t id = fxToUnsigned(the, mxArgv(0));
 	fxToString(the, mxArgv(1));
-	const uint8_t* payload = NULL;
-	size_t length = 0;
-	if (mxArgv(2)->kind == XS_REFERENCE_KIND) {
-		txUnsigned size = (txUnsigned)fxGetArrayBufferLength(the, mxArgv(2));
-		txUnsigned offset = fxToUnsigned(the, mxArgv(3));
-		length = fxToUnsigned(the, mxArgv(4));
-		if (offset > size || length > size - offset)
-			mxRangeError("payload out of range");
-		/* An empty ArrayBuffer has no memory. */
-		if (length > 0)
-			payload = (const uint8_t*)fxToArrayBuffer(the, mxArgv(2)) + offset;
+	txSlot* bytes = mxArgv(2)->kind == XS_REFERENCE_KIND ? mxArgv(2)->value.reference->next : NULL;
+	txInteger offset = 0, length = 0;
+	if (bytes && bytes->kind == XS_TYPED_ARRAY_KIND) {
+		txSlot* view = bytes->next;
+		offset = view->value.dataView.offset;
+		length = fxGetDataViewSize(the, view, view->next);
+		bytes = view->next->value.reference->next;
 	}
+	else if (bytes)
+		length = fxGetArrayBufferLength(the, mxArgv(2));
+	/* An empty ArrayBuffer has no memory. */
+	const uint8_t* payload = length > 0 ? (const uint8_t*)bytes->value.arrayBuffer.address + offset : NULL;
 	const char* header = mxArgv(1)->value.string;
-	channel_send(kind, id, header, strlen(header), payload, length);
+	channel_send(kind, id, header, strlen(header), payload, (size_t)length);
 }
 
 /** open(header, onFrame) → channel number */
@@ -239,7 +239,7 @@ void native_post(txMachine* the)
 	send_arguments(the, FRAME_POST);
 }
 
-/** call(channel, header, buffer, offset, length, onAnswer) → what onAnswer returns. Other frames are postponed. */
+/** call(channel, header, payload, onAnswer) → what onAnswer returns. Other frames are postponed. */
 void native_call(txMachine* the)
 {
 	struct frame** end = &postponed;
@@ -252,7 +252,7 @@ void native_call(txMachine* the)
 			continue;
 		if (frame->kind == FRAME_ANSWER) {
 			mxPushUndefined();
-			mxPushSlot(mxArgv(5));
+			mxPushSlot(mxArgv(3));
 			mxCall();
 			int count = push_frame(the, frame);
 			free(frame);

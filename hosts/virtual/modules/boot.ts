@@ -8,7 +8,7 @@ import { HttpClient } from "./http-client.js";
 import { Resolver, TimeQuery, WiFi } from "./network.js";
 import {
 	AudioOutput,
-	buttonOf,
+	buttons,
 	CapacitivePad,
 	Codec,
 	HapticMotor,
@@ -48,12 +48,7 @@ function createHost(model: Model): Host {
 		storage: { settings: KeyValueStore },
 		soundBufferBytes: 40_960,
 		peripheral: {
-			button: {
-				play: buttonOf("play"),
-				mute: buttonOf("mute"),
-				volumeUp: buttonOf("volumeUp"),
-				volumeDown: buttonOf("volumeDown"),
-			},
+			button: buttons,
 			ledRing: class extends PixelStrip {
 				constructor() {
 					super(boardModels[model].pixels);

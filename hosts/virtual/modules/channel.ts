@@ -31,13 +31,9 @@ export default class Channel<K extends string> {
 	 * @param events called in a new turn for each one that Node sends; never after close()
 	 */
 	constructor(kind: K, options: Peripheral<K>["options"], events: Peripheral<K>["events"]) {
-		const handlers: object = events;
-		this.#id = natives.open(JSON.stringify([kind, options]), (header, payload) => {
-			const [name, detail]: [string, unknown] = JSON.parse(header);
-			const bytes = payload && new Uint8Array(payload);
-			if (typeof handlers === "function") Reflect.apply(handlers, undefined, [name, detail, bytes]);
-			else Reflect.get(handlers, name)?.(detail, bytes);
-		});
+		this.#id = natives.open(JSON.stringify([kind, options]), (header, payload) =>
+			dispatch(events, header, payload),
+		);
 	}
 
 	/** Sends a request that has no answer. Does nothing after close(). */
@@ -45,7 +41,8 @@ export default class Channel<K extends string> {
 		request: R,
 		...values: Values<Peripheral<K>["posts"][R]>
 	): void {
-		if (this.#isOpen) natives.post(this.#id, ...encode(request, values));
+		const given: readonly unknown[] = values;
+		if (this.#isOpen) natives.post(this.#id, JSON.stringify([request, given[0]]), given[1]);
 	}
 
 	/**
@@ -56,10 +53,14 @@ export default class Channel<K extends string> {
 		request: R,
 		...values: Values<Peripheral<K>["calls"][R]>
 	): Result<Peripheral<K>["calls"][R]> {
+		const given: readonly unknown[] = values;
 		if (!this.#isOpen) throw new Error("the channel is closed");
-		const { value, failure } = natives.call(this.#id, ...encode(request, values), (answer, payload) =>
+		const { value, failure } = natives.call(
+			this.#id,
+			JSON.stringify([request, given[0]]),
+			given[1],
 			// Bytes come in place of a value.
-			payload ? { value: new Uint8Array(payload) } : JSON.parse(answer),
+			(header, payload) => (payload ? { value: new Uint8Array(payload) } : JSON.parse(header)),
 		);
 		if (failure !== undefined) throw new Error(failure);
 		return value;
@@ -73,13 +74,10 @@ export default class Channel<K extends string> {
 	}
 }
 
-/** As the natives take it. */
-function encode(
-	request: string,
-	[detail, payload]: readonly unknown[],
-): [header: string, buffer: ArrayBufferLike | undefined, offset: number, length: number] {
-	const header = JSON.stringify([request, detail]);
-	if (payload instanceof Uint8Array) return [header, payload.buffer, payload.byteOffset, payload.byteLength];
-	if (payload instanceof ArrayBuffer) return [header, payload, 0, payload.byteLength];
-	return [header, undefined, 0, 0];
+/** A function of the module, since the machine copies the code of each closure into the heap, which no board does. */
+function dispatch(events: object, header: string, payload: ArrayBuffer | undefined): void {
+	const [name, detail]: [string, unknown] = JSON.parse(header);
+	const bytes = payload && new Uint8Array(payload);
+	if (typeof events === "function") Reflect.apply(events, undefined, [name, detail, bytes]);
+	else Reflect.get(events, name)?.(detail, bytes);
 }

@@ -29,20 +29,13 @@ declare const natives: {
 	/** JSON of mc/config. */
 	readonly config: string;
 	open(header: string, onFrame: (header: string, payload: ArrayBuffer | undefined) => void): number;
-	post(
-		channel: number,
-		header: string,
-		buffer: ArrayBufferLike | undefined,
-		offset: number,
-		length: number,
-	): void;
+	/** @param payload an ArrayBuffer or a typed array */
+	post(channel: number, header: string, payload: unknown): void;
 	/** @returns what onAnswer returns */
 	call<T>(
 		channel: number,
 		header: string,
-		buffer: ArrayBufferLike | undefined,
-		offset: number,
-		length: number,
+		payload: unknown,
 		onAnswer: (header: string, payload: ArrayBuffer | undefined) => T,
 	): T;
 	close(channel: number): void;

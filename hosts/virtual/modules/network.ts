@@ -1,6 +1,7 @@
 /** Wi-Fi, name resolution and time queries. Node decides whether there is an access point, and does the look-ups. */
 
 import type {
+	FoundNetwork,
 	ResolveOptions,
 	Resolver as ResolverInterface,
 	ScanOptions,
@@ -22,29 +23,17 @@ export class WiFi implements WiFiInterface {
 	channel: number | undefined;
 	reason: WiFiReason | undefined;
 	readonly #channel: Channel<"wifi">;
+	readonly #onChanged: (property: string) => void;
 	#scan: ScanOptions | undefined;
 
 	constructor(options: { onChanged: (property: string) => void }) {
+		this.#onChanged = options.onChanged;
 		this.#channel = new Channel(
 			"wifi",
 			{},
 			{
-				scanned: (found) => {
-					const scan = this.#scan;
-					this.#scan = undefined;
-					for (const network of found) scan?.onFound(network);
-					scan?.onComplete();
-				},
-				connection: (joined) => {
-					const isJoined = typeof joined === "object";
-					this.#set(isJoined ? joined : undefined);
-					this.reason = isJoined ? undefined : joined;
-					const connection = isJoined ? 500 : 200;
-					// As with the SDK, a change of RSSI is not reported.
-					if (connection === this.connection) return;
-					this.connection = connection;
-					options.onChanged("connection");
-				},
+				scanned: (found) => this.#onScanned(found),
+				connection: (joined) => this.#onConnection(joined),
 			},
 		);
 	}
@@ -75,6 +64,24 @@ export class WiFi implements WiFiInterface {
 
 	close(): void {
 		this.#channel.close();
+	}
+
+	#onScanned(found: readonly FoundNetwork[]): void {
+		const scan = this.#scan;
+		this.#scan = undefined;
+		for (const network of found) scan?.onFound(network);
+		scan?.onComplete();
+	}
+
+	#onConnection(joined: JoinedNetwork | WiFiReason): void {
+		const isJoined = typeof joined === "object";
+		this.#set(isJoined ? joined : undefined);
+		this.reason = isJoined ? undefined : joined;
+		const connection = isJoined ? 500 : 200;
+		// As with the SDK, a change of RSSI is not reported.
+		if (connection === this.connection) return;
+		this.connection = connection;
+		this.#onChanged("connection");
 	}
 
 	#set({ address, SSID, BSSID, RSSI, channel }: Partial<JoinedNetwork> = {}): void {

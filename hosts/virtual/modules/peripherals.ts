@@ -40,10 +40,10 @@ class Input {
 }
 
 /** ECMA-419 `embedded:io/digital`. As with the SDK's driver, onReadable is called for edges only, not for the first level. */
-export function buttonOf(name: ButtonName): ButtonPart {
+function buttonOf(name: ButtonName): ButtonPart {
 	return class extends Input implements DigitalInput {
 		constructor({ onReadable }: { onReadable: () => void }) {
-			super(name, () => onReadable());
+			super(name, onReadable);
 		}
 
 		read(): number {
@@ -51,6 +51,14 @@ export function buttonOf(name: ButtonName): ButtonPart {
 		}
 	};
 }
+
+/** Made while the module loads, so that they are in ROM. */
+export const buttons: Readonly<Record<ButtonName, ButtonPart>> = {
+	play: buttonOf("play"),
+	mute: buttonOf("mute"),
+	volumeUp: buttonOf("volumeUp"),
+	volumeDown: buttonOf("volumeDown"),
+};
 
 /** 12 bits, as on an ESP32-S3. */
 export class LightSensor extends Input implements AnalogInput {

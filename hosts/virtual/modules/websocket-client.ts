@@ -85,33 +85,36 @@ export class WebSocketClient implements Interface {
 	}
 
 	get #events(): Peripherals["websocket"]["events"] {
-		const { onWritable, onControl, onRefused, onClose } = this.#options;
 		return {
-			open: () => {
-				this.#isOpen = true;
-				onWritable(this.#writableBytes);
-			},
-			sent: (byteCount) => {
-				this.#writableBytes += byteCount + headerBytes;
-				if (this.#writableBytes > 0) onWritable(this.#writableBytes);
-			},
-			message: (type, payload = new Uint8Array(0)) => this.#onMessage(payload, type === "binary"),
-			control: (opcode, payload = new Uint8Array(0)) => onControl(opcode, payload.slice().buffer),
-			close: () => {
-				// examples/io/tcp/websocketclient: onClose follows the echo of the close frame by a second.
-				this.#isOpen = false;
-				this.#closer = Timer.set(() => {
-					this.close();
-					onClose();
-				}, 1000);
-			},
-			refused: ({ status, retryAfterSeconds }) => onRefused?.(status, retryAfterSeconds),
+			open: () => this.#onOpen(),
+			sent: (byteCount) => this.#onSent(byteCount),
+			message: (type, payload) => this.#onMessage(payload ?? new Uint8Array(0), type === "binary"),
+			control: (opcode, payload) =>
+				this.#options.onControl(opcode, payload?.slice().buffer ?? new ArrayBuffer(0)),
+			close: () => this.#onClose(),
+			refused: (answer) => this.#options.onRefused?.(answer.status, answer.retryAfterSeconds),
 			untrusted: (reason) => this.#onUntrusted?.(reason),
-			error: (reason) => {
-				if (reason !== null) trace(`socket: ${reason}\n`);
-				this.#onError();
-			},
+			error: (reason) => this.#onError(reason),
 		};
+	}
+
+	#onOpen(): void {
+		this.#isOpen = true;
+		this.#options.onWritable(this.#writableBytes);
+	}
+
+	#onSent(byteCount: number): void {
+		this.#writableBytes += byteCount + headerBytes;
+		if (this.#writableBytes > 0) this.#options.onWritable(this.#writableBytes);
+	}
+
+	/** examples/io/tcp/websocketclient: onClose follows the echo of the close frame by a second. */
+	#onClose(): void {
+		this.#isOpen = false;
+		this.#closer = Timer.set(() => {
+			this.close();
+			this.#options.onClose();
+		}, 1000);
 	}
 
 	#onMessage(message: Uint8Array, binary: boolean): void {
@@ -124,7 +127,8 @@ export class WebSocketClient implements Interface {
 		} while (start < message.byteLength && !this.#isClosed);
 	}
 
-	#onError(): void {
+	#onError(reason: string | null = null): void {
+		if (reason !== null) trace(`socket: ${reason}\n`);
 		this.close();
 		this.#options.onError();
 		this.#options.onError();
