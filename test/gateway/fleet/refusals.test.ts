@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { Refusals } from "../../../gateway/fleet/refusals.js";
-import { bearer, deviceToken, monitorToken, runGateway } from "../../support/running.js";
+import { bearer, monitorToken, runGateway } from "../../support/running.js";
 
 const refusal = { what: "connection", deviceId: "dev-1-a1b2c3", reason: "Show a valid token." } as const;
 
@@ -72,12 +72,6 @@ test("lists devices that were refused by name, and reports that were dropped", a
 		assert.match(String(latest[1]), /^(dev|proto)-1-/);
 		return;
 	}
-});
-
-test("a fleet that returns at once is not listed: each device comes back in its turn", async (t) => {
-	const gateway = await runGateway(t, { limits: { deviceBurst: 0, devicesASecond: 0 } });
-	assert.equal((await gateway.refused("/device", bearer(deviceToken))).status, 503);
-	assert.deepEqual(await list(gateway.url), []);
 });
 
 test("a page without a login is not listed, a monitor with a wrong token is", async (t) => {

@@ -7,6 +7,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { Gateway, type GatewayOptions } from "../../../gateway/gateway.js";
 import { guardLimits } from "../../../gateway/guard/extension.js";
@@ -59,7 +60,10 @@ describe("devices that reconnect at the same time", () => {
 			const { msg, perSecond, admitted } = JSON.parse(line);
 			if (msg === "many devices connect") logged.push([perSecond, admitted]);
 		};
+		const refusals: unknown[] = [];
+		const listening: CreateExtension = () => ({ sessions: [{ onRefused: (each) => refusals.push(each) }] });
 		const gateway = await runGateway(t, {
+			extensions: [...extensions, listening],
 			log: createLog("info", { write }),
 			monotonic: () => now,
 			limits: { deviceBurst: 3, devicesASecond: 2 },
@@ -81,6 +85,7 @@ describe("devices that reconnect at the same time", () => {
 		now += 4000;
 		await gateway.device();
 		assert.deepEqual(logged, [[2, 5]]);
+		assert.deepEqual(refusals, [], "each device comes back in its turn");
 	});
 
 	for (const [where, given] of [

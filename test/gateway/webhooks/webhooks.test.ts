@@ -251,10 +251,7 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 test("crashes, rollbacks and refusals are sent; a refusal that says when to try again is not, nor one twice in an hour", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
-	const gateway = await runGateway(t, {
-		...withHooks([receiver.hook({ after: 60 })], cores),
-		limits: { devicesASecond: 0, deviceBurst: 1 },
-	});
+	const gateway = await runGateway(t, withHooks([receiver.hook({ after: 60 })], cores));
 	const crash = {
 		id: "c1",
 		kind: "exception",
@@ -274,7 +271,8 @@ test("crashes, rollbacks and refusals are sent; a refusal that says when to try 
 		[crashed?.event, crashed?.crash],
 		["crashed", { id: "c1", kind: "exception", version: "1.0.0" }],
 	);
-	assert.equal((await gateway.refused("/device", { ...bearer("device-token-of-the-fixtures") })).status, 503);
+	const crowded = { remoteAddress: "127.0.0.1", reason: "Too many devices connect at this moment." };
+	core.sessions.refuse({ what: "connection", deviceId: "dev-1-eeeeee", ...crowded }, true);
 	for (let attempt = 0; attempt < 3; attempt += 1)
 		await gateway.refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": "dev-1-ffffff" });
 	const [, refused] = await receiver.until(2);
