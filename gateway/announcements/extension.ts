@@ -41,8 +41,8 @@ export function createAnnouncements(core: Core): Extension {
 			},
 		},
 		// A path of this gateway becomes the address by which the device reaches it.
-		intercept: (message, { link, handshake }) => {
-			if (message.type !== "control_device" || link.isRemote || !isRecord(message.payload)) return undefined;
+		intercept: (message, { handshake }) => {
+			if (message.type !== "control_device" || !isRecord(message.payload)) return undefined;
 			const { command, value } = message.payload;
 			if (command !== "play_sound" || !isRecord(value) || typeof value.url !== "string") return undefined;
 			if (!value.url.startsWith("/")) return undefined;

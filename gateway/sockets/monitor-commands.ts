@@ -75,7 +75,10 @@ export function messageKind<const S extends Schema>(
 export interface CommandHooks {
 	/** Further messages, by `type`. All people may send them: they change no more than what the monitor itself gets. */
 	readonly messages?: Readonly<Record<string, MessageKind>>;
-	/** @returns the outcome of a message in place of the core's; undefined: the core executes it */
+	/**
+	 * The last extension is asked first: it may hand the message to another process.
+	 * @returns the outcome of a message in place of the core's; undefined: the core executes it
+	 */
 	intercept?(message: MonitorMessage, session: Session): Refused | Promise<Outcome> | undefined;
 }
 
@@ -160,7 +163,7 @@ export function monitorCommands(
 			);
 		if (!session.isReachable)
 			return refuse("target_offline", `${targetId} is not connected; wait for its next status_update`);
-		for (const hook of hooks) {
+		for (const hook of hooks.toReversed()) {
 			const outcome = hook.intercept?.(message, session);
 			if (outcome) return outcome;
 		}

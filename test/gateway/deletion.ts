@@ -64,6 +64,9 @@ function withoutLines(text: string, folder: string): string {
 		const [, imported, command] =
 			/"(\.{1,2}\/[^"]+)\.js"|\b((?:scripts|test)\/[^"\s]+)\.ts"/.exec(line) ?? [];
 		const path = imported ?? command;
+		// Of the budget.
+		const [, room] = /^\s*"([\w/-]+)": \d+,?$/.exec(line) ?? [];
+		if (room !== undefined) return !existsSync(join(folder, room));
 		return path !== undefined && !existsSync(join(folder, `${path}.ts`));
 	};
 	const lines = text.split("\n");

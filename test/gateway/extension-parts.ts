@@ -57,7 +57,6 @@ export const extensionParts = {
 		"test/browser",
 		"test/gateway/cluster/page.long.test.ts",
 		"test/scripts/demo.test.ts",
-		"test/support/chromium.ts",
 		"test/support/demo.ts",
 		"test/system/demo.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
