@@ -78,7 +78,7 @@ class CommandQueue {
 	}
 }
 
-export class Commands {
+export class EntityCommands {
 	readonly #core: Core;
 	readonly #factsOf: (device: Device) => Facts;
 	readonly #queues = new WeakMap<Device, CommandQueue>();

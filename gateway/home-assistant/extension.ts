@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { trimmed } from "../access/origin.js";
 import type { Core, Extension, Joined } from "../extension.js";
 import { Broker } from "./broker.js";
-import { Commands } from "./commands.js";
+import { EntityCommands } from "./commands.js";
 import { Devices } from "./devices.js";
 import { baseOf } from "./discovery.js";
 import { Events } from "./events.js";
@@ -63,7 +63,7 @@ function createHomeAssistant(core: Core): Extension {
 		const publicUrl = settings.publicUrl && trimmed(settings.publicUrl);
 		const gateway = { name, base, publicUrl };
 		const devices = new Devices({ core, broker, prefix, gateway, previousBase: previous.base });
-		const commands = new Commands(core, (device) => devices.factsOf(device));
+		const commands = new EntityCommands(core, (device) => devices.factsOf(device));
 		sessions.listen(devices.sessions);
 		events = new Events({ core, broker, base });
 		sessions.listen(events.sessions);
