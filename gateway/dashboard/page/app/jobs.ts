@@ -111,9 +111,9 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 		if (!lists) return;
 		const { [channel]: heads = [] } = lists;
 		for (const head of heads) {
-			const isKnown = this.#jobs.has(head.id);
+			const wasRunning = this.#jobs.get(head.id)?.isRunning;
 			this.#take(head, []);
-			if (isKnown) await this.read(head.id);
+			if (wasRunning) await this.read(head.id);
 		}
 		const isListed = (id: string) => heads.some((head) => head.id === id);
 		for (const [id, job] of this.#jobs)
