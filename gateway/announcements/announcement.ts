@@ -39,7 +39,8 @@ export class Announcement implements Job<Shown> {
 		lastStates: ["failed", "unsupported", "busy", "away", "stopped", "played"],
 		first: { lateMs: null, heardMs: null, underruns: 0 },
 	});
-	readonly #options: AnnouncementOptions;
+	readonly #head: Pick<Shown, "id" | "name" | "by" | "createdAt">;
+	readonly #again: AnnouncementOptions["again"];
 	/** Ids of devices that were asked to begin. */
 	readonly #started = new Set<string>();
 	#lengthMs = longestMs;
@@ -48,9 +49,10 @@ export class Announcement implements Job<Shown> {
 	/** On the monotonic clock; undefined: not yet. */
 	#startedAt: number | undefined;
 
-	constructor(options: AnnouncementOptions) {
-		this.id = options.id;
-		this.#options = options;
+	constructor({ id, name, by, createdAt, again }: AnnouncementOptions) {
+		this.id = id;
+		this.#head = { id, name, by, createdAt: isoTime(createdAt) };
+		this.#again = again;
 	}
 
 	/** All its devices: one that had gone says later how it ended. */
@@ -106,25 +108,11 @@ export class Announcement implements Job<Shown> {
 	}
 
 	describe(): Shown {
-		const { id, name, by, createdAt, again } = this.#options;
-		const { endedAt, counts } = this.parts;
-		return {
-			id,
-			name,
-			by,
-			createdAt: isoTime(createdAt),
-			endedAt: endedAt === null ? null : isoTime(endedAt),
-			counts,
-			again: again(),
-			devices: this.parts.shown(),
-		};
+		return { ...this.#head, ...this.parts.describe(), again: this.#again() };
 	}
 
 	frameOf(devices: readonly Play[]): string {
-		const { id, name, by } = this.#options;
-		const { endedAt, counts } = this.parts;
-		const createdAt = isoTime(this.#options.createdAt);
-		const fields = { id, name, by, createdAt, isOver: endedAt !== null, counts, devices };
+		const fields = { ...this.#head, ...this.parts.progress(devices) };
 		return frameText<"announcement_update">({ type: "announcement_update", ...fields });
 	}
 }

@@ -89,15 +89,12 @@ export class Command implements Job<SentCommand> {
 	}
 
 	describe(): SentCommand {
-		const { endedAt, counts } = this.parts;
-		const ended = endedAt === null ? null : isoTime(endedAt);
-		return { ...this.#head, endedAt: ended, counts, devices: this.parts.shown() };
+		return { ...this.#head, ...this.parts.describe() };
 	}
 
 	frameOf(devices: readonly CommandPart[]): string {
-		const { endedAt, counts } = this.parts;
 		const begun = devices.filter(({ state }) => state !== "waiting");
-		const fields = { ...this.#head, isOver: endedAt !== null, counts, devices: begun };
+		const fields = { ...this.#head, ...this.parts.progress(begun) };
 		return frameText<"command_update">({ type: "command_update", ...fields });
 	}
 

@@ -107,6 +107,17 @@ export class Parts<S extends string, M extends object = object> {
 		this.#changed.add(deviceId);
 	}
 
+	/** As a request gets it. */
+	describe() {
+		const endedAt = this.#endedAt === null ? null : isoTime(this.#endedAt);
+		return { endedAt, counts: this.counts, devices: this.shown() };
+	}
+
+	/** As a frame has it. @param devices those that have changed */
+	progress<D>(devices: readonly D[]) {
+		return { isOver: this.#endedAt !== null, counts: this.counts, devices };
+	}
+
 	/** All devices, as people get them. */
 	shown(): readonly (ShownPart<S> & M)[] {
 		return Array.from(this.#parts, ([deviceId, part]) => show(deviceId, part));

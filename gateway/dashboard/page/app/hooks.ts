@@ -7,6 +7,7 @@ import { type Action, mayDo } from "../../../api/permissions.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
 import type { KnownPast } from "./details.js";
+import type { FirmwareStore } from "./firmware.js";
 import type { Topic } from "./painter.js";
 import { Resource } from "./resource.js";
 
@@ -90,9 +91,10 @@ export function useResource<T>(read: () => Promise<T>): Resource<T> {
 }
 
 /** Has the gateway's firmware read, first for this view and then at each change. */
-export function useFirmware(): void {
+export function useFirmware(): FirmwareStore {
 	const { firmware } = useTopic("firmware");
 	useEffect(() => void firmware.refresh(), [firmware]);
+	return firmware;
 }
 
 /** The gateway's clock, which ticks once in `intervalMs`. */

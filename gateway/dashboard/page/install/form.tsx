@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
 import { ask } from "../../../api/client/request.js";
-import { useTopic } from "../app/hooks.js";
+import { useFirmware } from "../app/hooks.js";
 import { ownDeviceAddress } from "../model/own-address.js";
 import { Check, Choice, Field } from "../parts/field.js";
 import type { Installation } from "./installer.js";
@@ -17,8 +17,7 @@ interface InstallFormProps {
 }
 
 export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
-	const { firmware } = useTopic("firmware");
-	useEffect(() => void firmware.refresh(), [firmware]);
+	const firmware = useFirmware();
 	const [model, setModel] = useState<Model>("DEV-1");
 	const [isKept, setIsKept] = useState(false);
 	const [given, setGiven] = useState(emptySettings);

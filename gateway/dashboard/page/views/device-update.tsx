@@ -13,12 +13,11 @@ import { UpdateHistory } from "./update-history.js";
 
 export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const app = useApp();
-	const { firmware } = app;
+	const firmware = useFirmware();
 	const { key, session } = entry;
 	const past = usePast(key);
 	const ended = past?.details.updates.filter(({ endedAt }) => endedAt !== null) ?? [];
 	const [chosen, setChosen] = useState<string>();
-	useFirmware();
 	const choices = firmware.choices.filter((one) => fits(one, entry));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
 	const choice = choices.find(({ selector }) => selector === chosen) ?? best;

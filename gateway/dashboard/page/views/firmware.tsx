@@ -14,10 +14,10 @@ import { Rollouts } from "./rollouts.js";
 
 /** @param search as in an address: "?devices=" with ids, `selected` for those selected in the fleet, or empty */
 export function FirmwareView({ search }: { search: string }) {
-	const { firmware, selection } = useApp();
+	const { selection } = useApp();
+	const firmware = useFirmware();
 	const devices = new URLSearchParams(search).get("devices") ?? "";
 	const chosen = listedDevices(devices, selection.keys);
-	useFirmware();
 	return (
 		<div class="firmware">
 			<h1 class="visually-hidden">Firmware</h1>
