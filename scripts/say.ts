@@ -1,4 +1,4 @@
-/** `npm run say`: plays a WAV file or a text on devices, and prints what each makes of it. */
+/** `npm run say`: plays a WAV file or a text on devices, and prints what each device says of it. */
 
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";

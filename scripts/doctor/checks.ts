@@ -30,6 +30,8 @@ interface Check {
 }
 
 const oldestNode = 20;
+/** Node 20 ended in April 2026 (https://github.com/nodejs/release). */
+const oldestMaintainedNode = 22;
 const megabyte = 1024 * 1024;
 
 export const checks: readonly Check[] = [
@@ -56,7 +58,9 @@ export const checks: readonly Check[] = [
 ];
 
 function lookForNode({ nodeVersion }: Machine): Finding {
-	if (Number.parseInt(nodeVersion, 10) >= oldestNode) return { what: nodeVersion };
+	const major = Number.parseInt(nodeVersion, 10);
+	if (major >= oldestMaintainedNode) return { what: nodeVersion };
+	if (major >= oldestNode) return { what: `${nodeVersion}, which gets no fixes any more: 22 and 24 do` };
 	return {
 		isWrong: true,
 		problem: `Node is ${nodeVersion}; the project needs ${oldestNode} or newer.`,

@@ -133,6 +133,12 @@ describe("npm run doctor", () => {
 		assert.equal(stderr, "The packages of this project are not installed. In its folder: npm ci\n");
 	});
 
+	test("takes a Node that gets no fixes any more, and says so", async () => {
+		const { isWell, text } = await reportOf({ ...complete, nodeVersion: "20.19.0" });
+		assert.equal(isWell, true, text);
+		assert.match(text, /✔ Node +20\.19\.0, which gets no fixes any more: 22 and 24 do/);
+	});
+
 	test("says that a gateway answers, and does not need one", async () => {
 		const listening = { 8080: '{"status":"ok"}' };
 		const { isWell, text } = await reportOf({ ...complete, listening });

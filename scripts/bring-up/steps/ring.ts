@@ -16,7 +16,7 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 	for (const colour of colours) {
 		const { problem } = await board.ask("ring", { pixels: [pixelOf(colour)] });
 		if (problem) return failed(`The ring cannot be driven: ${problem}.`);
-		const seen = await person.choose("One LED is lit, the first of the ring. Which colour has it?", [
+		const seen = await person.choose("One LED is lit, the first of the ring. Which colour is it?", [
 			...colours,
 			"another",
 			"no LED is lit",
