@@ -31,10 +31,10 @@ const retryMs = 2_000;
 
 export class BringUpBoard {
 	readonly #options: BoardOptions;
-	/** `start`, and `answer` with the id of its request. */
+	/** `start`, `answer` with the id of its request, and `end`. */
 	readonly #events = new EventEmitter();
-	/** Its reason says why nothing can be asked any more. */
-	readonly #end = new AbortController();
+	/** Why nothing can be asked any more. */
+	#end: string | undefined;
 	#lastId = 0;
 
 	constructor(options: BoardOptions) {
@@ -51,7 +51,8 @@ export class BringUpBoard {
 
 	/** The serial port has ended: what is waited for fails. */
 	end(reason: string): void {
-		this.#end.abort(new Error(reason));
+		this.#end = reason;
+		this.#events.emit("end");
 	}
 
 	/** Settles when the program starts the next time. @throws Error where it does not within 30 s */
@@ -66,7 +67,7 @@ export class BringUpBoard {
 				await this.#send("about", {}, retryMs);
 				return;
 			} catch (error) {
-				if (this.#end.signal.aborted) throw error;
+				if (this.#end !== undefined) throw error;
 			}
 		}
 		throw new Error(silent);
@@ -95,12 +96,19 @@ export class BringUpBoard {
 
 	/** @throws Error with this sentence if the event does not come in time, or why the serial port has ended */
 	async #next(event: string, limitMs: number, late: string): Promise<Readonly<Record<string, unknown>>> {
-		const signal = AbortSignal.any([this.#end.signal, AbortSignal.timeout(limitMs)]);
+		if (this.#end !== undefined) throw new Error(this.#end);
+		const over = new AbortController();
+		const stop = () => over.abort();
+		const timer = setTimeout(stop, limitMs);
+		this.#events.once("end", stop);
 		try {
-			const [message] = await once(this.#events, event, { signal });
+			const [message] = await once(this.#events, event, { signal: over.signal });
 			return message;
 		} catch {
-			throw this.#end.signal.aborted ? this.#end.signal.reason : new Error(late);
+			throw new Error(this.#end ?? late);
+		} finally {
+			clearTimeout(timer);
+			this.#events.off("end", stop);
 		}
 	}
 }
