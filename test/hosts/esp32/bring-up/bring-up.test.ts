@@ -315,3 +315,21 @@ describe("bring-up", { concurrency: 4 }, () => {
 		assert.equal((await board.ask("about", {})).model, "PROTO-1");
 	});
 });
+
+test("a board that stays silent, or whose port ends, is given up with what to do", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const board = new BringUpBoard({ line: { write: () => {} }, onLog: () => {} });
+	const silent = assert.rejects(
+		board.reach(),
+		/does not answer on the serial port: press the board's reset button/,
+	);
+	for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 2_000) {
+		t.mock.timers.tick(2_000);
+		await new Promise(setImmediate);
+	}
+	await silent;
+	const asked = assert.rejects(board.ask("about", {}), /QEMU ended with 1/);
+	board.end("QEMU ended with 1");
+	await asked;
+	await assert.rejects(board.started(), /QEMU ended with 1/);
+});
