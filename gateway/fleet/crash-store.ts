@@ -10,7 +10,7 @@ import {
 	crash as crashSchema,
 } from "../../device/protocol/messages.js";
 import { type Infer, isRecord, object } from "../../device/protocol/schema.js";
-import { validItems } from "../json.js";
+import { pick, validItems } from "../json.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
@@ -176,7 +176,9 @@ export class CrashStore {
 		if (this.headsOf(device).some(({ id }) => id === crash.id)) return true;
 		const previous = await records.read(device.deviceId);
 		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
-		const crashes = [...others, { ...withoutOthers(crash), at: now() }].slice(-keptAtMost);
+		// A newer firmware may send more fields.
+		const stored = validItems(storedCrash, [pick(storedCrash, { ...crash, at: now() })]);
+		const crashes = [...others, ...stored].slice(-keptAtMost);
 		if (!(await records.save(device.deviceId, crashes))) return false;
 		this.#set(device.deviceId, crashes);
 		this.#show(device);
@@ -187,11 +189,4 @@ export class CrashStore {
 
 function headOf({ id, kind, firmware_version: version, at }: StoredCrash): CrashHead {
 	return { id, kind, version, at };
-}
-
-/** Only the fields of the schema: a newer firmware may send more. */
-function withoutOthers(crash: Crash): Crash {
-	const { id, kind, message, file, line, stack, firmware_version, uptime_seconds, trace } = crash;
-	const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line }) };
-	return { id, kind, message, ...place, stack, firmware_version, uptime_seconds, trace };
 }
