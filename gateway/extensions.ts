@@ -35,10 +35,10 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = {
 export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
 	const { nats, webhooksFile, mqtt } = settings;
 	const all = [...extensions];
+	let joined: Joined = { extensions: all };
 	if (webhooksFile) all.push((await import("./webhooks/extension.js")).webhooksOf(webhooksFile));
-	const joined = nats
-		? await (await import("./cluster/join.js")).joinOverNats(settings, all, log)
-		: { extensions: all };
-	if (mqtt) return (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
+	if (nats) joined = await (await import("./cluster/join.js")).joinOverNats(settings, all, log);
+	// The last: at its opening the devices of all gateways are known.
+	if (mqtt) joined = (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
 	return joined;
 }
