@@ -40,12 +40,12 @@ export function onButton(
 		}
 		case "mute":
 			audio?.toggleMute();
+			if (audio) ring.showVolume(audio.volume);
 			return () => audio?.toggleMute();
 		case "volumeUp":
-			audio?.changeVolume(volumeStep);
-			return undefined;
 		case "volumeDown":
-			audio?.changeVolume(-volumeStep);
+			audio?.changeVolume(name === "volumeUp" ? volumeStep : -volumeStep);
+			if (audio) ring.showVolume(audio.volume);
 			return undefined;
 	}
 }

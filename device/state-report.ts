@@ -19,7 +19,7 @@ export interface ReportedParts {
 
 export function readState(parts: ReportedParts): CompleteReport {
 	const { deviceId, model, system, wifi, link, isSafeMode } = parts;
-	const { audio, ring, buttons, haptics, light, touch } = parts.peripherals;
+	const { audio, ring, buttons, haptics, light, roomBrightness, touch } = parts.peripherals;
 	return {
 		type: "state_report",
 		deviceId,
@@ -60,7 +60,7 @@ export function readState(parts: ReportedParts): CompleteReport {
 				current_track: "none",
 				fault: undefined,
 			},
-			led_ring: ring.report,
+			led_ring: { ...ring.report, auto_brightness: roomBrightness?.isOn || undefined },
 			buttons: buttons.report,
 			// In safe mode the parts are there, and not used.
 			haptic_intensity: hasPart(model, "haptics") ? (haptics?.intensity ?? 0) : undefined,

@@ -1,17 +1,24 @@
 /** The commands that act on the peripherals. */
 
 import { type Answer, busy, type Component } from "../component.js";
+import { lightOf } from "../protocol/light.js";
 import type { Command } from "../protocol/messages.js";
 import type { Audio } from "./audio.js";
 import type { Haptics } from "./haptics.js";
 import type { LedRing } from "./led-ring.js";
+import type { RoomBrightness } from "./room-brightness.js";
 
 export interface ControlledPeripherals {
 	/** Undefined in safe mode. */
 	readonly audio: Pick<Audio, "volume" | "play" | "stop"> | undefined;
-	readonly ring: Pick<LedRing, "isUpdating" | "preset" | "brightness" | "identify">;
+	readonly ring: Pick<
+		LedRing,
+		"isUpdating" | "preset" | "brightness" | "identify" | "showVolume" | "showLight"
+	>;
 	/** Undefined in safe mode, and where the model has none. */
 	readonly haptics: Pick<Haptics, "intensity"> | undefined;
+	/** As haptics. */
+	readonly roomBrightness: Pick<RoomBrightness, "isOn"> | undefined;
 }
 
 export class Controls implements Component {
@@ -23,11 +30,12 @@ export class Controls implements Component {
 
 	/** A command of a part that is not used, as in safe mode, is not executed here; `Commands` refuses it. */
 	execute(command: Command): Answer {
-		const { audio, ring, haptics } = this.#peripherals;
+		const { audio, ring, haptics, roomBrightness } = this.#peripherals;
 		switch (command.command) {
 			case "set_volume":
 				if (!audio) return undefined;
 				audio.volume = command.value;
+				ring.showVolume(command.value);
 				return "executed";
 			case "set_led":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
@@ -42,6 +50,17 @@ export class Controls implements Component {
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
 				ring.identify();
 				audio?.play("startup");
+				return "executed";
+			case "set_light":
+				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
+				ring.showLight(
+					command.value ? lightOf(command.value) : undefined,
+					(command.value?.seconds ?? 0) * 1000,
+				);
+				return "executed";
+			case "set_auto_brightness":
+				if (!roomBrightness) return undefined;
+				roomBrightness.isOn = command.value;
 				return "executed";
 			case "set_brightness":
 				ring.brightness = command.value;

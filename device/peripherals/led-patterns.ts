@@ -4,7 +4,7 @@
  */
 
 import type { PixelStrip } from "../host.js";
-import type { LedPreset } from "../protocol/messages.js";
+import type { LedPreset, Light } from "../protocol/messages.js";
 
 export const ledState = Object.freeze({
 	off: 0,
@@ -43,6 +43,13 @@ const identifyPeriodMs = 500;
 /** Visible in daylight, with less current than a full ring. */
 const overlayBrightness = 0.5;
 const smoothFrameMs = 33;
+/** Of light that turns slowly, beside which a sound is played. */
+const slowFrameMs = 100;
+const slowTurnMs = 3000;
+/** Share of the ring behind the brightest LED of a light that turns. */
+const tail = 1 / 3;
+const accent = 0x00ffa0;
+const red = 0xff0000;
 /** One turn of the pixel of a device without settings. */
 const unprovisionedPeriodMs = 3000;
 
@@ -83,15 +90,16 @@ export function paint(strip: PixelStrip, state: LedState, timeMs: number, bright
 	}
 }
 
-/**
- * Covers the state without changing it, so that the reported state is one of the specification's. It ignores the set
- * brightness.
- */
+/** Covers the state without changing it, so that the reported state is one of the specification's. */
 export interface Overlay {
-	/** Milliseconds from one frame to the next. */
+	/** Milliseconds from one frame to the next; 0: it is static. */
 	readonly frameMs: number;
-	/** Paints one frame without showing it. @param timeMs since the overlay began @param lengthMs of the overlay */
-	readonly paint: (strip: PixelStrip, timeMs: number, lengthMs: number) => void;
+	/**
+	 * Paints one frame without showing it.
+	 * @param timeMs since the overlay began
+	 * @param brightness as set, perceived, 0 to 1; what a person must see ignores it
+	 */
+	readonly paint: (strip: PixelStrip, timeMs: number, brightness: number) => void;
 }
 
 /** White flashes that identify a device. */
@@ -103,16 +111,72 @@ export const identifyOverlay: Overlay = Object.freeze({
 	},
 });
 
-/** A magenta ring that goes out pixel by pixel: the time left until the settings are erased. */
-export const countdownOverlay: Overlay = Object.freeze({
-	frameMs: 100,
-	paint(strip: PixelStrip, timeMs: number, lengthMs: number): void {
-		const lit = Math.ceil(strip.length * Math.max(0, 1 - timeMs / lengthMs));
-		fill(strip, 0, 0, 0, 0);
-		const colour = colourOf(strip, 255, 0, 255, overlayBrightness);
-		for (let index = 0; index < lit; index++) strip.setPixel(index, colour);
+/** A magenta ring that goes out pixel by pixel: the time left until the settings are erased. @param lengthMs of all of it */
+export function countdownOverlay(lengthMs: number): Overlay {
+	return {
+		frameMs: 100,
+		paint(strip, timeMs) {
+			const lit = Math.ceil(strip.length * Math.max(0, 1 - timeMs / lengthMs));
+			fill(strip, 0, 0, 0, 0);
+			const colour = colourOf(strip, 255, 0, 255, overlayBrightness);
+			for (let index = 0; index < lit; index++) strip.setPixel(index, colour);
+		},
+	};
+}
+
+/** As much of the ring as the volume; muted: one red LED. @param volume 0 to 100 */
+export function volumeOverlay(volume: number): Overlay {
+	return {
+		frameMs: 0,
+		paint(strip, _timeMs, brightness) {
+			if (volume > 0) return paintArc(strip, volume / 100, accent, brightness);
+			fill(strip, 0, 0, 0, 0);
+			paintPixel(strip, 0, red, brightness);
+		},
+	};
+}
+
+/** A light that turns slowly, for those who do not hear: a sound of the network is loaded or played. */
+export const soundOverlay: Overlay = Object.freeze({
+	frameMs: slowFrameMs,
+	paint(strip: PixelStrip, timeMs: number, brightness: number): void {
+		paintTurning(strip, timeMs / slowTurnMs, accent, brightness);
 	},
 });
+
+/** Of a report that was received, or is made. */
+export type ShownLight = Pick<Light, "color" | "effect"> & { readonly progress?: number | undefined };
+
+/** The ring as a light. */
+export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overlay {
+	const colour = Number.parseInt(color.slice(1), 16);
+	switch (effect) {
+		case "solid":
+			return { frameMs: 0, paint: (strip, _timeMs, brightness) => fillWith(strip, colour, brightness) };
+		case "breathe":
+			return {
+				frameMs: smoothFrameMs,
+				paint: (strip, timeMs, brightness) =>
+					fillWith(strip, colour, brightness * breath((timeMs % breathPeriodMs) / breathPeriodMs)),
+			};
+		case "blink":
+			return {
+				frameMs: flashPeriodMs / 2,
+				paint: (strip, timeMs, brightness) => fillWith(strip, colour, isLit(timeMs) ? brightness : 0),
+			};
+		case "turn":
+			return {
+				frameMs: smoothFrameMs,
+				paint: (strip, timeMs, brightness) =>
+					paintTurning(strip, timeMs / rainbowPeriodMs, colour, brightness),
+			};
+		case "progress":
+			return {
+				frameMs: 0,
+				paint: (strip, _timeMs, brightness) => paintArc(strip, progress, colour, brightness),
+			};
+	}
+}
 
 /** Orange and red in turns: the gateway refuses the token; a person has to change it. */
 export const refusedOverlay: Overlay = Object.freeze({
@@ -149,6 +213,31 @@ function breath(phase: number): number {
 function fill(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): void {
 	const colour = colourOf(strip, red, green, blue, brightness);
 	for (let index = 0; index < strip.length; index++) strip.setPixel(index, colour);
+}
+
+/** @param colour 0xrrggbb */
+function fillWith(strip: PixelStrip, colour: number, brightness: number): void {
+	for (let index = 0; index < strip.length; index++) paintPixel(strip, index, colour, brightness);
+}
+
+/** @param share of the ring, 0 to 1; the last LED is dim for a fraction */
+function paintArc(strip: PixelStrip, share: number, colour: number, brightness: number): void {
+	const lit = share * strip.length;
+	for (let index = 0; index < strip.length; index++)
+		paintPixel(strip, index, colour, brightness * Math.max(0, Math.min(1, lit - index)));
+}
+
+/** One bright LED with a tail that fades. @param turns since the start */
+function paintTurning(strip: PixelStrip, turns: number, colour: number, brightness: number): void {
+	for (let index = 0; index < strip.length; index++) {
+		const behind = (turns + 1 - index / strip.length) % 1;
+		paintPixel(strip, index, colour, brightness * Math.max(0, 1 - behind / tail));
+	}
+}
+
+function paintPixel(strip: PixelStrip, index: number, colour: number, brightness: number): void {
+	const shown = colourOf(strip, colour >> 16, (colour >> 8) & 0xff, colour & 0xff, brightness);
+	strip.setPixel(index, shown);
 }
 
 function colourOf(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): number {

@@ -1,26 +1,41 @@
 /**
  * The LED ring: selects the state to show and animates it. An update has priority over a command, and a command over
- * the connection's state until that next changes. An overlay covers the state, which is still reported.
+ * the connection's state until that next changes. Overlays cover the state, which is still reported.
  */
 
 import Timer from "timer";
 import type { Host, PixelStrip } from "../host.js";
-import type { LedPreset, StateReport } from "../protocol/messages.js";
+import type { CompleteReport, LedPreset, Light } from "../protocol/messages.js";
 import {
 	countdownOverlay,
 	frameIntervalMs,
 	identifyOverlay,
 	type LedState,
 	ledState,
+	lightOverlay,
 	type Overlay,
 	paint,
 	presetOfState,
 	refusedOverlay,
+	soundOverlay,
 	stateOfPreset,
 	unprovisionedOverlay,
+	volumeOverlay,
 } from "./led-patterns.js";
 
 const identifyMs = 3_000;
+const volumeMs = 1_500;
+
+/** The overlays that may be there at once; the first covers the others, and only it covers an update. */
+const rank = Object.freeze({ countdown: 0, brief: 1, standing: 2, sound: 3, light: 4 } as const);
+type Rank = (typeof rank)[keyof typeof rank];
+
+interface Layer {
+	readonly overlay: Overlay;
+	readonly sinceMs: number;
+	/** Ends it. */
+	readonly timer: Timer | undefined;
+}
 
 export interface LedRingOptions {
 	readonly part: Host["peripheral"]["ledRing"];
@@ -28,7 +43,7 @@ export interface LedRingOptions {
 	readonly now: () => number;
 	/** 0 to 1. */
 	readonly brightness: number;
-	/** State or brightness changed, or a preset was set. */
+	/** State, light or brightness changed, or a preset was set. */
 	readonly onChanged: () => void;
 }
 
@@ -44,13 +59,11 @@ export class LedRing {
 	#shown: LedState = ledState.wifiConnecting;
 	#shownSinceMs: number;
 	#frameTimer: Timer | undefined;
-	#overlay: Overlay | undefined;
-	#overlaySinceMs = 0;
-	#overlayMs = 0;
-	/** Ends an overlay that is not the countdown's. */
-	#overlayTimer: Timer | undefined;
-	/** Covers the state while there is no other overlay, nor an update. */
-	#standing: Overlay | undefined;
+	/** By rank. */
+	readonly #layers: (Layer | undefined)[] = [];
+	#light: Light | undefined;
+	/** By the room, 0 to 1. */
+	#dimming = 1;
 
 	constructor(options: LedRingOptions) {
 		this.#strip = new options.part({});
@@ -61,11 +74,12 @@ export class LedRing {
 		this.#show();
 	}
 
-	get report(): StateReport["peripherals"]["led_ring"] {
+	get report(): Omit<CompleteReport["peripherals"]["led_ring"], "auto_brightness"> {
 		return {
 			state_id: this.#shown,
 			state_name: presetOfState[this.#shown] ?? "idle",
 			brightness_coef: this.#brightness,
+			light: this.#light,
 		};
 	}
 
@@ -81,6 +95,12 @@ export class LedRing {
 		this.#onChanged();
 	}
 
+	/** How much of the set brightness is shown, 0 to 1: by the room. */
+	set dimming(dimming: number) {
+		this.#dimming = dimming;
+		this.#paintFrame();
+	}
+
 	/** The state of the connection; a change ends the priority of a command. */
 	set connection(state: LedState) {
 		if (this.#connection === state) return;
@@ -92,7 +112,7 @@ export class LedRing {
 	/** Whether the ring shows an update. */
 	set isUpdating(isUpdating: boolean) {
 		this.#isUpdating = isUpdating;
-		if (this.#overlay !== countdownOverlay) this.#endOverlay();
+		this.#cover(rank.brief, undefined);
 		this.#choose();
 	}
 
@@ -106,55 +126,82 @@ export class LedRing {
 	 */
 	preset(preset: LedPreset): void {
 		this.#command = stateOfPreset[preset];
+		this.#cover(rank.sound, undefined);
+		this.#setLight(undefined, 0);
 		this.#choose();
 		this.#onChanged();
 	}
 
-	/** Flashes white for 3 s. The countdown goes on. */
+	/** Flashes white for 3 s. */
 	identify(): void {
-		if (this.#overlay === countdownOverlay) return;
-		this.#cover(identifyOverlay, identifyMs);
-		this.#overlayTimer = Timer.set(() => this.#endOverlay(), identifyMs);
+		this.#cover(rank.brief, identifyOverlay, identifyMs);
+	}
+
+	/** Shows the volume for 1.5 s, not while the device shows where it is. @param volume 0 to 100 */
+	showVolume(volume: number): void {
+		if (this.#layers[rank.brief]?.overlay === identifyOverlay) return;
+		this.#cover(rank.brief, volumeOverlay(volume), volumeMs);
+	}
+
+	/** Whether a sound of the network is loaded or played. */
+	set hasSound(hasSound: boolean) {
+		this.#cover(rank.sound, hasSound ? soundOverlay : undefined);
+	}
+
+	/** Shows a light. @param light undefined: ends it @param ms 0: without end */
+	showLight(light: Light | undefined, ms: number): void {
+		this.#setLight(light, ms);
+		this.#onChanged();
 	}
 
 	/** Permanent. */
 	showUnprovisioned(): void {
 		this.connection = ledState.off;
-		this.#stand(unprovisionedOverlay);
+		this.#cover(rank.standing, unprovisionedOverlay);
 	}
 
 	/** Whether the gateway refuses the token. */
 	set isRefused(isRefused: boolean) {
-		this.#stand(isRefused ? refusedOverlay : undefined);
+		if (isRefused !== (this.#layers[rank.standing] !== undefined))
+			this.#cover(rank.standing, isRefused ? refusedOverlay : undefined);
 	}
 
 	/** Shows how much is left of `ms`, above everything else, until endCountdown(). */
 	countDown(ms: number): void {
-		this.#cover(countdownOverlay, ms);
+		this.#cover(rank.countdown, countdownOverlay(ms));
 	}
 
 	endCountdown(): void {
-		if (this.#overlay === countdownOverlay) this.#endOverlay();
+		this.#cover(rank.countdown, undefined);
 	}
 
-	#cover(overlay: Overlay | undefined, ms: number): void {
-		Timer.clear(this.#overlayTimer);
-		this.#overlayTimer = undefined;
-		this.#overlay = overlay;
-		this.#overlaySinceMs = this.#now();
-		this.#overlayMs = ms;
+	/** @param overlay undefined: none of this rank @param ms after which it ends; 0: it stays */
+	#cover(which: Rank, overlay: Overlay | undefined, ms = 0, onEnd?: () => void): void {
+		const previous = this.#layers[which];
+		if (previous === undefined && overlay === undefined) return;
+		Timer.clear(previous?.timer);
+		const end = () => {
+			this.#cover(which, undefined);
+			onEnd?.();
+		};
+		this.#layers[which] = overlay && {
+			overlay,
+			sinceMs: this.#now(),
+			timer: ms > 0 ? Timer.set(end, ms) : undefined,
+		};
 		this.#show();
 	}
 
-	#endOverlay(): void {
-		this.#cover(this.#isUpdating ? undefined : this.#standing, 0);
+	#setLight(light: Light | undefined, ms: number): void {
+		this.#light = light;
+		this.#cover(rank.light, light && lightOverlay(light), ms, () => this.showLight(undefined, 0));
 	}
 
-	#stand(overlay: Overlay | undefined): void {
-		if (this.#standing === overlay) return;
-		const previous = this.#standing;
-		this.#standing = overlay;
-		if (this.#overlay === previous) this.#endOverlay();
+	/** What is seen; undefined: the state. */
+	get #top(): Layer | undefined {
+		if (this.#isUpdating) return this.#layers[rank.countdown];
+		for (const layer of this.#layers) if (layer) return layer;
+		return undefined;
 	}
 
 	#choose(): void {
@@ -169,14 +216,17 @@ export class LedRing {
 	#show(): void {
 		Timer.clear(this.#frameTimer);
 		this.#frameTimer = undefined;
-		const intervalMs = this.#overlay?.frameMs ?? frameIntervalMs(this.#shown);
+		const intervalMs = this.#top?.overlay.frameMs ?? frameIntervalMs(this.#shown);
 		if (intervalMs > 0) this.#frameTimer = Timer.repeat(() => this.#paintFrame(), intervalMs);
 		this.#paintFrame();
 	}
 
 	#paintFrame(): void {
-		if (this.#overlay) this.#overlay.paint(this.#strip, this.#now() - this.#overlaySinceMs, this.#overlayMs);
-		else paint(this.#strip, this.#shown, this.#now() - this.#shownSinceMs, this.#brightness);
+		const brightness = this.#brightness * this.#dimming;
+		const now = this.#now();
+		const top = this.#top;
+		if (top) top.overlay.paint(this.#strip, now - top.sinceMs, brightness);
+		else paint(this.#strip, this.#shown, now - this.#shownSinceMs, brightness);
 		this.#strip.update();
 	}
 }

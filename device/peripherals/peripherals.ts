@@ -7,6 +7,7 @@ import { Audio } from "./audio.js";
 import { Buttons } from "./buttons.js";
 import { Haptics } from "./haptics.js";
 import { LedRing } from "./led-ring.js";
+import { RoomBrightness } from "./room-brightness.js";
 import { Touch } from "./touch.js";
 
 export interface Peripherals {
@@ -14,9 +15,10 @@ export interface Peripherals {
 	readonly buttons: Buttons;
 	/** Undefined in safe mode, as are all that follow. */
 	readonly audio: Audio | undefined;
-	/** PROTO-1 only, as are the next two. */
+	/** PROTO-1 only, as are the next three. */
 	readonly haptics: Haptics | undefined;
 	readonly light: AmbientLight | undefined;
+	readonly roomBrightness: RoomBrightness | undefined;
 	readonly touch: Touch | undefined;
 }
 
@@ -53,7 +55,15 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 		},
 	});
 	if (isSafeMode)
-		return { ring, buttons, audio: undefined, haptics: undefined, light: undefined, touch: undefined };
+		return {
+			ring,
+			buttons,
+			audio: undefined,
+			haptics: undefined,
+			light: undefined,
+			roomBrightness: undefined,
+			touch: undefined,
+		};
 	const audio = new Audio({
 		output: parts.audioOutput,
 		codec: parts.codec,
@@ -68,12 +78,25 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 		},
 	});
 	const haptics = parts.haptics && new Haptics({ part: parts.haptics, onChanged });
+	const light = parts.ambientLight && new AmbientLight({ part: parts.ambientLight });
+	const roomBrightness =
+		light &&
+		new RoomBrightness({
+			light,
+			ring,
+			isOn: settings.number("auto_bright", 0, 1, 0) === 1,
+			onChanged: () => {
+				settings.remember("auto_bright", roomBrightness?.isOn ? 1 : 0);
+				onChanged();
+			},
+		});
 	return {
 		ring,
 		buttons,
 		audio,
 		haptics,
-		light: parts.ambientLight && new AmbientLight({ part: parts.ambientLight }),
+		light,
+		roomBrightness,
 		touch:
 			parts.touch &&
 			new Touch({

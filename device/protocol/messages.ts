@@ -9,15 +9,18 @@ import {
 	type Complete,
 	changeOf,
 	describeProblem,
+	either,
 	findProblem,
 	float,
 	type Infer,
 	integer,
 	isRecord,
 	keysOf,
+	list,
 	type Model,
 	matches,
 	models,
+	nothing,
 	object,
 	oneOf,
 	optional,
@@ -39,6 +42,11 @@ export type Chip = (typeof chips)[number];
 /** As in `set_led` and `led_ring.state_name`. */
 const ledPreset = oneOf("rainbow", "connecting", "failed", "idle", "updating");
 export type LedPreset = Infer<typeof ledPreset>;
+
+export const lightEffects = Object.freeze(["solid", "breathe", "blink", "turn", "progress"] as const);
+const lightEffect = oneOf(...lightEffects);
+export type LightEffect = Infer<typeof lightEffect>;
+const hexColour = pattern(7, "^#[0-9A-Fa-f]{6}$", "a colour such as #ff8800,");
 
 export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected"] as const);
 const chime = oneOf(...chimes);
@@ -137,6 +145,29 @@ export const commands = Object.freeze({
 	identify: object({ command: oneOf("identify") }),
 	restart: object({ command: oneOf("restart") }),
 	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
+	/** Covers the ring's state until `null` or no value comes, set_led, the end of its seconds, or a restart. */
+	set_light: object({
+		command: oneOf("set_light"),
+		value: optional(
+			either(
+				nothing,
+				object({
+					color: either(hexColour, list(integer(0, 255), 3, 3)),
+					/** Absent: solid. */
+					effect: optional(lightEffect),
+					/** Of the effect `progress`; absent: 0. */
+					progress: optional(float(0, 1)),
+					/** 0 or absent: without end. */
+					seconds: optional(integer(0, 86_400)),
+				}),
+			),
+		),
+	}),
+	/** Whether the ring is darker in a dark room; never brighter than `set_brightness` says. */
+	set_auto_brightness: withPart(
+		"ambientLight",
+		object({ command: oneOf("set_auto_brightness"), value: boolean() }),
+	),
 	set_haptics: withPart("haptics", object({ command: oneOf("set_haptics"), value: percent })),
 	start_ota: object({
 		command: oneOf("start_ota"),
@@ -167,7 +198,15 @@ export const longestCommandBytes = 6656;
 export type CommandName = keyof typeof commands;
 
 /** Commands added after the first version. */
-export const features = Object.freeze(["identify", "settings", "crash", "log", "restart", "sound"] as const);
+export const features = Object.freeze([
+	"identify",
+	"settings",
+	"crash",
+	"log",
+	"restart",
+	"sound",
+	"light",
+] as const);
 export type Feature = (typeof features)[number];
 /** Known to every firmware. */
 type FirstCommand =
@@ -183,6 +222,8 @@ export const featureOf: Readonly<
 	Record<Exclude<CommandName, FirstCommand>, Feature> & Partial<Record<FirstCommand, undefined>>
 > = Object.freeze({
 	identify: "identify",
+	set_light: "light",
+	set_auto_brightness: "light",
 	set_settings: "settings",
 	query_crash: "crash",
 	clear_crash: "crash",
@@ -258,6 +299,10 @@ export const uplinks = Object.freeze({
 				state_id: integer(0, 6),
 				state_name: ledPreset,
 				brightness_coef: float(0, 1),
+				/** What covers the state; absent: nothing. */
+				light: optional(object({ color: hexColour, effect: lightEffect, progress: optional(float(0, 1)) })),
+				/** Only if true. */
+				auto_brightness: withPart("ambientLight", optional(boolean())),
 			}),
 			buttons: object({
 				btn_play: boolean(),
@@ -335,6 +380,7 @@ export type Uplink = { [T in UplinkType]: UplinkOf<T> }[UplinkType];
 export type StateReport = UplinkOf<"state_report">;
 /** The compiler reports a field that the firmware lacks. */
 export type CompleteReport = Complete<(typeof uplinks)["state_report"]>;
+export type Light = NonNullable<CompleteReport["peripherals"]["led_ring"]["light"]>;
 export type CommandError = UplinkOf<"command_error">;
 export type SettingsResult = UplinkOf<"settings_result">;
 export type SoundUpdate = UplinkOf<"sound_update">;

@@ -41,9 +41,15 @@ export type ObjectSchema = Presence & {
 export type ListSchema = Presence & {
 	readonly type: "list";
 	readonly item: Schema;
+	/** Absent: 0. */
+	readonly minItems?: number;
 	readonly maxItems: number;
 };
-export type Schema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema | ListSchema;
+export type NullSchema = Presence & { readonly type: "null" };
+type PlainSchema = StringSchema | NumberSchema | BooleanSchema | ObjectSchema | ListSchema | NullSchema;
+/** A value that one of these accepts. */
+export type EitherSchema = Presence & { readonly type: "either"; readonly of: readonly PlainSchema[] };
+export type Schema = PlainSchema | EitherSchema;
 
 type MayBeAbsent<S> = S extends { readonly optional: true } | { readonly part: BoardPart } ? true : false;
 type Fields<F> = {
@@ -59,13 +65,19 @@ export type Infer<S> = S extends { readonly values: readonly (infer V)[] }
 		? string
 		: S extends { readonly type: "integer" | "number" }
 			? number
-			: S extends { readonly type: "boolean" }
-				? boolean
-				: S extends { readonly item: infer I }
-					? readonly Infer<I>[]
-					: S extends { readonly fields: infer F }
-						? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
-						: never;
+			: S extends { readonly type: "null" }
+				? null
+				: S extends { readonly of: readonly (infer O)[] }
+					? Infer<O>
+					: InferOther<S>;
+
+type InferOther<S> = S extends { readonly type: "boolean" }
+	? boolean
+	: S extends { readonly item: infer I }
+		? readonly Infer<I>[]
+		: S extends { readonly fields: infer F }
+			? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
+			: never;
 
 /** As Infer, but optional fields are required and may be undefined, which JSON leaves out. */
 export type Complete<S> = S extends { readonly fields: infer F }
@@ -102,9 +114,16 @@ export function boolean() {
 	return Object.freeze({ type: "boolean" } as const);
 }
 
-export function list<const S extends Schema>(item: S, maxItems: number) {
-	return Object.freeze({ type: "list", item, maxItems } as const);
+export function list<const S extends Schema>(item: S, maxItems: number, minItems = 0) {
+	return Object.freeze({ type: "list", item, maxItems, minItems } as const);
 }
+
+/** A value that one of these accepts. */
+export function either<const S extends readonly PlainSchema[]>(...of: S) {
+	return Object.freeze({ type: "either", of: Object.freeze(of) } as const);
+}
+
+export const nothing = Object.freeze({ type: "null" } as const);
 
 /** Other fields are ignored: an older peer understands a newer one. */
 export function object<const F extends Readonly<Record<string, Schema>>>(fields: F) {
@@ -161,8 +180,13 @@ export function findProblem(schema: Schema, value: unknown, model?: Model): Prob
 			if (!isRecord(value) || (schema.isChange && !isChangeOf(schema.fields, value))) return expected(schema);
 			return findProblemInFields(schema.fields, value, model);
 		case "list":
-			if (!Array.isArray(value) || value.length > schema.maxItems) return expected(schema);
+			if (!Array.isArray(value) || value.length > schema.maxItems || value.length < (schema.minItems ?? 0))
+				return expected(schema);
 			return findProblemInItems(schema.item, value, model);
+		case "null":
+			return value === null ? undefined : expected(schema);
+		case "either":
+			return findProblemInEach(schema, value, model);
 	}
 }
 
@@ -211,6 +235,21 @@ function findProblemInItems(
 		if (problem) return within(String(index), problem);
 	}
 	return undefined;
+}
+
+/** What is wrong within a value of the right kind says more than which kinds there are. */
+function findProblemInEach(
+	schema: EitherSchema,
+	value: unknown,
+	model: Model | undefined,
+): Problem | undefined {
+	let inner: Problem | undefined;
+	for (const one of schema.of) {
+		const problem = findProblem(one, value, model);
+		if (!problem) return undefined;
+		if (problem.path !== "") inner = problem;
+	}
+	return inner ?? expected(schema);
 }
 
 function within(name: string, { path, expected }: Problem): Problem {
@@ -265,6 +304,12 @@ function describeSchema(schema: Schema): string {
 				? `an object with at least one of ${Object.keys(schema.fields).join(", ")}, and nothing else`
 				: "an object";
 		case "list":
-			return `a list of at most ${schema.maxItems}`;
+			return schema.minItems === schema.maxItems
+				? `a list of ${schema.maxItems}`
+				: `a list of at most ${schema.maxItems}`;
+		case "null":
+			return "null";
+		case "either":
+			return schema.of.map(describeSchema).join(", or ");
 	}
 }

@@ -22,6 +22,9 @@ function createSounds({ host, gateway, peripherals, deviceId, now }: Core, audio
 		createLookup: () => gateway.createLookup(),
 		headersFor: (address) => gateway.headersFor(address),
 		isUpdating: () => peripherals.ring.isUpdating,
+		onActive: (isActive) => {
+			peripherals.ring.hasSound = isActive;
+		},
 		now,
 		afterTurn: (action) => {
 			Promise.resolve()

@@ -34,6 +34,8 @@ export interface SoundsOptions {
 	readonly createLookup: () => CancellableLookup;
 	readonly headersFor: (url: Url) => Iterable<readonly [string, string]>;
 	readonly isUpdating: () => boolean;
+	/** Called at the end of turns where it changed. @param isActive whether a sound is loaded or played */
+	readonly onActive: (isActive: boolean) => void;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	readonly send: (update: SoundUpdate) => void;
@@ -47,7 +49,9 @@ export class Sounds implements Component {
 	#sound: Sound | undefined;
 	/** Not sent yet. */
 	readonly #updates: SoundUpdate[] = [];
-	#isSendPlanned = false;
+	#isFlushPlanned = false;
+	/** As it was said. */
+	#isActive = false;
 
 	constructor(options: SoundsOptions) {
 		this.#options = options;
@@ -83,8 +87,11 @@ export class Sounds implements Component {
 		this.flush();
 	}
 
-	/** Sends what waits for the end of the turn. */
+	/** Says what waits for the end of the turn. */
 	flush(): void {
+		const isActive = this.#sound !== undefined;
+		if (isActive !== this.#isActive) this.#options.onActive(isActive);
+		this.#isActive = isActive;
 		for (const update of this.#updates) this.#options.send(update);
 		this.#updates.length = 0;
 	}
@@ -106,6 +113,7 @@ export class Sounds implements Component {
 			},
 		});
 		this.#sound = sound;
+		this.#planFlush();
 		sound.load();
 		return "executed";
 	}
@@ -115,13 +123,17 @@ export class Sounds implements Component {
 		if (id === undefined || this.#sound?.id === id) this.#sound?.stop(by);
 	}
 
-	/** At the end of the turn: the stack is deep where a command or a socket ends a sound. */
 	#send(update: SoundUpdate): void {
 		this.#updates.push(update);
-		if (this.#isSendPlanned) return;
-		this.#isSendPlanned = true;
+		this.#planFlush();
+	}
+
+	/** At the end of the turn: the stack is deep where a command or a socket ends a sound. */
+	#planFlush(): void {
+		if (this.#isFlushPlanned) return;
+		this.#isFlushPlanned = true;
 		this.#options.afterTurn(() => {
-			this.#isSendPlanned = false;
+			this.#isFlushPlanned = false;
 			this.flush();
 		});
 	}

@@ -17,13 +17,15 @@ import {
 import { commandStates } from "./statuses.js";
 import { targets } from "./targets.js";
 
-const { set_volume, set_brightness, set_led, set_haptics, play_audio, stop_sound } = commands;
-const { identify, restart, query_state } = commands;
+const { set_volume, set_brightness, set_auto_brightness, set_light, set_led, set_haptics } = commands;
+const { play_audio, stop_sound, identify, restart, query_state } = commands;
 
 /** What many devices, or a control of the page, can ask for: what a report, or the next connection, confirms. */
 export const asks = Object.freeze({
 	set_volume,
 	set_brightness,
+	set_auto_brightness,
+	set_light,
 	set_led,
 	set_haptics,
 	play_audio,

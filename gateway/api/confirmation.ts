@@ -1,5 +1,6 @@
 /** What a device can be asked to do that its own report confirms: for the page, and for the gateway where many are asked. */
 
+import { lightOf } from "../../device/protocol/light.js";
 import type { StateReport, Uplink } from "../../device/protocol/messages.js";
 import type { Ask } from "./command.js";
 
@@ -59,6 +60,12 @@ function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs:
 			return audio.volume === ask.value;
 		case "set_brightness":
 			return Math.abs(led_ring.brightness_coef - ask.value) < 1e-4;
+		case "set_auto_brightness":
+			return (led_ring.auto_brightness ?? false) === ask.value;
+		case "set_light": {
+			const light = lightOf(ask.value);
+			return led_ring.light?.color === light?.color && led_ring.light?.effect === light?.effect;
+		}
 		case "set_led":
 			return led_ring.state_name === ask.value;
 		case "set_haptics":

@@ -22,6 +22,8 @@ export const actionRoles: Readonly<Record<Action, Roles>> = {
 	stop_sound: users,
 	identify: users,
 	set_brightness: users,
+	set_light: users,
+	set_auto_brightness: users,
 	set_haptics: users,
 	restart: monitors,
 	boot_device: monitors,

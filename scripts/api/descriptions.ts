@@ -55,6 +55,16 @@ export const commandDocuments: {
 		description: "Sets the LED ring's brightness.",
 		example: { command: "set_brightness", value: 0.25 },
 	},
+	set_light: {
+		description:
+			"Uses the LED ring as a light, over its state: a colour (#rrggbb, or a list of red, green and blue), an effect (solid without one), progress (0 to 1, how much of the ring is lit by the effect progress), and seconds after which it ends (0 or none: without end). null, no value, set_led or a restart ends it. set_brightness holds for it.",
+		example: { command: "set_light", value: { color: "#ff8800", effect: "breathe", seconds: 60 } },
+	},
+	set_auto_brightness: {
+		description:
+			"Whether the LED ring is darker in a dark room, never brighter than set_brightness says. PROTO-1 only.",
+		example: { command: "set_auto_brightness", value: true },
+	},
 	set_haptics: {
 		description:
 			"Sets the haptic motor's intensity, its PWM's duty in percent; from rest it needs about 25. PROTO-1 only.",

@@ -46,7 +46,16 @@ function typeOf(schema: Shape): JsonObject {
 		case "boolean":
 			return { type: "boolean" };
 		case "list":
-			return { type: "array", maxItems: schema.maxItems, items: jsonSchemaOf(schema.item) };
+			return {
+				type: "array",
+				...(schema.minItems && { minItems: schema.minItems }),
+				maxItems: schema.maxItems,
+				items: jsonSchemaOf(schema.item),
+			};
+		case "null":
+			return { type: "null" };
+		case "either":
+			return { anyOf: schema.of.map((one) => jsonSchemaOf(one)) };
 		case "object":
 			return {
 				type: "object",

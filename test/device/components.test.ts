@@ -24,6 +24,8 @@ const examples = (silent: number): { readonly [N in CommandName]: object } => ({
 	stop_sound: {},
 	identify: {},
 	set_brightness: { value: 0.5 },
+	set_light: { value: { color: "#ff8800" } },
+	set_auto_brightness: { value: true },
 	set_haptics: { value: 0 },
 	query_crash: {},
 	clear_crash: { id: "0" },

@@ -71,7 +71,14 @@ export function valid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 		case "string":
 			return validText(schema);
 		case "list":
-			return fc.array(valid(schema.item, model), { maxLength: Math.min(schema.maxItems, 5) });
+			return fc.array(valid(schema.item, model), {
+				minLength: schema.minItems ?? 0,
+				maxLength: Math.min(schema.maxItems, 5),
+			});
+		case "null":
+			return fc.constant(null);
+		case "either":
+			return fc.oneof(...schema.of.map((one) => valid(one, model)));
 		case "integer":
 			return fc.oneof(
 				fc.constantFrom(schema.minimum, schema.maximum),

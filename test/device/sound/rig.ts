@@ -187,6 +187,7 @@ export class Rig {
 			connect: (_url, options) => new HttpClient(options, (socketOptions) => new io(socketOptions)),
 			createLookup: () => new LookupTicket(InstantResolver),
 			isUpdating: () => this.#isUpdating,
+			onActive: () => {},
 			headersFor: () => [],
 			now: () => clock.now,
 			send: onUpdate,
@@ -231,7 +232,8 @@ export class Rig {
 	}
 
 	get #peripherals(): ControlledPeripherals {
-		const ring = { isUpdating: this.#isUpdating, preset: () => {}, brightness: 1, identify: () => {} };
-		return { audio: this.audio, ring, haptics: undefined };
+		const shows = { preset() {}, identify() {}, showVolume() {}, showLight() {} };
+		const ring = { isUpdating: this.#isUpdating, brightness: 1, ...shows };
+		return { audio: this.audio, ring, haptics: undefined, roomBrightness: undefined };
 	}
 }

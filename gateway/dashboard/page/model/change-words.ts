@@ -42,6 +42,8 @@ const messageWords: Readonly<Record<Action, string>> = {
 	stop_sound: "Sound stopped",
 	identify: "Identified",
 	set_brightness: "Brightness set to {value}",
+	set_auto_brightness: "Brightness by the room: {value}",
+	set_light: "Ring lit",
 	set_haptics: "Haptics set to {value}",
 	restart: "Restarted",
 	boot_device: "Reconnected",

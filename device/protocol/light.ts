@@ -1,0 +1,15 @@
+/** What the ring shows as a light, as a report says it. */
+
+import type { CommandOf, Light } from "./messages.js";
+
+/** @param value of a `set_light` @returns undefined: it ends the light */
+export function lightOf(value: CommandOf<"set_light">["value"]): Light | undefined {
+	if (!value) return undefined;
+	const { color, effect = "solid", progress = 0 } = value;
+	const hex = typeof color === "string" ? color.toLowerCase() : `#${color.map(twoDigits).join("")}`;
+	return { color: hex, effect, progress: effect === "progress" ? progress : undefined };
+}
+
+function twoDigits(channel: number): string {
+	return channel.toString(16).padStart(2, "0");
+}

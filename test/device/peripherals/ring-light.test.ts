@@ -1,0 +1,193 @@
+/** What covers the ring's state: the volume, a sound that is played, a light that was asked for, and the room's brightness. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { bytesPerSecond, noise, SoundServer, wav } from "../../support/sounds.js";
+import { passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
+
+const dark = "000000";
+const pixelsOf = (device: VirtualDevice): string[] =>
+	Buffer.from(device.board.pixels).toString("hex").match(/.{6}/g) ?? [];
+const litOf = (device: VirtualDevice) => pixelsOf(device).filter((pixel) => pixel !== dark).length;
+
+/** On a ring that is dark by itself. */
+async function powerOnDark(...[t, model]: Parameters<typeof powerOnInVirtualTime>) {
+	const timed = await powerOnInVirtualTime(t, model);
+	await timed.command({ command: "set_led", value: "idle" }, ({ led_ring }) => led_ring.state_id === 0);
+	await timed.command(
+		{ command: "set_brightness", value: 1 },
+		({ led_ring }) => led_ring.brightness_coef === 1,
+	);
+	return timed;
+}
+
+test("the volume shows for a second and a half as an arc, whose last LED is dim for a fraction", async (t) => {
+	const { device, command, pass } = await powerOnDark(t, "DEV-1");
+	await command({ command: "set_volume", value: 55 }, ({ audio }) => audio.volume === 55);
+	const [first, ...rest] = pixelsOf(device);
+	assert.equal(litOf(device), 7, "6.6 of 12");
+	assert.deepEqual(rest.slice(0, 5), Array(5).fill(first));
+	assert.notEqual(rest[5], first);
+	await pass(1490);
+	assert.equal(litOf(device), 7);
+	await pass(20);
+	assert.equal(litOf(device), 0, "the state, as before");
+	device.board.setButton("volumeUp", true);
+	await pass(100);
+	assert.equal(litOf(device), 8, "by button: 60 of 100 is 7.2 of 12");
+});
+
+test("muted, one LED is red", async (t) => {
+	const { device, command } = await powerOnDark(t, "DEV-1");
+	await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);
+	assert.deepEqual([pixelsOf(device)[0], litOf(device)], ["ff0000", 1]);
+});
+
+test("a light lies over the state, which is still reported, until null, set_led or its seconds end it", async (t) => {
+	const { device, command, pass } = await powerOnInVirtualTime(t, "DEV-1");
+	await command({ command: "set_brightness", value: 1 }, ({ led_ring }) => led_ring.brightness_coef === 1);
+	const orange = { color: "#ff8800", effect: "solid" };
+	const lit = await command(
+		{ command: "set_light", value: { color: [255, 136, 0] } },
+		({ led_ring }) => !!led_ring.light,
+	);
+	assert.deepEqual(lit.peripherals.led_ring, {
+		state_id: 5,
+		state_name: "rainbow",
+		brightness_coef: 1,
+		light: orange,
+	});
+	assert.deepEqual(pixelsOf(device), Array(12).fill("ff8800"));
+	await pass(60_000);
+	assert.deepEqual(pixelsOf(device), Array(12).fill("ff8800"), "without end");
+	await command({ command: "set_light", value: null }, ({ led_ring }) => !led_ring.light);
+	assert.ok(new Set(pixelsOf(device)).size > 2, "the rainbow");
+
+	await command(
+		{ command: "set_light", value: { color: "#0000FF", seconds: 3 } },
+		({ led_ring }) => led_ring.light?.color === "#0000ff",
+	);
+	await pass(2900);
+	assert.deepEqual(pixelsOf(device), Array(12).fill("0000ff"));
+	await pass(200);
+	assert.ok(new Set(pixelsOf(device)).size > 2);
+	await command({ command: "query_state" }, ({ led_ring }) => !led_ring.light);
+
+	await command({ command: "set_light", value: { color: "#00ff00" } }, ({ led_ring }) => !!led_ring.light);
+	const { peripherals } = await command(
+		{ command: "set_led", value: "failed" },
+		({ led_ring }) => led_ring.state_id === 2,
+	);
+	assert.equal(peripherals.led_ring.light, undefined);
+	assert.deepEqual(pixelsOf(device), Array(12).fill("ff0000"));
+});
+
+test("a light's effects: progress is an arc, blink is dark half of a second, turn has one brightest LED, breathe is never dark", async (t) => {
+	const { device, command, pass } = await powerOnDark(t, "DEV-1");
+	const show = (value: object) =>
+		command({ command: "set_light", value }, ({ led_ring }) => !!led_ring.light);
+	const { peripherals } = await show({ color: "#00ff00", effect: "progress", progress: 0.4 });
+	assert.equal(peripherals.led_ring.light?.progress, 0.4);
+	assert.equal(litOf(device), 5, "4.8 of 12");
+	await show({ color: "#00ff00", effect: "blink" });
+	assert.equal(litOf(device), 12);
+	await pass(500);
+	assert.equal(litOf(device), 0);
+	await show({ color: "#00ff00", effect: "turn" });
+	const heads = new Set<number>();
+	for (let frame = 0; frame < 60; frame++) {
+		await pass(33);
+		const pixels = pixelsOf(device);
+		assert.ok(litOf(device) >= 3 && litOf(device) <= 5, `${pixels}`);
+		heads.add(pixels.indexOf([...pixels].sort().at(-1) ?? ""));
+	}
+	assert.equal(heads.size, 12, "it goes round");
+	await show({ color: "#00ff00", effect: "breathe" });
+	const greens = new Set<string | undefined>();
+	for (let frame = 0; frame < 91; frame++) {
+		await pass(33);
+		greens.add(pixelsOf(device)[0]);
+	}
+	assert.ok(greens.size > 20 && !greens.has(dark), `${[...greens]}`);
+});
+
+test("a light that cannot be is refused with a sentence, and changes nothing", async (t) => {
+	const { connection, device } = await powerOnDark(t, "DEV-1");
+	for (const [value, sentence] of [
+		[
+			{ color: "orange" },
+			/set_light: value\.color must be a colour such as #ff8800, of at most 7 characters, or a list of 3$/,
+		],
+		[{ color: [1, 2] }, /value\.color must be/],
+		[{ color: [1, 2, 256] }, /value\.color\.2 must be an integer from 0 to 255/],
+		[
+			{ color: "#ff8800", effect: "fire" },
+			/value\.effect must be one of solid, breathe, blink, turn, progress/,
+		],
+		[{ color: "#ff8800", progress: 2 }, /value\.progress must be a number from 0 to 1/],
+		["#ff8800", /value must be null, or an object/],
+	] as const) {
+		connection.send({ command: "set_light", value });
+		const { code, message } = await connection.next("command_error");
+		assert.equal(code, "invalid_value");
+		assert.match(message, sentence);
+	}
+	assert.equal(litOf(device), 0);
+});
+
+test("while a sound of the network is loaded and played a light turns", async (t) => {
+	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond)) });
+	const { device, connection, pass } = await powerOnDark(t, "DEV-1");
+	connection.send({ command: "play_sound", value: { id: "one", url: server.url } });
+	await passUntil(
+		device,
+		connection.next("sound_update", ({ state }) => state === "playing"),
+	);
+	const before = pixelsOf(device);
+	assert.ok(litOf(device) > 0);
+	await pass(500);
+	assert.notDeepEqual(pixelsOf(device), before, "it turns");
+	await passUntil(
+		device,
+		connection.next("sound_update", ({ state }) => state === "played"),
+	);
+	await pass(1);
+	assert.equal(litOf(device), 0);
+});
+
+test("on a PROTO-1 the ring follows the room, smoothly, never above what was set, and remembers that it is to", async (t) => {
+	const { device, command, pass } = await powerOnDark(t, "PROTO-1");
+	await command({ command: "set_light", value: { color: "#ffffff" } }, ({ led_ring }) => !!led_ring.light);
+	const level = () => Number.parseInt(pixelsOf(device)[0] ?? "", 16) & 0xff;
+	const { peripherals } = await command(
+		{ command: "set_auto_brightness", value: true },
+		({ led_ring }) => led_ring.auto_brightness === true,
+	);
+	assert.equal(peripherals.led_ring.brightness_coef, 1, "as set");
+	device.board.light = 4095;
+	await pass(20_000);
+	assert.ok(level() >= 250, `${level()}: a bright room`);
+	device.board.light = 0;
+	let previous = level();
+	for (let step = 0; step < 200; step++) {
+		await pass(100);
+		assert.ok(level() <= previous, "no flicker");
+		assert.ok(previous - level() <= 12, `${previous} to ${level()}`);
+		previous = level();
+	}
+	assert.ok(previous > 0 && previous < 12, `${previous}: a dark room`);
+	assert.equal(device.setting("auto_bright"), "1");
+	await command(
+		{ command: "set_auto_brightness", value: false },
+		({ led_ring }) => led_ring.auto_brightness === undefined,
+	);
+	assert.equal(level(), 255);
+});
+
+test("a DEV-1, which has no light sensor, refuses to follow the room", async (t) => {
+	const { connection } = await powerOnInVirtualTime(t, "DEV-1");
+	connection.send({ command: "set_auto_brightness", value: true });
+	const { code } = await connection.next("command_error");
+	assert.equal(code, "unsupported");
+});
