@@ -1,6 +1,6 @@
 /** Executes commands from Home Assistant, with a monitor's checks. Nothing answers it: a refusal is in the log. */
 
-import { chimes } from "../../device/protocol/messages.js";
+import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { isRecord } from "../../device/protocol/schema.js";
 import { longestSeconds } from "../api/announcement.js";
 import type { Core } from "../extension.js";
@@ -18,14 +18,34 @@ type Ask =
 	| { readonly sound?: string; readonly text?: string; readonly volume?: number; readonly seconds?: number }
 	| Refused;
 
-type CommandKind = (text: string, facts: Facts) => Ask;
+/** The light that a device was asked for last: Home Assistant sends colour and effect one by one. */
+interface Lit {
+	color: readonly number[];
+	effect: string;
+}
+
+type CommandKind = (text: string, facts: Facts, lit: Lit) => Ask;
 
 /** By the entity in the topic, what a payload asks for. */
 const commands: Readonly<Record<string, CommandKind>> = {
 	volume: (text) => control("set_volume", Math.round(numberOf(text))),
 	brightness: (text) => control("set_brightness", wholeBrightness(numberOf(text)) / 100),
 	haptics: (text) => control("set_haptics", Math.round(numberOf(text))),
-	effect: (text) => control("set_led", text),
+	effect: (text, _facts, lit) => {
+		lit.effect = text;
+		return lightEffects.some((effect) => effect === text)
+			? control("set_light", { ...lit })
+			: control("set_led", text);
+	},
+	color: (text, _facts, lit) => {
+		lit.color = text.split(",").map(numberOf);
+		// After a preset, such as the rainbow.
+		if (!lightEffects.some((effect) => effect === lit.effect)) lit.effect = "solid";
+		return control("set_light", { ...lit });
+	},
+	progress: (text, _facts, { color }) =>
+		control("set_light", { color, effect: "progress", progress: numberOf(text) / 100 }),
+	auto_brightness: (text) => control("set_auto_brightness", text === "ON" || (text !== "OFF" && text)),
 	ring: (text) => onlyFor("OFF", text) ?? control("set_brightness", 0),
 	identify: (text) => onlyFor("PRESS", text) ?? control("identify"),
 	restart: (text) => onlyFor("PRESS", text) ?? control("restart"),
@@ -82,6 +102,7 @@ export class EntityCommands {
 	readonly #core: Core;
 	readonly #factsOf: (device: Device) => Facts;
 	readonly #queues = new WeakMap<Device, CommandQueue>();
+	readonly #lit = new WeakMap<Device, Lit>();
 
 	constructor(core: Core, factsOf: (device: Device) => Facts) {
 		this.#core = core;
@@ -103,8 +124,14 @@ export class EntityCommands {
 		else if (!command) no("unsupported_command", "no entity of a device takes such a command");
 		else
 			this.#queueOf(device).add(entity, () =>
-				run(() => this.#execute(device, entity, command(text, this.#factsOf(device)))),
+				run(() => this.#execute(device, entity, command(text, this.#factsOf(device), this.#litOf(device)))),
 			);
+	}
+
+	#litOf(device: Device): Lit {
+		const lit = this.#lit.get(device) ?? { color: [255, 255, 255], effect: "solid" };
+		this.#lit.set(device, lit);
+		return lit;
 	}
 
 	#queueOf(device: Device): CommandQueue {

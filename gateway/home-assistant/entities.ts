@@ -8,6 +8,7 @@ import {
 	commands,
 	crashKinds,
 	type Feature,
+	lightEffects,
 	type StateReport,
 } from "../../device/protocol/messages.js";
 import { type BoardPart, hasPart } from "../../device/protocol/models.js";
@@ -46,7 +47,9 @@ const disabled = { enabled_by_default: false };
 const measurement = { platform: "sensor", state_class: "measurement" };
 const decibel = { device_class: "signal_strength", unit_of_measurement: "dBm", ...diagnostic };
 const kibibyte = { device_class: "data_size", unit_of_measurement: "KiB", ...diagnostic };
-const effect_list = commands.set_led.fields.value.values;
+const presets = commands.set_led.fields.value.values;
+/** Of a light without colour. */
+const white = "#ffffff";
 
 const entities: Readonly<Record<string, Entity>> = {
 	volume: { name: "Volume", icon: "mdi:volume-high", ...percent },
@@ -56,7 +59,6 @@ const entities: Readonly<Record<string, Entity>> = {
 		platform: "light",
 		on_command_type: "brightness",
 		brightness_scale: 100,
-		effect_list,
 	},
 	siren: { name: "Sounds", icon: "mdi:speaker", platform: "siren" },
 	speech: { name: "Speech", icon: "mdi:account-voice", platform: "notify", feature: "sound" },
@@ -68,6 +70,15 @@ const entities: Readonly<Record<string, Entity>> = {
 		...diagnostic,
 	},
 	restart: { name: "Restart", device_class: "restart", platform: "button", feature: "restart", ...config },
+	progress: { name: "Ring progress", icon: "mdi:progress-clock", feature: "light", ...percent, ...disabled },
+	auto_brightness: {
+		name: "Brightness by the room",
+		icon: "mdi:brightness-auto",
+		platform: "switch",
+		part: "ambientLight",
+		feature: "light",
+		...config,
+	},
 	haptics: { name: "Haptics", icon: "mdi:vibrate", part: "haptics", ...percent },
 	btn_play: { name: "Play button", ...press },
 	btn_mute: { name: "Mute button", ...press },
@@ -118,6 +129,7 @@ function componentOf(key: string, entity: Entity, { device, tones, canSpeak }: F
 	const common = { platform, unique_id: `${product}-${deviceId}-${key}`, qos: 1, ...options };
 	switch (platform) {
 		case "number":
+		case "switch":
 			return { ...common, state_topic, value_template, command_topic };
 		case "light":
 			return {
@@ -131,6 +143,14 @@ function componentOf(key: string, entity: Entity, { device, tones, canSpeak }: F
 				effect_state_topic: state_topic,
 				effect_value_template: "{{ value_json.effect }}",
 				effect_command_topic: `${base}/${deviceId}/effect/set`,
+				...(session.handshake.features.includes("light")
+					? {
+							effect_list: [...presets, ...lightEffects],
+							rgb_state_topic: state_topic,
+							rgb_value_template: "{{ value_json.color }}",
+							rgb_command_topic: `${base}/${deviceId}/color/set`,
+						}
+					: { effect_list: presets }),
 			};
 		case "siren": {
 			const available_tones = [...new Set([...chimes, ...tones.keys()])];
@@ -171,7 +191,10 @@ export function stateOf(
 		volume: audio.volume,
 		brightness: wholeBrightness(ring.brightness_coef * 100) || lastBrightness,
 		ring: onOrOff(ring.brightness_coef > 0),
-		effect: ring.state_name,
+		effect: ring.light?.effect ?? ring.state_name,
+		color: channelsOf(ring.light?.color ?? white),
+		progress: Math.round((ring.light?.progress ?? 0) * 100),
+		auto_brightness: onOrOff(ring.auto_brightness),
 		siren: onOrOff(audio.player_state === "playing"),
 		haptics: peripherals.haptic_intensity,
 		touch: onOrOff(peripherals.touch_active),
@@ -188,4 +211,9 @@ export function stateOf(
 			update_percentage: metadata.otaStatus === "downloading" ? metadata.otaPercent : null,
 		},
 	};
+}
+
+/** @param color `#rrggbb` @returns as Home Assistant has it: "255,136,0" */
+function channelsOf(color: string): string {
+	return [...Buffer.from(color.slice(1), "hex")].join(",");
 }

@@ -98,7 +98,7 @@ test(
 		const keys = (id: string) => Object.keys(home.devices.get(id)?.components ?? {});
 		assert.deepEqual(
 			keys(proto).filter((key) => !keys(dev).includes(key)),
-			["haptics", "touch", "light"],
+			["auto_brightness", "haptics", "touch", "light"],
 		);
 		device.report({ "peripherals.audio.volume": 31, "peripherals.led_ring.brightness_coef": 0.5 });
 		await home.shows(dev, "volume", "31");
@@ -150,7 +150,7 @@ test(
 		const optional = Object.entries(home.devices.get(proto)?.components ?? {})
 			.filter(([, { enabled_by_default: isEnabled }]) => isEnabled === false)
 			.map(([key]) => key);
-		assert.deepEqual(optional, ["memory", "reset_reason"]);
+		assert.deepEqual(optional, ["progress", "memory", "reset_reason"]);
 		const sent = JSON.parse(
 			home.heard.find(({ topic }) => topic.endsWith(`/${proto}/config`))?.payload ?? "{}",
 		);
@@ -276,6 +276,21 @@ test(
 			"the latest brightness",
 		);
 		await home.shows(proto, "ring", "ON");
+		await home.turnOn(proto, { rgb: [255, 136, 0], effect: "breathe" });
+		await device.receives({ command: "set_light", value: { color: [255, 136, 0], effect: "breathe" } });
+		assert.deepEqual(
+			device.commands.at(-3),
+			{ command: "set_light", value: { color: [255, 136, 0], effect: "solid" } },
+			"colour, brightness and effect come one by one",
+		);
+		device.report({ "peripherals.led_ring.light": { color: "#ff8800", effect: "breathe" } });
+		await home.until(() => home.color(proto) === "255,136,0" && home.effect(proto) === "breathe");
+		await sends("progress", "40", {
+			command: "set_light",
+			value: { color: [255, 136, 0], effect: "progress", progress: 0.4 },
+		});
+		await sends("auto_brightness", "ON", { command: "set_auto_brightness", value: true });
+		await sends("auto_brightness", "OFF", { command: "set_auto_brightness", value: false });
 		await sends("haptics", "70", { command: "set_haptics", value: 70 });
 		await sends("siren", '{"state":"ON","tone":"startup"}', { command: "play_audio", value: "startup" });
 		await sends("siren", '{"state":"ON","tone":"wifi_connected","volume_level":0.5,"duration":300}', {
@@ -312,6 +327,11 @@ test(
 			["brightness", "NaN", "invalid_command"],
 			["ring", "ON", "invalid_command"],
 			["effect", "disco", "invalid_command"],
+			["color", "255,136", "invalid_command"],
+			["color", "256,0,0", "invalid_command"],
+			["color", "orange", "invalid_command"],
+			["progress", "101", "invalid_command"],
+			["auto_brightness", "maybe", "invalid_command"],
 			["siren", '{"state":"ON","tone":"__proto__"}', "invalid_command"],
 			["siren", '{"state":"ON","tone":{"toString":null}}', "invalid_command"],
 			["siren", "[".repeat(30_000), "invalid_command"],

@@ -98,6 +98,24 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			effect_command_template: template,
 			effect_state_topic: topic,
 			effect_value_template: template,
+			rgb_command_topic: topic,
+			rgb_command_template: template,
+			rgb_state_topic: topic,
+			rgb_value_template: template,
+		},
+	},
+	switch: {
+		source: "switch.py",
+		required: ["command_topic"],
+		options: {
+			...readWrite,
+			value_template: template,
+			command_template: template,
+			payload_on: text,
+			payload_off: text,
+			state_on: text,
+			state_off: text,
+			device_class: oneOf("outlet", "switch"),
 		},
 	},
 	siren: {
@@ -321,6 +339,7 @@ export function checkState(config: Component, state: string): void {
 		}
 		case "light":
 		case "siren":
+		case "switch":
 			assert.match(state, /^(ON|OFF)$/, problem);
 			return;
 		case "event": {

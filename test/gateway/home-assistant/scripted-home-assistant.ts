@@ -85,9 +85,23 @@ export class ScriptedHomeAssistant {
 
 	/** Of its ring, as published; NaN: unknown. */
 	brightness(deviceId: string): number {
+		return Number(this.#ring(deviceId, "brightness"));
+	}
+
+	/** Of its ring, as "red,green,blue". */
+	color(deviceId: string): string | undefined {
+		return this.#ring(deviceId, "rgb");
+	}
+
+	/** Of its ring. */
+	effect(deviceId: string): string | undefined {
+		return this.#ring(deviceId, "effect");
+	}
+
+	#ring(deviceId: string, what: "brightness" | "rgb" | "effect"): string | undefined {
 		const { ring } = this.devices.get(deviceId)?.components ?? {};
-		const payload = this.states.get(String(ring?.brightness_state_topic));
-		return payload === undefined ? Number.NaN : Number(render(ring?.brightness_value_template, payload));
+		const payload = this.states.get(String(ring?.[`${what}_state_topic`]));
+		return payload === undefined ? undefined : render(ring?.[`${what}_value_template`], payload);
 	}
 
 	/** Resolves once it is so. Fails if anything was published that Home Assistant would refuse, and after two minutes. */
@@ -135,10 +149,14 @@ export class ScriptedHomeAssistant {
 	}
 
 	/** As light/schema_basic.py, async_turn_on. @param brightness 1 to 255; undefined: the latest one above 0 */
-	async turnOn(deviceId: string, { brightness, effect }: { brightness?: number; effect?: string } = {}) {
+	async turnOn(
+		deviceId: string,
+		{ rgb, brightness, effect }: { rgb?: readonly number[]; brightness?: number; effect?: string } = {},
+	) {
 		const light = this.entity(deviceId, "ring");
 		assert.equal(light.on_command_type, "brightness");
 		const scale = Number(light.brightness_scale);
+		if (rgb) await this.publish(String(light.rgb_command_topic), rgb.join(","));
 		const part = (brightness ?? this.#brightness.get(deviceId) ?? 255) / 255;
 		await this.publish(String(light.brightness_command_topic), String(Math.max(Math.round(part * scale), 1)));
 		if (effect) await this.publish(String(light.effect_command_topic), effect);
