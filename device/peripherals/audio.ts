@@ -135,6 +135,11 @@ export class Audio {
 		return this.#state === "playing" || this.#state === "paused";
 	}
 
+	/** Whether an urgent sound plays or is paused. */
+	get isUrgent(): boolean {
+		return this.#track?.isUrgent ?? false;
+	}
+
 	/** 0 (mute) to 100 (max): what is heard. */
 	get volume(): number {
 		return this.#trackVolume ?? this.#volume;

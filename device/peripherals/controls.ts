@@ -10,7 +10,7 @@ import type { RoomBrightness } from "./room-brightness.js";
 
 export interface ControlledPeripherals {
 	/** Undefined in safe mode. */
-	readonly audio: Pick<Audio, "volume" | "play" | "stop"> | undefined;
+	readonly audio: Pick<Audio, "volume" | "isUrgent" | "play" | "stop"> | undefined;
 	readonly ring: Pick<
 		LedRing,
 		"isUpdating" | "preset" | "brightness" | "identify" | "showVolume" | "showLight"
@@ -44,6 +44,7 @@ export class Controls implements Component {
 			case "play_audio":
 				if (ring.isUpdating) return busy("the device is being updated; try again after it");
 				if (!audio) return undefined;
+				if (audio.isUrgent) return busy("an urgent sound plays; try again after it");
 				audio.play(command.value);
 				return "executed";
 			case "identify":

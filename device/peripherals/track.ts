@@ -14,6 +14,8 @@ export interface Track {
 	readonly uri: string;
 	/** 0 to 100, while it plays; undefined: as a person has set it. */
 	readonly volume: number | undefined;
+	/** No chime replaces it. */
+	readonly isUrgent?: boolean;
 	/** Bytes that take() has. */
 	readonly available: number;
 	/** Whether nothing will be added to `available`. */

@@ -52,6 +52,9 @@ export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connect
 const chime = oneOf(...chimes);
 export type Chime = Infer<typeof chime>;
 
+const priority = oneOf("low", "normal", "urgent");
+export type Priority = Infer<typeof priority>;
+
 /** Names a sound in commands, uplinks and `audio.current_track`. */
 const soundId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
 
@@ -137,6 +140,10 @@ export const commands = Object.freeze({
 			volume: optional(percent),
 			/** It waits for start_sound, at most 10 s. */
 			ready: optional(boolean()),
+			/** Present: it waits until what plays has ended; an urgent one interrupts it. Absent: it replaces all others. */
+			priority: optional(priority),
+			/** In seconds: it must have begun by then. */
+			expires: optional(integer(1, 86_400)),
 		}),
 	}),
 	start_sound: object({ command: oneOf("start_sound"), value: object({ id: soundId }) }),
@@ -206,6 +213,7 @@ export const features = Object.freeze([
 	"restart",
 	"sound",
 	"light",
+	"queue",
 ] as const);
 export type Feature = (typeof features)[number];
 /** Known to every firmware. */
@@ -334,12 +342,13 @@ export const uplinks = Object.freeze({
 		/** Why the device returned to its previous settings. */
 		reason: optional(string(512)),
 	}),
-	/** Of a sound that was asked for. Each has exactly one end: played, stopped or failed. */
+	/** Of a sound that was asked for. Each has exactly one end: played, stopped, failed or expired. */
 	sound_update: object({
 		type: oneOf("sound_update"),
 		deviceId,
 		id: soundId,
-		state: oneOf("ready", "playing", "played", "stopped", "failed"),
+		/** `waiting`, `resumed` and `expired` only of one with a priority. */
+		state: oneOf("waiting", "ready", "playing", "resumed", "played", "stopped", "failed", "expired"),
 		/** Of `failed` a sentence; of `stopped` who: button, chime, another sound, update, restart, command. */
 		reason: optional(string(512)),
 		/** At the end: how often samples did not come in time. */

@@ -1,6 +1,6 @@
 /**
  * A ring buffer of samples in memory that is allocated once. Samples that were taken stay until they are released, so
- * that a paused sound continues where it was heard and not where it was written. Positions are bytes since clear().
+ * that a paused sound continues where it was heard and not where it was written. Positions are bytes of the sound.
  */
 export class Ring {
 	readonly #bytes: Uint8Array;
@@ -28,10 +28,11 @@ export class Ring {
 		return this.#taken;
 	}
 
-	clear(): void {
-		this.#added = 0;
-		this.#taken = 0;
-		this.#released = 0;
+	/** @param position of what is added next; even */
+	clear(position = 0): void {
+		this.#added = position;
+		this.#taken = position;
+		this.#released = position;
 	}
 
 	/** @returns where the next bytes go, at most `most`; empty where it is full. Fill it, then call add(). */

@@ -86,6 +86,19 @@ export class SoundStream {
 		this.#disconnect();
 	}
 
+	/** Lets go of connection and ring until resume(). @param heardBytes of its samples, which are not needed again */
+	suspend(heardBytes: number): void {
+		this.#disconnect();
+		this.#position -= this.#loadedBytes - heardBytes;
+		this.#loadedBytes = heardBytes;
+	}
+
+	resume(): void {
+		this.#options.ring.clear(this.#loadedBytes);
+		this.#resumptions = 0;
+		this.#connect();
+	}
+
 	#connect(): void {
 		const { connect, createLookup, url, ring } = this.#options;
 		this.#connection = new Connection({

@@ -1,6 +1,7 @@
 /**
  * Plays sounds from the network, one at a time: loads a sound into the ring buffer, begins once a second of it is there,
- * and reports how it goes. Each accepted sound has exactly one end: played, stopped or failed.
+ * and reports how it goes. Sounds with a priority wait for each other, and an urgent one interrupts another, which goes on
+ * after it where it was. Each accepted sound has exactly one end: played, stopped, failed or expired.
  */
 
 import Timer from "timer";
@@ -22,12 +23,17 @@ const loadingLimitMs = 30_000;
 /** After this time a paused sound ends, which frees its connection. */
 const pauseLimitMs = 600_000;
 const watchIntervalMs = 1_000;
+/** More wait at the gateway. */
+const mostWaiting = 2;
 
 export type SoundUpdate = Omit<UplinkOf<"sound_update">, "type" | "deviceId">;
 type SoundRequest = CommandOf<"play_sound">["value"];
 
 export interface SoundsOptions {
-	readonly audio: Pick<Audio, "playTrack" | "stopTrack" | "checkOutput">;
+	readonly audio: Pick<
+		Audio,
+		"playTrack" | "stopTrack" | "checkOutput" | "lastingVolume" | "audibleVolume" | "report"
+	>;
 	/** Of the ring buffer. */
 	readonly bufferBytes: number;
 	readonly connect: (url: Url, options: HttpClientOptions) => HttpClient;
@@ -46,7 +52,10 @@ export interface SoundsOptions {
 export class Sounds implements Component {
 	readonly #options: SoundsOptions;
 	#ring: Ring | undefined;
+	/** Is loaded or played. */
 	#sound: Sound | undefined;
+	/** The next one first. */
+	readonly #waiting: Sound[] = [];
 	/** Not sent yet. */
 	readonly #updates: SoundUpdate[] = [];
 	#isFlushPlanned = false;
@@ -78,12 +87,12 @@ export class Sounds implements Component {
 	/** Frees the ring buffer until the next sound: an update needs the memory. */
 	onUpdate(isRunning: boolean): void {
 		if (!isRunning) return;
-		this.#stop("update");
+		this.#stopAll("update");
 		this.#ring = undefined;
 	}
 
 	onRestart(): void {
-		this.#stop("restart");
+		this.#stopAll("restart");
 		this.flush();
 	}
 
@@ -94,33 +103,71 @@ export class Sounds implements Component {
 		this.#isActive = isActive;
 		for (const update of this.#updates) this.#options.send(update);
 		this.#updates.length = 0;
+		const next = this.#sound ? undefined : this.#waiting.shift();
+		if (next) this.#begin(next);
 	}
 
-	/** Begins to load it; a sound_update follows. */
+	/** Accepts it; a sound_update follows. */
 	#play(request: SoundRequest): Answer {
-		if (this.#sound?.id === request.id)
+		if (this.#sound?.id === request.id || this.#waiting.some(({ id }) => id === request.id))
 			return invalid(`the sound ${request.id} is already being played; give each sound an id of its own`);
-		this.#stop("another sound");
+		if (request.priority === undefined) this.#stopAll("another sound");
+		else if (this.#sound && this.#waiting.length === mostWaiting)
+			return busy(`${mostWaiting} sounds wait already; try again after one of them`);
 		this.#ring ??= new Ring(this.#options.bufferBytes);
 		const sound = new Sound({
 			...this.#options,
 			request,
 			ring: this.#ring,
 			send: (update) => this.#send(update),
-			onEnd: (update) => {
-				if (this.#sound === sound) this.#sound = undefined;
-				this.#send(update);
-			},
+			onEnd: (update) => this.#onEnd(sound, update),
 		});
-		this.#sound = sound;
-		this.#planFlush();
-		sound.load();
+		if (sound.isUrgent && this.#sound && !this.#sound.isUrgent) this.#interrupt(this.#sound);
+		if (this.#sound) this.#wait(sound);
+		else this.#begin(sound);
 		return "executed";
 	}
 
-	/** @param id undefined: whichever is played */
+	#begin(sound: Sound): void {
+		this.#sound = sound;
+		this.#planFlush();
+		sound.load();
+	}
+
+	/** One that a person has paused ends: it is not to go on by itself. */
+	#interrupt(sound: Sound): void {
+		if (this.#options.audio.report.player_state === "paused") return sound.stop("another sound");
+		sound.suspend();
+		this.#sound = undefined;
+		this.#waiting.unshift(sound);
+		this.#send({ id: sound.id, state: "waiting" });
+	}
+
+	/** Urgent ones first, in order else. */
+	#wait(sound: Sound): void {
+		const behind = sound.isUrgent ? this.#waiting.findIndex(({ isUrgent }) => !isUrgent) : -1;
+		this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, sound);
+		this.#send({ id: sound.id, state: "waiting" });
+	}
+
+	#onEnd(sound: Sound, update: SoundUpdate): void {
+		if (this.#sound === sound) this.#sound = undefined;
+		const at = this.#waiting.indexOf(sound);
+		if (at >= 0) this.#waiting.splice(at, 1);
+		this.#send(update);
+	}
+
+	/** @param id undefined: all, also those that wait */
 	#stop(by: Stopper, id?: string): void {
-		if (id === undefined || this.#sound?.id === id) this.#sound?.stop(by);
+		if (id === undefined) return this.#stopAll(by);
+		if (this.#sound?.id === id) this.#sound.stop(by);
+		else this.#waiting.find((sound) => sound.id === id)?.stop(by);
+	}
+
+	#stopAll(by: Stopper): void {
+		// Each leaves the list.
+		while (this.#waiting.length > 0) this.#waiting[0]?.stop(by);
+		this.#sound?.stop(by);
 	}
 
 	#send(update: SoundUpdate): void {
@@ -148,13 +195,18 @@ interface SoundOptions extends SoundsOptions {
 class Sound implements Track {
 	readonly id: string;
 	readonly uri: string;
-	readonly volume: number | undefined;
+	readonly isUrgent: boolean;
 	readonly #options: SoundOptions;
 	readonly #ring: Ring;
 	#stream: SoundStream | undefined;
 	#watchTimer: Timer | undefined;
 	#isAdvancePlanned = false;
-	#state: "loading" | "ready" | "playing" | "over" = "loading";
+	#state: "waiting" | "loading" | "ready" | "playing" | "over" = "waiting";
+	/** Until it plays. */
+	#expiryTimer: Timer | undefined;
+	#isSuspending = false;
+	/** Before it was interrupted. */
+	#heardBytes = 0;
 	/** Whether it may begin. */
 	#isAllowed: boolean;
 	/** When the state, or what it waits for, last changed. */
@@ -169,16 +221,29 @@ class Sound implements Track {
 		this.#ring = ring;
 		this.id = request.id;
 		this.uri = `file:///sounds/${request.id}`;
-		this.volume = request.volume;
+		this.isUrgent = request.priority === "urgent";
 		this.#isAllowed = request.ready !== true;
 		this.#sinceMs = now();
+		const { expires } = request;
+		if (expires !== undefined)
+			this.#expiryTimer = Timer.set(() => this.#finish({ state: "expired" }, 0), expires * 1000);
 	}
 
+	/** A muted device stays silent, but for an urgent sound. */
+	get volume(): number | undefined {
+		const { request, audio } = this.#options;
+		if (request.priority === undefined || audio.lastingVolume > 0) return request.volume;
+		return this.isUrgent ? (request.volume ?? audio.audibleVolume) : undefined;
+	}
+
+	/** Begins, or goes on after suspend(). */
 	load(): void {
 		const { request, ring, connect, createLookup, headersFor } = this.#options;
+		this.#enter("loading");
+		this.#watchTimer = Timer.repeat(() => this.#watch(), watchIntervalMs);
+		if (this.#stream) return this.#stream.resume();
 		try {
 			const url = parseHttpUrl(request.url, "sound");
-			this.#watchTimer = Timer.repeat(() => this.#watch(), watchIntervalMs);
 			this.#stream = new SoundStream({
 				connect: (options) => connect(url, options),
 				createLookup,
@@ -205,7 +270,18 @@ class Sound implements Track {
 
 	stop(by: Stopper): void {
 		if (this.#state === "playing") this.#options.audio.stopTrack(this, by);
-		else this.onEnd(by, 0);
+		else this.onEnd(by, this.#heardBytes);
+	}
+
+	/** Lets go of the output and the ring until load(). */
+	suspend(): void {
+		this.#isSuspending = true;
+		if (this.#state === "playing") this.#options.audio.stopTrack(this, "another sound");
+		this.#isSuspending = false;
+		this.#state = "waiting";
+		Timer.clear(this.#watchTimer);
+		this.#watchTimer = undefined;
+		this.#stream?.suspend(this.#heardBytes);
 	}
 
 	get available(): number {
@@ -242,19 +318,26 @@ class Sound implements Track {
 	}
 
 	onEnd(end: TrackEnd, heardBytes: number): void {
+		if (this.#isSuspending) {
+			this.#heardBytes = heardBytes;
+			return;
+		}
+		const failure =
+			end === "error" ? "The audio output failed." : end === "codec" ? codecFault : this.#failure;
+		if (failure !== undefined) this.#finish({ state: "failed", reason: failure.slice(0, 500) }, heardBytes);
+		else if (end === "played") this.#finish({ state: "played" }, heardBytes);
+		else this.#finish({ state: "stopped", reason: end }, heardBytes);
+	}
+
+	#finish(end: Pick<SoundUpdate, "state" | "reason">, heardBytes: number): void {
 		if (this.#state === "over") return;
 		this.#state = "over";
 		Timer.clear(this.#watchTimer);
+		Timer.clear(this.#expiryTimer);
 		this.#stream?.close();
-		const failure =
-			end === "error" ? "The audio output failed." : end === "codec" ? codecFault : this.#failure;
 		this.#options.onEnd({
 			id: this.id,
-			...(failure !== undefined
-				? { state: "failed", reason: failure.slice(0, 500) }
-				: end === "played"
-					? { state: "played" }
-					: { state: "stopped", reason: end }),
+			...end,
 			underruns: this.#underruns,
 			heard_ms: Math.floor((heardBytes * 1000) / bytesPerSecond),
 		});
@@ -275,14 +358,23 @@ class Sound implements Track {
 			this.#enter("ready");
 			if (this.#options.request.ready) this.#options.send({ id: this.id, state: "ready" });
 		}
-		if (this.#state !== "ready" || !this.#isAllowed) return;
+		if (this.#state !== "ready" || !this.#isAllowed || this.#isChimeFirst) return;
 		this.#enter("playing");
+		Timer.clear(this.#expiryTimer);
+		this.#expiryTimer = undefined;
 		this.#options.audio.playTrack(this, "another sound");
 		// It has ended where the output fails.
-		if (this.#isPlaying) this.#options.send({ id: this.id, state: "playing" });
+		if (!this.#isPlaying) return;
+		this.#options.send({ id: this.id, state: this.#heardBytes > 0 ? "resumed" : "playing" });
 	}
 
-	#enter(state: "ready" | "playing"): void {
+	/** Whether it waits until a chime has ended. */
+	get #isChimeFirst(): boolean {
+		const { request, audio } = this.#options;
+		return request.priority !== undefined && !this.isUrgent && audio.report.player_state === "playing";
+	}
+
+	#enter(state: "loading" | "ready" | "playing"): void {
 		this.#state = state;
 		this.#sinceMs = this.#options.now();
 	}
@@ -296,6 +388,7 @@ class Sound implements Track {
 			this.#takenAtWatch = this.taken;
 			this.#sinceMs = now;
 		}
+		if (this.#state === "ready") this.#advance();
 		const waitedMs = now - this.#sinceMs;
 		if (this.#state === "ready" && waitedMs >= startLimitMs)
 			return this.#fail(`No start_sound came within ${startLimitMs / 1000} s.`);

@@ -1,0 +1,150 @@
+/** Sounds that wait for each other, and urgent ones, on a device in XS. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { UplinkOf } from "../../../device/protocol/messages.js";
+import { bytesPerSecond, capture, noise, SoundServer, wav } from "../../support/sounds.js";
+import { passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
+
+type Update = UplinkOf<"sound_update">;
+
+const seconds = 3;
+const samplesOf = (name: string) => noise(seconds * bytesPerSecond, name.charCodeAt(0));
+
+async function powerOn(t: TestContext) {
+	const servers = new Map<string, SoundServer>();
+	for (const name of ["a", "b", "c", "d", "u"])
+		servers.set(name, await SoundServer.run(t, { file: wav(samplesOf(name)) }));
+	const timed = await powerOnInVirtualTime(t, "DEV-1");
+	const { connection, device } = timed;
+	const play = (id: string, value: object = {}) =>
+		connection.send({
+			command: "play_sound",
+			value: { id, url: servers.get(id)?.url, priority: "normal", ...value },
+		});
+	const says = (id: string, state: Update["state"]) =>
+		passUntil(
+			device,
+			connection.next("sound_update", (update) => update.id === id && update.state === state),
+		);
+	return { ...timed, play, says };
+}
+
+test("sounds play in the order in which they came, two wait, a third is refused", async (t) => {
+	const { device, connection, play, says } = await powerOn(t);
+	const captured = capture(device.board);
+	for (const id of ["a", "b", "c", "d"]) play(id);
+	const refused = await connection.next("command_error");
+	assert.deepEqual(
+		[refused.code, refused.message],
+		["busy", "2 sounds wait already; try again after one of them"],
+	);
+	for (const id of ["a", "b", "c"]) {
+		await says(id, "playing");
+		const { heard_ms } = await says(id, "played");
+		assert.equal(heard_ms, seconds * 1000);
+	}
+	const heard = captured();
+	let at = 0;
+	for (const id of ["a", "b", "c"]) {
+		at = heard.indexOf(samplesOf(id), at);
+		assert.ok(at >= 0, `all samples of ${id}, after those before`);
+	}
+});
+
+test("an urgent sound interrupts another, which goes on after it at the sample where it was heard", async (t) => {
+	const { device, pass, play, says } = await powerOn(t);
+	const captured = capture(device.board);
+	play("a");
+	await says("a", "playing");
+	await pass(1300);
+	play("u", { priority: "urgent" });
+	await says("a", "waiting");
+	await says("u", "played");
+	await says("a", "resumed");
+	const { state, heard_ms, underruns } = await says("a", "played");
+	assert.deepEqual([state, heard_ms, underruns], ["played", seconds * 1000, 0]);
+	const heard = captured();
+	const samples = samplesOf("a");
+	const urgent = heard.indexOf(samplesOf("u"));
+	assert.ok(urgent > 0);
+	const after = heard.subarray(urgent + seconds * bytesPerSecond);
+	const rest = after.subarray(after.findIndex((byte) => byte !== 0) & ~1);
+	const goesOnAt = samples.indexOf(rest.subarray(0, 64));
+	assert.ok(goesOnAt > bytesPerSecond, `it goes on at ${goesOnAt}`);
+	assert.ok(rest.subarray(0, samples.length - goesOnAt).equals(samples.subarray(goesOnAt)), "to its end");
+	const before = heard.subarray(0, urgent);
+	const start = before.indexOf(samples.subarray(0, 64));
+	assert.ok(before.subarray(start, start + goesOnAt).equals(samples.subarray(0, goesOnAt)), "none is lost");
+	const fadeBytes = 0.05 * bytesPerSecond;
+	const again = before.subarray(start + goesOnAt + fadeBytes);
+	assert.ok(
+		again.every((byte) => byte === 0),
+		"none comes twice but those that fade out",
+	);
+});
+
+test("a chime is refused while an urgent sound plays, and ends another as before", async (t) => {
+	const { connection, play, says } = await powerOn(t);
+	play("u", { priority: "urgent" });
+	await says("u", "playing");
+	connection.send({ command: "play_audio", value: "startup" });
+	const { code, message } = await connection.next("command_error");
+	assert.deepEqual([code, message], ["busy", "an urgent sound plays; try again after it"]);
+	await says("u", "played");
+	play("a");
+	await says("a", "playing");
+	connection.send({ command: "play_audio", value: "startup" });
+	assert.equal((await says("a", "stopped")).reason, "chime");
+});
+
+test("a sound that has not begun in time expires; one without a priority replaces all others", async (t) => {
+	const { play, says } = await powerOn(t);
+	play("a");
+	play("b", { expires: 2 });
+	play("c", { expires: 60 });
+	await says("b", "expired");
+	await says("a", "played");
+	await says("c", "playing");
+	play("d");
+	await says("d", "waiting");
+	play("u", { priority: undefined });
+	for (const id of ["d", "c"]) assert.equal((await says(id, "stopped")).reason, "another sound");
+	await says("u", "played");
+});
+
+test("an update and stop_sound without an id also end those that wait; with one only that", async (t) => {
+	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
+	const { connection, play, says } = await powerOn(t);
+	play("a");
+	play("b");
+	play("c");
+	await says("a", "playing");
+	connection.send({ command: "stop_sound", value: { id: "b" } });
+	await says("b", "stopped");
+	connection.send({ command: "stop_sound" });
+	for (const id of ["c", "a"]) assert.equal((await says(id, "stopped")).reason, "command");
+	play("a");
+	play("b");
+	await says("a", "playing");
+	connection.send({ command: "start_ota", url: silent.url });
+	for (const id of ["a", "b"]) assert.equal((await says(id, "stopped")).reason, "update");
+});
+
+test("a muted device stays silent, but for an urgent sound, which plays at its volume; afterwards it is muted again", async (t) => {
+	const { connection, command, play, says } = await powerOn(t);
+	await command({ command: "set_volume", value: 60 }, ({ audio }) => audio.volume === 60);
+	await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);
+	const volumeNow = async () => (await connection.query()).peripherals.audio.volume;
+	play("a", { volume: 80 });
+	await says("a", "playing");
+	assert.equal(await volumeNow(), 0);
+	play("u", { priority: "urgent", volume: 70 });
+	await says("u", "playing");
+	assert.equal(await volumeNow(), 70);
+	await says("u", "played");
+	assert.equal(await volumeNow(), 0);
+	play("b", { priority: "urgent" });
+	await says("b", "playing");
+	assert.equal(await volumeNow(), 60, "the last that was not 0");
+});
