@@ -52,7 +52,9 @@ export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connect
 const chime = oneOf(...chimes);
 export type Chime = Infer<typeof chime>;
 
-const priority = oneOf("low", "normal", "urgent");
+/** What comes first of sounds that wait. */
+export const priorities = Object.freeze(["urgent", "normal", "low"] as const);
+export const priority = oneOf(...priorities);
 export type Priority = Infer<typeof priority>;
 
 /** Names a sound in commands, uplinks and `audio.current_track`. */

@@ -12,7 +12,7 @@ import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
 import { type Audio, codecFault } from "../peripherals/audio.js";
 import type { Stopper, Track, TrackEnd } from "../peripherals/track.js";
-import type { Command, CommandOf, UplinkOf } from "../protocol/messages.js";
+import { type Command, type CommandOf, priorities, type UplinkOf } from "../protocol/messages.js";
 import { Ring } from "./ring.js";
 import { bytesPerSecond, SoundStream } from "./sound-stream.js";
 
@@ -143,9 +143,9 @@ export class Sounds implements Component {
 		this.#send({ id: sound.id, state: "waiting" });
 	}
 
-	/** Urgent ones first, in order else. */
+	/** Behind those of its priority. */
 	#wait(sound: Sound): void {
-		const behind = sound.isUrgent ? this.#waiting.findIndex(({ isUrgent }) => !isUrgent) : -1;
+		const behind = this.#waiting.findIndex(({ rank }) => rank > sound.rank);
 		this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, sound);
 		this.#send({ id: sound.id, state: "waiting" });
 	}
@@ -195,7 +195,8 @@ interface SoundOptions extends SoundsOptions {
 class Sound implements Track {
 	readonly id: string;
 	readonly uri: string;
-	readonly isUrgent: boolean;
+	/** Lower: before others. */
+	readonly rank: number;
 	readonly #options: SoundOptions;
 	readonly #ring: Ring;
 	#stream: SoundStream | undefined;
@@ -221,12 +222,16 @@ class Sound implements Track {
 		this.#ring = ring;
 		this.id = request.id;
 		this.uri = `file:///sounds/${request.id}`;
-		this.isUrgent = request.priority === "urgent";
+		this.rank = priorities.indexOf(request.priority ?? "normal");
 		this.#isAllowed = request.ready !== true;
 		this.#sinceMs = now();
 		const { expires } = request;
 		if (expires !== undefined)
 			this.#expiryTimer = Timer.set(() => this.#finish({ state: "expired" }, 0), expires * 1000);
+	}
+
+	get isUrgent(): boolean {
+		return this.#options.request.priority === "urgent";
 	}
 
 	/** A muted device stays silent, but for an urgent sound. */

@@ -1,6 +1,6 @@
 /** One announcement: what each device has said of it, and which devices begin when. Without sockets, timers and clocks. */
 
-import type { UplinkOf } from "../../device/protocol/messages.js";
+import { type CommandOf, priorities, type UplinkOf } from "../../device/protocol/messages.js";
 import {
 	type AskedAnnouncement,
 	type Play,
@@ -19,6 +19,7 @@ const waitMs = 3_000;
 const silenceMs = 30_000;
 /** Of a sound whose length is not known. */
 const longestMs = 60 * 60_000;
+const usualExpirySeconds = 300;
 
 export interface AnnouncementOptions {
 	readonly id: string;
@@ -30,27 +31,38 @@ export interface AnnouncementOptions {
 	readonly createdAt: number;
 	/** What plays it once more; null: its sound is gone. */
 	readonly again: () => AskedAnnouncement | null;
+	readonly asked: Pick<AskedAnnouncement, "priority" | "expires" | "volume" | "together">;
 }
+
+/** The value of `play_sound`. */
+export type PlayRequest = CommandOf<"play_sound">["value"];
 
 export class Announcement implements Job<Shown> {
 	readonly id: string;
 	readonly parts = new Parts<PlayState, Pick<Play, "lateMs" | "heardMs" | "underruns">>({
 		states: playStates,
-		lastStates: ["failed", "unsupported", "busy", "away", "stopped", "played"],
+		lastStates: ["failed", "unsupported", "busy", "away", "expired", "stopped", "played"],
 		first: { lateMs: null, heardMs: null, underruns: 0 },
 	});
 	readonly #head: Pick<Shown, "id" | "name" | "by" | "createdAt">;
 	readonly #again: AnnouncementOptions["again"];
+	readonly #asked: AnnouncementOptions["asked"];
+	/** Ids of devices that it was sent to; whether they let it wait themselves. */
+	readonly #sent = new Map<string, boolean>();
 	/** Ids of devices that were asked to begin. */
 	readonly #started = new Set<string>();
+	#url = "";
 	#lengthMs = longestMs;
 	/** On the monotonic clock: devices are asked from then on. */
 	#askedAt = 0;
+	/** On the monotonic clock, when the first device was ready; undefined: not yet. */
+	#readyAt: number | undefined;
 	/** On the monotonic clock; undefined: not yet. */
 	#startedAt: number | undefined;
 
-	constructor({ id, name, by, createdAt, again }: AnnouncementOptions) {
+	constructor({ id, name, by, createdAt, again, asked }: AnnouncementOptions) {
 		this.id = id;
+		this.#asked = asked;
 		this.#head = { id, name, by, createdAt: isoTime(createdAt) };
 		this.#again = again;
 	}
@@ -65,10 +77,43 @@ export class Announcement implements Job<Shown> {
 		return this.parts.isRunning(deviceId) && this.parts.stateOf(deviceId) !== "preparing";
 	}
 
+	/** Lower: before others. */
+	get rank(): number {
+		return priorities.indexOf(this.#asked.priority ?? "normal");
+	}
+
+	get isUrgent(): boolean {
+		return this.#asked.priority === "urgent";
+	}
+
 	/** Its sound is there, and devices are asked to play it. @param lengthMs undefined: not known */
-	ask(lengthMs: number | undefined, { monotonic }: Moment): void {
+	ask(url: string, lengthMs: number | undefined, { monotonic }: Moment): void {
+		this.#url = url;
 		this.#lengthMs = lengthMs ?? longestMs;
 		this.#askedAt = monotonic;
+	}
+
+	isSent(deviceId: string): boolean {
+		return this.#sent.has(deviceId);
+	}
+
+	/** @param hasQueue whether the device lets sounds wait @returns what is sent to it */
+	send(deviceId: string, hasQueue: boolean, { monotonic }: Moment): PlayRequest {
+		this.#sent.set(deviceId, hasQueue);
+		const { volume, priority = "normal", together = [...this.parts.ids].length > 1 } = this.#asked;
+		const expires = Math.max(1, Math.ceil((this.#expiresAt - monotonic) / 1000));
+		return {
+			id: this.id,
+			url: this.#url,
+			...(volume !== undefined && { volume }),
+			...(together && { ready: true }),
+			...(hasQueue && { priority, expires }),
+		};
+	}
+
+	/** On the monotonic clock. */
+	get #expiresAt(): number {
+		return this.#askedAt + (this.#asked.expires ?? usualExpirySeconds) * 1000;
 	}
 
 	/** What a device says of this sound; it may come after the device seemed to have gone. */
@@ -85,7 +130,9 @@ export class Announcement implements Job<Shown> {
 	/** @returns ids of the devices that are to begin now: all that are ready once none is waited for, later each that is ready */
 	starts(monotonic: number): readonly string[] {
 		const { waiting, ready } = this.parts.counts;
-		if (ready === 0 || (waiting > 0 && monotonic - this.#askedAt < waitMs)) return [];
+		if (ready === 0) return [];
+		this.#readyAt ??= monotonic;
+		if (waiting > 0 && monotonic - this.#readyAt < waitMs) return [];
 		const isStarting = (id: string) => this.parts.stateOf(id) === "ready" && !this.#started.has(id);
 		const starting = [...this.parts.ids].filter(isStarting);
 		this.#startedAt ??= monotonic;
@@ -97,14 +144,25 @@ export class Announcement implements Job<Shown> {
 		return starting;
 	}
 
-	/** Ends devices that say nothing any more. */
-	expire(moment: Moment): void {
-		for (const deviceId of this.parts.running) {
-			if (!this.isAsked(deviceId)) continue;
-			const spanMs = silenceMs + (this.parts.stateOf(deviceId) === "playing" ? this.#lengthMs * 2 : 0);
-			if (this.parts.ageOf(deviceId, moment) > spanMs)
+	/** Ends devices that say nothing any more, or could not begin in time. @returns their ids */
+	expire(moment: Moment): readonly string[] {
+		const asked = [...this.parts.running].filter((deviceId) => this.isAsked(deviceId));
+		return asked.filter((deviceId) => {
+			const isExpired = !this.isSent(deviceId) && moment.monotonic > this.#expiresAt;
+			if (isExpired) this.parts.set(deviceId, "expired", moment);
+			else if (this.isSent(deviceId) && this.parts.ageOf(deviceId, moment) > this.#silenceMs(deviceId))
 				this.parts.set(deviceId, "failed", moment, "The device has not said how it ended.");
-		}
+			else return false;
+			return true;
+		});
+	}
+
+	/** How long a device may say nothing. */
+	#silenceMs(deviceId: string): number {
+		const state = this.parts.stateOf(deviceId);
+		if (state === "playing" || state === "resumed") return silenceMs + this.#lengthMs * 2;
+		const isWaiting = state === "waiting" && this.#sent.get(deviceId) === true;
+		return silenceMs + (isWaiting ? this.#expiresAt - this.#askedAt : 0);
 	}
 
 	describe(): Shown {

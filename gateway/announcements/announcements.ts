@@ -6,12 +6,18 @@ import type { DeviceEvent } from "../api/confirmation.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { HttpProblem } from "../problem.js";
-import { Announcement } from "./announcement.js";
+import { Announcement, type PlayRequest } from "./announcement.js";
 import type { Sounds } from "./sounds.js";
 import type { Speak } from "./speech.js";
 
 /** After its end. */
 const followedMs = 5 * 60_000;
+/** Of those that were sent to one device, so that the second plays also where the link is lost meanwhile. */
+const sentAtOnce = 2;
+/** For one device, beside the one that plays. */
+const waitingAtMost = 8;
+
+const isUrgent = ({ isUrgent }: Announcement) => isUrgent;
 
 /** A sound that is there. */
 interface Source {
@@ -73,17 +79,17 @@ export class Announcements {
 
 		const name = kept?.name ?? text ?? null;
 		const again = () => (sound === undefined || sounds.find(sound) ? asked : null);
-		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again });
+		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again, asked });
 		for (const deviceId of devices) announcement.parts.set(deviceId, "preparing", this.jobs.moment);
 		const added = this.jobs.add(announcement);
 		if (spoken) {
-			const ended = this.#prepare(announcement, asked, spoken, ending.signal);
+			const ended = this.#prepare(announcement, spoken, ending.signal);
 			this.#preparations.set(id, { ending, ended });
 			void ended.finally(() => this.#preparations.delete(id));
 		} else if (kept) {
 			sounds.hold(kept.id);
-			this.#playKept(announcement, asked, kept);
-		} else if (url !== undefined) this.#playOnAll(announcement, asked, { url, lengthMs: undefined });
+			this.#playKept(announcement, kept);
+		} else if (url !== undefined) this.#playOnAll(announcement, { url, lengthMs: undefined });
 		await added;
 		return id;
 	}
@@ -93,7 +99,7 @@ export class Announcements {
 		const { id, parts } = announcement;
 		this.#preparations.get(id)?.ending.abort();
 		for (const deviceId of parts.running)
-			if (announcement.isAsked(deviceId)) void this.#send(deviceId, { command: "stop_sound", value: { id } });
+			if (announcement.isSent(deviceId)) void this.#send(deviceId, { command: "stop_sound", value: { id } });
 			else parts.set(deviceId, "stopped", this.jobs.moment, "command");
 	}
 
@@ -107,7 +113,6 @@ export class Announcements {
 	/** Plays a text once it is spoken. */
 	async #prepare(
 		announcement: Announcement,
-		asked: AskedAnnouncement,
 		spoken: Promise<readonly Uint8Array[]>,
 		signal: AbortSignal,
 	): Promise<void> {
@@ -115,7 +120,7 @@ export class Announcements {
 		try {
 			const sound = await sounds.add("", await spoken, true);
 			if (signal.aborted) await sounds.release(sound.id);
-			else this.#playKept(announcement, asked, sound);
+			else this.#playKept(announcement, sound);
 		} catch (error) {
 			if (!(error instanceof HttpProblem))
 				core.log.error({ announcement: announcement.id, err: error }, "a text could not be announced");
@@ -129,22 +134,17 @@ export class Announcements {
 	}
 
 	/** @param sound is held for it */
-	#playKept(announcement: Announcement, asked: AskedAnnouncement, { id, seconds }: Sound): void {
+	#playKept(announcement: Announcement, { id, seconds }: Sound): void {
 		this.#held.set(announcement.id, id);
-		this.#playOnAll(announcement, asked, { url: `/sounds/${id}.wav`, lengthMs: seconds * 1000 });
+		this.#playOnAll(announcement, { url: `/sounds/${id}.wav`, lengthMs: seconds * 1000 });
 	}
 
-	#playOnAll(announcement: Announcement, asked: AskedAnnouncement, { url, lengthMs }: Source): void {
-		const { id, parts } = announcement;
-		const devices = parts.running;
-		announcement.ask(lengthMs, this.jobs.moment);
-		const together = asked.together ?? devices.length > 1;
-		const value = { id, url, ...(asked.volume !== undefined && { volume: asked.volume }) };
-		const payload = { command: "play_sound", value: together ? { ...value, ready: true } : value };
-		for (const deviceId of devices) void this.#play(announcement, deviceId, payload);
+	#playOnAll(announcement: Announcement, { url, lengthMs }: Source): void {
+		announcement.ask(url, lengthMs, this.jobs.moment);
+		for (const deviceId of announcement.parts.running) this.#queue(announcement, deviceId);
 	}
 
-	async #play(announcement: Announcement, deviceId: string, payload: object): Promise<void> {
+	#queue(announcement: Announcement, deviceId: string): void {
 		const device = this.#options.core.sessions.devices.get(deviceId);
 		const { parts } = announcement;
 		const set = (state: PlayState, reason: string) => parts.set(deviceId, state, this.jobs.moment, reason);
@@ -152,9 +152,41 @@ export class Announcements {
 		if (!device.session.connected) return set("away", "The device is not connected.");
 		if (!device.session.handshake.features.includes("sound"))
 			return set("unsupported", "The device's firmware plays no sounds; update it.");
+		if (this.#runningOn(deviceId).length > waitingAtMost)
+			return set(
+				"busy",
+				`${waitingAtMost} announcements wait for this device; stop one, or try again later.`,
+			);
 		parts.set(deviceId, "waiting", this.jobs.moment);
-		const problem = await this.#send(deviceId, payload);
-		if (problem !== undefined && parts.stateOf(deviceId) === "waiting") set("failed", problem);
+		this.#sendNext(deviceId);
+	}
+
+	/** Those that a device was asked to play, or will be. */
+	#runningOn(deviceId: string): readonly Announcement[] {
+		return [...this.jobs.all()].filter((announcement) => announcement.isAsked(deviceId));
+	}
+
+	/** Sends a device what it has room for, by priority, in order else. */
+	#sendNext(deviceId: string): void {
+		const { session } = this.#options.core.sessions.devices.get(deviceId) ?? {};
+		if (!session) return;
+		const hasQueue = session.handshake.features.includes("queue");
+		const running = this.#runningOn(deviceId);
+		const sent = running.filter((announcement) => announcement.isSent(deviceId));
+		const others = running.filter((announcement) => !announcement.isSent(deviceId));
+		for (const next of others.sort((a, b) => a.rank - b.rank)) {
+			const hasRoom = sent.length < (hasQueue ? sentAtOnce : 1) && !sent.some(isUrgent);
+			if (!hasRoom && (!next.isUrgent || sent.some(isUrgent))) return;
+			sent.push(next);
+			void this.#play(next, deviceId, next.send(deviceId, hasQueue, this.jobs.moment));
+		}
+	}
+
+	async #play({ parts }: Announcement, deviceId: string, value: PlayRequest): Promise<void> {
+		const problem = await this.#send(deviceId, { command: "play_sound", value });
+		if (problem === undefined || parts.stateOf(deviceId) !== "waiting") return;
+		parts.set(deviceId, "failed", this.jobs.moment, problem);
+		this.#sendNext(deviceId);
 	}
 
 	/** @returns why it was not sent; undefined if it was */
@@ -179,15 +211,20 @@ export class Announcements {
 	#hear(deviceId: string, update: UplinkOf<"sound_update">): void {
 		const announcement = this.jobs.get(update.id);
 		announcement?.hear(deviceId, update, this.jobs.moment);
-		if (announcement && update.state === "ready") this.#start(announcement);
+		if (!announcement) return;
+		if (update.state === "ready") this.#start(announcement);
+		if (!announcement.parts.isRunning(deviceId)) this.#sendNext(deviceId);
 	}
 
 	/** A refusal names no sound: it is of the latest that the device was asked to play. */
 	#refuse(deviceId: string, code: string, message: string): void {
-		const asked = [...this.jobs.all()].findLast(({ parts }) => parts.stateOf(deviceId) === "waiting");
+		const asked = [...this.jobs.all()].findLast(
+			(each) => each.parts.stateOf(deviceId) === "waiting" && each.isSent(deviceId),
+		);
 		if (!asked) return;
 		asked.parts.set(deviceId, code === "busy" ? "busy" : "failed", this.jobs.moment, message);
 		this.#start(asked);
+		this.#sendNext(deviceId);
 	}
 
 	/** It may still play, and says so when it is back. */
@@ -206,7 +243,7 @@ export class Announcements {
 
 	#onTick(announcement: Announcement): void {
 		this.#start(announcement);
-		announcement.expire(this.jobs.moment);
+		for (const deviceId of announcement.expire(this.jobs.moment)) this.#sendNext(deviceId);
 		if (announcement.parts.endedAt === null) return;
 		const held = this.#held.get(announcement.id);
 		if (held !== undefined && this.#held.delete(announcement.id)) void this.#options.sounds.release(held);

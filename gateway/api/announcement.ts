@@ -1,5 +1,6 @@
 /** Announcements: a sound that is played on several devices, as it is asked for and as it is shown. */
 
+import { priority } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	type Infer,
@@ -34,6 +35,10 @@ export const askedAnnouncement = object({
 	volume: optional(integer(0, 100)),
 	/** Whether all begin at once; default: from two devices on. */
 	together: optional(boolean()),
+	/** Default: normal. An urgent one interrupts what plays, which goes on after it; others wait their turn. */
+	priority: optional(priority),
+	/** Seconds, from when its sound is there, within which a device must have begun; default: 300. */
+	expires: optional(integer(1, 86_400)),
 });
 export type AskedAnnouncement = Infer<typeof askedAnnouncement>;
 
@@ -43,11 +48,13 @@ export const playStates = [
 	"unsupported",
 	"busy",
 	"away",
+	"expired",
 	"stopped",
 	"preparing",
 	"waiting",
 	"ready",
 	"playing",
+	"resumed",
 	"played",
 ] as const;
 export type PlayState = (typeof playStates)[number];

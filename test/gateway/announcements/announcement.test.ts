@@ -7,9 +7,13 @@ import { playStates } from "../../../gateway/api/announcement.js";
 const at = (ms: number) => ({ now: ms, monotonic: ms });
 
 function begin(...ids: readonly string[]) {
-	const announcement = new Announcement({ id: "a1", name: null, by: null, createdAt: 0, again: () => null });
-	announcement.ask(2_000, at(0));
-	for (const id of ids) announcement.parts.set(id, "waiting", at(0));
+	const about = { id: "a1", name: null, by: null, createdAt: 0, again: () => null, asked: {} };
+	const announcement = new Announcement(about);
+	announcement.ask("/sounds/1.wav", 2_000, at(0));
+	for (const id of ids) {
+		announcement.parts.set(id, "waiting", at(0));
+		announcement.send(id, false, at(0));
+	}
 	const says = (id: string, state: "ready" | "playing" | "played" | "stopped" | "failed", ms = 0) =>
 		announcement.hear(id, { type: "sound_update", deviceId: id, id: "a1", state }, at(ms));
 	const partOf = (id: string) => announcement.describe().devices.find(({ deviceId }) => deviceId === id);
@@ -30,11 +34,12 @@ describe("an announcement", () => {
 		const { announcement, says, partOf } = begin("a", "b", "c");
 		announcement.parts.set("c", "busy", at(10), "an update is under way");
 		says("a", "ready", 100);
-		assert.deepEqual(announcement.starts(2_999), []);
-		assert.deepEqual(announcement.starts(3_000), ["a"]);
+		assert.deepEqual(announcement.starts(100), []);
+		assert.deepEqual(announcement.starts(3_099), []);
+		assert.deepEqual(announcement.starts(3_100), ["a"]);
 		says("b", "ready", 3_400);
 		assert.deepEqual(announcement.starts(3_400), ["b"]);
-		assert.deepEqual([partOf("a")?.lateMs, partOf("b")?.lateMs], [null, 400]);
+		assert.deepEqual([partOf("a")?.lateMs, partOf("b")?.lateMs], [null, 300]);
 	});
 
 	test("is over when no device plays any more, and not while one that had gone says that it plays", () => {
@@ -83,11 +88,11 @@ describe("an announcement", () => {
 		for (const id of ["a", "b"]) announcement.parts.set(id, "preparing", at(0));
 		announcement.expire(at(300_000));
 		assert.deepEqual([announcement.parts.stateOf("a"), announcement.parts.endedAt], ["preparing", null]);
-		announcement.ask(2_000, at(300_000));
+		announcement.ask("/sounds/1.wav", 2_000, at(300_000));
 		for (const id of ["a", "b"]) announcement.parts.set(id, "waiting", at(300_000));
 		says("a", "ready", 300_100);
 		assert.deepEqual(announcement.starts(300_100), []);
-		assert.deepEqual(announcement.starts(303_000), ["a"]);
+		assert.deepEqual(announcement.starts(303_100), ["a"]);
 		assert.equal(partOf("a")?.lateMs, null);
 	});
 
@@ -123,7 +128,7 @@ describe("an announcement", () => {
 				);
 				assert.deepEqual(announcement.parts.takeChanges(), []);
 				const isRunning = [...states.values()].some((state) =>
-					["preparing", "waiting", "ready", "playing"].includes(state),
+					["preparing", "waiting", "ready", "playing", "resumed"].includes(state),
 				);
 				assert.equal(announcement.parts.endedAt !== null, changes.length > 0 && !isRunning);
 			}),

@@ -288,7 +288,8 @@ describe("an announcement", () => {
 			for (const { deviceId } of devices.slice(0, 2))
 				await call("PATCH", `/api/devices/${deviceId}`, { room: "Kitchen" });
 			const id = await announce({ sound: sha256, targets: { room: "Kitchen" }, volume: 30 });
-			const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true };
+			const waits = { priority: "normal", expires: 300 };
+			const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true, ...waits };
 			for (const each of devices.slice(0, 2)) {
 				await each.receives({ command: "start_sound", value: { id } });
 				assert.deepEqual(each.commands.at(-2), { command: "play_sound", value });
@@ -463,10 +464,13 @@ describe("an announcement", () => {
 			assert.deepEqual([answer.status, reason.test(answer.body.detail)], [status, true], answer.body.detail);
 		}
 		assert.equal((await call("GET", "/api/announcements/x")).status, 404);
-		const playing = await device("2");
-		const asked = { url: "http://x/", targets: { devices: [playing.deviceId] } };
+		const playing = [await device("2"), await device("3"), await device("4")];
+		const askedOf = (index: number) => ({
+			url: "http://x/",
+			targets: { devices: [playing[index % playing.length]?.deviceId] },
+		});
 		for (let index = 0; index < 20; index += 1)
-			assert.equal((await call("POST", "/api/announcements", asked)).status, 202);
-		assert.equal((await call("POST", "/api/announcements", asked)).status, 409);
+			assert.equal((await call("POST", "/api/announcements", askedOf(index))).status, 202);
+		assert.equal((await call("POST", "/api/announcements", askedOf(0))).status, 409);
 	});
 });

@@ -9,14 +9,16 @@ export const playKind: JobKind<PlayState> = {
 		unsupported: "cannot play it",
 		busy: "busy",
 		away: "away",
+		expired: "not begun in time",
 		stopped: "stopped",
 		preparing: "waiting for the spoken text",
-		waiting: "asked",
+		waiting: "waiting",
 		ready: "ready",
 		playing: "playing",
+		resumed: "playing on",
 		played: "played",
 	},
-	running: ["preparing", "waiting", "ready", "playing"],
+	running: ["preparing", "waiting", "ready", "playing", "resumed"],
 };
 
 /** "played, began 1.2 s after the others, waited for the network once" */
