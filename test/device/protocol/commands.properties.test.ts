@@ -64,7 +64,9 @@ function isSpecified(value: unknown, of: Model): boolean {
 				isSoundId(value.value.id) &&
 				isText(value.value.url, 2048) &&
 				(value.value.volume === undefined || isInteger(value.value.volume, 0, 100)) &&
-				(value.value.ready === undefined || typeof value.value.ready === "boolean")
+				(value.value.ready === undefined || typeof value.value.ready === "boolean") &&
+				(value.value.priority === undefined || isOneOf(value.value.priority, "low", "normal", "urgent")) &&
+				(value.value.expires === undefined || isInteger(value.value.expires, 1, 86_400))
 			);
 		case "start_sound":
 			return isRecord(value.value) && isSoundId(value.value.id);
@@ -79,6 +81,8 @@ function isSpecified(value: unknown, of: Model): boolean {
 			return isOneOf(value.value, "startup", "wifi_connecting", "wifi_connected");
 		case "set_brightness":
 			return typeof value.value === "number" && value.value >= 0 && value.value <= 1;
+		case "set_auto_brightness":
+			return hasPart(of, "ambientLight") && typeof value.value === "boolean";
 		case "set_haptics":
 			return hasPart(of, "haptics") && isInteger(value.value, 0, 100);
 		case "start_ota":
