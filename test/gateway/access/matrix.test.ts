@@ -205,10 +205,11 @@ describe("with no token, a device's, its own, and those of people of each role a
 });
 
 /** Of commands that have one. */
-const values: Readonly<Partial<Record<AskName, { readonly value: string | number }>>> = {
+const values: Readonly<Partial<Record<AskName, { readonly value: string | number | boolean }>>> = {
 	set_volume: { value: 40 },
 	set_brightness: { value: 0.5 },
 	set_led: { value: "idle" },
+	set_auto_brightness: { value: true },
 	set_haptics: { value: 40 },
 	play_audio: { value: "startup" },
 };
