@@ -9,7 +9,9 @@ import {
 	frameIntervalMs,
 	type LedState,
 	ledState,
+	lightOverlay,
 	paint,
+	type ShownLight,
 } from "../../../../device/peripherals/led-patterns.js";
 
 /** What a ring shows; undefined: unknown. */
@@ -17,6 +19,8 @@ export interface Look {
 	readonly state: LedState;
 	/** 0 to 1. */
 	readonly brightness: number;
+	/** Over the state. */
+	readonly light?: ShownLight | undefined;
 }
 
 /** Of the canvas' width. */
@@ -87,7 +91,7 @@ export class Rings {
 		for (const [canvas, ring] of this.#rings) {
 			const { pixels, look, isVisible } = ring;
 			if (!isVisible) continue;
-			const intervalMs = look && !this.#stillness.matches ? frameIntervalMs(look.state) : 0;
+			const intervalMs = look && !this.#stillness.matches ? intervalOf(look) : 0;
 			const frame = intervalMs === 0 ? 0 : Math.floor(now / intervalMs);
 			if (intervalMs > 0) nextMs = Math.min(nextMs, (frame + 1) * intervalMs - now);
 			if (frame === ring.frame) continue;
@@ -98,7 +102,7 @@ export class Rings {
 			// This also clears it.
 			canvas.width = size;
 			canvas.height = size;
-			const name = `${size} ${pixels} ${look?.state} ${look?.brightness}`;
+			const name = `${size} ${pixels} ${JSON.stringify(look)}`;
 			const same = drawn.get(name);
 			drawn.set(name, same ?? canvas);
 			if (same) context.drawImage(same, 0, 0);
@@ -111,13 +115,17 @@ export class Rings {
 	}
 }
 
+function intervalOf({ state, light }: Look): number {
+	return light ? lightOverlay(light).frameMs : frameIntervalMs(state);
+}
+
 /** The moment at which the pattern is brightest, for a still picture. */
 function stillTimeMs(look: Look | undefined): number {
-	return look?.state === ledState.updating ? 1500 : 0;
+	return look?.state === ledState.updating || look?.light?.effect === "breathe" ? 1500 : 0;
 }
 
 /** The colours of the LEDs, as the firmware would set them. */
-function coloursOf(length: number, { state, brightness }: Look, timeMs: number): readonly number[] {
+function coloursOf(length: number, { state, brightness, light }: Look, timeMs: number): readonly number[] {
 	const colours = new Array<number>(length).fill(0);
 	const strip: PixelStrip = {
 		length,
@@ -128,7 +136,8 @@ function coloursOf(length: number, { state, brightness }: Look, timeMs: number):
 		update() {},
 		close() {},
 	};
-	paint(strip, state, timeMs, brightness);
+	if (light) lightOverlay(light).paint(strip, timeMs, brightness);
+	else paint(strip, state, timeMs, brightness);
 	return colours;
 }
 

@@ -1,6 +1,6 @@
-/** The LED ring's presets, by their names for people. */
+/** The LED ring's presets, and its effects as a light, by their names for people. */
 
-import type { LedPreset } from "../../../../device/protocol/messages.js";
+import type { LedPreset, LightEffect } from "../../../../device/protocol/messages.js";
 
 export const presetWords: readonly (readonly [LedPreset, string])[] = [
 	["rainbow", "Rainbow"],
@@ -8,4 +8,12 @@ export const presetWords: readonly (readonly [LedPreset, string])[] = [
 	["failed", "Failed"],
 	["updating", "Updating"],
 	["idle", "Off"],
+];
+
+/** Without `progress`, which programs show. */
+export const effectWords: readonly (readonly [LightEffect, string])[] = [
+	["solid", "Solid"],
+	["breathe", "Breathe"],
+	["blink", "Blink"],
+	["turn", "Turn"],
 ];

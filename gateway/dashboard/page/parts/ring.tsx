@@ -21,8 +21,9 @@ const looks: readonly string[] = [
 function ringText({ session, state }: Entry): string {
 	const ring = state?.peripherals.led_ring;
 	if (!session.connected || !ring) return "not known";
-	const look = looks[ring.state_id] ?? ring.state_name;
-	return ring.state_id === 0 ? look : `${look}, ${Math.round(ring.brightness_coef * 100)} %`;
+	const { light, state_id: id } = ring;
+	const look = light ? `light ${light.color}, ${light.effect}` : (looks[id] ?? ring.state_name);
+	return id === 0 && !light ? look : `${look}, ${Math.round(ring.brightness_coef * 100)} %`;
 }
 
 export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) {
@@ -34,10 +35,12 @@ export function Ring({ entry, size }: { entry: Entry; size: "tiny" | "small" }) 
 	const { pixels } = boardModels[session.model ?? "DEV-1"];
 	const id = stateOf(shown?.state_id);
 	const brightness = shown?.brightness_coef;
+	const { color, effect, progress } = shown?.light ?? {};
 	useEffect(() => {
-		const look = id === undefined || brightness === undefined ? undefined : { state: id, brightness };
+		const light = color !== undefined && effect ? { color, effect, progress } : undefined;
+		const look = id === undefined || brightness === undefined ? undefined : { state: id, brightness, light };
 		if (canvas.current) rings.show(canvas.current, pixels, look);
-	}, [rings, pixels, id, brightness]);
+	}, [rings, pixels, id, brightness, color, effect, progress]);
 	useEffect(() => {
 		const { current } = canvas;
 		return () => current && rings.remove(current);

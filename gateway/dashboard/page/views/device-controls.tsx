@@ -1,11 +1,12 @@
 /** The controls of a device's ring and motor, and what it reports of its buttons and sensors. */
 
-import type { StateReport } from "../../../../device/protocol/messages.js";
+import type { Light, StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useIsLive } from "../app/hooks.js";
-import { presetWords } from "../model/presets.js";
+import { effectWords, presetWords } from "../model/presets.js";
+import { Button } from "../parts/button.js";
 import { ControlSlider, Outcome, useControl } from "../parts/controls.js";
-import { Toggles } from "../parts/field.js";
+import { Check, Choice, Toggles } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 
 interface ControlsProps {
@@ -13,7 +14,64 @@ interface ControlsProps {
 	readonly state: StateReport;
 }
 
-export function RingControls({ entry: { key }, state: { peripherals } }: ControlsProps) {
+/** Of a light that is off. */
+const white = "#ffffff";
+
+/** The ring as a light: a colour switches it on. */
+function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
+	const { light } = peripherals.led_ring;
+	const { isOff, ask } = useControl(key, "set_light");
+	const { color = white, effect = "solid" } = light ?? {};
+	const show = (change: Partial<Pick<Light, "color" | "effect">>) =>
+		ask({ command: "set_light", value: { color, effect, ...change } });
+	return (
+		<div class="control">
+			<label for={`${key}-light`}>Light</label>
+			<div class="light">
+				<input
+					id={`${key}-light`}
+					type="color"
+					value={color}
+					disabled={isOff}
+					onChange={({ currentTarget }) => show({ color: currentTarget.value })}
+				/>
+				<Choice
+					label="Effect"
+					value={effect}
+					options={effectWords}
+					onChange={(value) => show({ effect: value })}
+				/>
+				<Button
+					look="small"
+					disabled={isOff || !light}
+					onClick={() => ask({ command: "set_light", value: null })}
+				>
+					Off
+				</Button>
+			</div>
+			<Outcome deviceKey={key} name="set_light" />
+		</div>
+	);
+}
+
+function RoomBrightness({ entry: { key }, state: { peripherals } }: ControlsProps) {
+	const { asked, isOff, ask } = useControl(key, "set_auto_brightness");
+	return (
+		<div class="control">
+			<Check
+				label="Darker in a dark room"
+				disabled={isOff}
+				checked={asked === undefined ? (peripherals.led_ring.auto_brightness ?? false) : asked === true}
+				onToggle={(value) => ask({ command: "set_auto_brightness", value })}
+			/>
+			<Outcome deviceKey={key} name="set_auto_brightness" />
+		</div>
+	);
+}
+
+export function RingControls({ entry, state }: ControlsProps) {
+	const { key, session } = entry;
+	const { peripherals } = state;
 	const { led_ring: ring, haptic_intensity: haptics } = peripherals;
 	const { asked, isOff, ask } = useControl(key, "set_led");
 	return (
@@ -40,6 +98,10 @@ export function RingControls({ entry: { key }, state: { peripherals } }: Control
 				label="Brightness"
 				value={ring.brightness_coef * 100}
 			/>
+			{session.features.includes("light") && <RingLight entry={entry} state={state} />}
+			{session.features.includes("light") && peripherals.ambient_light !== undefined && (
+				<RoomBrightness entry={entry} state={state} />
+			)}
 			{haptics !== undefined && (
 				<ControlSlider deviceKey={key} name="set_haptics" label="Haptics" value={haptics} />
 			)}
