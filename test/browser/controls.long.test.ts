@@ -56,6 +56,27 @@ for (const model of models)
 			assert.ok(device.board.frameCount > 0);
 		});
 
+		test("uses the ring as a light: colour, effect and off; on a PROTO-1 it may follow the room", async (t) => {
+			const { url, powerOn } = await runFleet(t);
+			const { deviceId, report } = await powerOn(model);
+			const page = await open(t, url, { view: `#/device/${deviceId}` });
+			await page.getByLabel("Light colour").fill("#ff8800");
+			await report(({ peripherals }) => peripherals.led_ring.light?.color === "#ff8800");
+			await page.getByRole("img", { name: "LED ring: light #ff8800, solid, 50 %" }).waitFor();
+			await page.getByLabel("Effect").selectOption("Blink");
+			await report(({ peripherals }) => peripherals.led_ring.light?.effect === "blink");
+			const light = page.locator(".control", { has: page.getByLabel("Effect") });
+			await light.getByRole("button", { name: "Off" }).click();
+			await report(({ peripherals }) => peripherals.led_ring.light === undefined);
+			await page.getByRole("img", { name: "LED ring: rainbow, 50 %" }).waitFor();
+			const follows = page.getByLabel("Darker in a dark room");
+			if (model === "DEV-1") return assert.equal(await follows.count(), 0);
+			await follows.check();
+			await report(({ peripherals }) => peripherals.led_ring.auto_brightness === true);
+			await follows.uncheck();
+			await report(({ peripherals }) => peripherals.led_ring.auto_brightness === undefined);
+		});
+
 		test("plays each chime", async (t) => {
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, device } = await powerOn(model);

@@ -88,7 +88,11 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 	for (const [index, kind] of disturbances.entries()) {
 		// Of three servers two must be current.
 		if (kind === "kills a server" && isReplicaBehind) continue;
-		const before = await rolloutOf(cluster, 0);
+		// The gateway that drives sees a new one a moment after it is stored.
+		const before = await eventually(
+			() => rolloutOf(cluster, 0),
+			({ status }) => status !== "scheduled",
+		);
 		assert.equal(before.status, "running", `over before ${kind}, number ${index}`);
 		const begun = before.counts.succeeded ?? 0;
 		await eventually(

@@ -26,7 +26,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 		ask({ command: "set_light", value: { color, effect, ...change } });
 	return (
 		<div class="control">
-			<label for={`${key}-light`}>Light</label>
+			<label for={`${key}-light`}>Light colour</label>
 			<div class="light">
 				<input
 					id={`${key}-light`}
