@@ -57,7 +57,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 function RoomBrightness({ entry: { key }, state: { peripherals } }: ControlsProps) {
 	const { asked, isOff, ask } = useControl(key, "set_auto_brightness");
 	return (
-		<div class="control">
+		<div>
 			<Check
 				label="Darker in a dark room"
 				disabled={isOff}
