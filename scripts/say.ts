@@ -21,6 +21,7 @@ devices, on those of a room, or on some, and prints what each says. - reads eith
 
   --all, --room Kitchen, --device dev-1-a1b2c3   where; --device may be given several times
   --volume 40                                    of this sound alone; default: as it is set on each device
+  --urgent                                       interrupts what plays, which goes on after it, and is heard on muted devices
   --gateway                                      default http://127.0.0.1:8080
 
 The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.
@@ -31,6 +32,7 @@ const options = {
 	room: { type: "string" },
 	device: { type: "string", multiple: true },
 	volume: { type: "string" },
+	urgent: { type: "boolean", default: false },
 	gateway: gatewayOption,
 } as const;
 
@@ -44,7 +46,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const [what] = positionals;
 	if (what === undefined || positionals.length > 1)
 		throw new UsageError("Say what to play: one WAV file, one text in quotes, or -.");
-	const { all, room, device, volume: volumeText } = values;
+	const { all, room, device, volume: volumeText, urgent } = values;
 	const targets = { ...(all && { all }), ...(room && { room }), ...(device && { devices: device }) };
 	if (Object.keys(targets).length !== 1)
 		throw new UsageError("Say where: one of --all, --room and --device.");
@@ -52,7 +54,8 @@ async function run(words: readonly string[]): Promise<void> {
 	const content = await contentOf(what);
 	const gateway = new GatewayClient(values.gateway);
 	const source = "text" in content ? content : { sound: await send(gateway, content) };
-	const body = { ...source, targets, ...(volume !== undefined && { volume }) };
+	const more = { ...(volume !== undefined && { volume }), ...(urgent && { priority: "urgent" }) };
+	const body = { ...source, targets, ...more };
 	const { id } = await gateway.ask<Pick<Announcement, "id">>("/api/announcements", { method: "POST", body });
 	const path = `/api/announcements/${id}`;
 	process.once("SIGINT", () => void gateway.ask(path, { method: "DELETE" }));

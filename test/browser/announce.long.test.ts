@@ -128,6 +128,27 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		assert.deepEqual(await violations(page), []);
 	});
 
+	await t.test("an urgent one, which is heard where it is muted", async (t) => {
+		await call("POST", "/api/commands", {
+			targets: { devices: [proto] },
+			payload: { command: "set_volume", value: 0 },
+		});
+		const page = await open(t, url, { view: "#/announce?room=Kitchen" });
+		await page.getByText("1 muted: only an urgent announcement is heard there.").waitFor();
+		await page.getByLabel(/^Urgent/).check();
+		await page.getByText("only an urgent announcement is heard there.").waitFor({ state: "detached" });
+		await page.getByRole("button", { name: "Kept", exact: true }).click();
+		await page.getByRole("radio", { name: "Dinner" }).check();
+		await announce(page, "Oven");
+		await page.getByText("1 played").waitFor();
+		const [latest] = (await call("GET", "/api/announcements")).announcements;
+		assert.equal(latest.again.priority, "urgent");
+		await call("POST", "/api/commands", {
+			targets: { devices: [proto] },
+			payload: { command: "set_volume", value: 50 },
+		});
+	});
+
 	await t.test("a long sound, which is stopped from another page that shows it", async (t) => {
 		const [page, other] = [
 			await open(t, url, { view: `${view}?devices=${dev}` }),

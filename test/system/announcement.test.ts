@@ -32,6 +32,25 @@ test("npm run say plays a file on all devices from the first sample to the last,
 		canSpeak: false,
 	});
 
+	const post = async (path: string, body: Buffer | object) => {
+		const isFile = Buffer.isBuffer(body);
+		const type = { "Content-Type": isFile ? "audio/wav" : "application/json" };
+		const content = isFile ? Uint8Array.from(body) : JSON.stringify(body);
+		const response = await fetch(`${fleet.url}${path}`, {
+			method: "POST",
+			headers: { ...headers, ...type },
+			body: content,
+		});
+		return String(Object(await response.json()).id);
+	};
+	const sound = await post("/api/sounds?name=Music", wav(noise(30 * bytesPerSecond)));
+	const music = `/api/announcements/${await post("/api/announcements", { sound, targets: { all: true } })}`;
+	const urgent = runCommand(t, "scripts/say.ts", ["--all", "--urgent", "--gateway", fleet.url, file], env);
+	assert.equal(await urgent.exitCode, 0, urgent.output());
+	const interrupted = await (await fetch(`${fleet.url}${music}`, { headers })).json();
+	assert.equal(Object(interrupted).endedAt, null, "it goes on");
+	await fetch(`${fleet.url}${music}`, { method: "DELETE", headers });
+
 	const away = runCommand(
 		t,
 		"scripts/say.ts",

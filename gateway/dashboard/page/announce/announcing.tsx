@@ -53,6 +53,7 @@ function Where({ sounds, search, source }: WhereProps) {
 	const [targets, setTargets] = useState(given);
 	const chosen = JSON.stringify(targets);
 	const [volume, setVolume] = useState<number>();
+	const [isUrgent, setIsUrgent] = useState(false);
 	/** Key of the button. A new source makes a new button, without the previous problem. Where no source is left it stays: that may be its problem. */
 	const sources = useRef({ count: 0, latest: source });
 	if (source && source !== sources.current.latest)
@@ -76,7 +77,8 @@ function Where({ sounds, search, source }: WhereProps) {
 	const announce = async () => {
 		if (!source) return;
 		const { announcements } = app;
-		const asked = { targets, ...(volume !== undefined && { volume }) };
+		const urgent = isUrgent && ({ priority: "urgent" } as const);
+		const asked = { targets, ...(volume !== undefined && { volume }), ...urgent };
 		const content = await source.prepare();
 		await announcements.begin({ ...content, ...asked });
 		await sounds.refresh();
@@ -92,13 +94,18 @@ function Where({ sounds, search, source }: WhereProps) {
 					`${name} (${length.toLocaleString("en")})`,
 				])}
 			/>
-			<p class="hint">{obstacles(devices, volume)}</p>
+			<p class="hint">{obstacles(devices, volume, isUrgent)}</p>
 			<Check
 				label="As loud as each device is set"
 				checked={volume === undefined}
 				onToggle={(checked) => setVolume(checked ? undefined : usualVolume)}
 			/>
 			{volume !== undefined && <Slider label="Volume of this sound" value={volume} onChange={setVolume} />}
+			<Check
+				label="Urgent: interrupts what plays, and is heard where it is muted"
+				checked={isUrgent}
+				onToggle={setIsUrgent}
+			/>
 			<div class="actions">
 				<Button
 					key={`${sources.current.count} ${chosen}`}
@@ -108,7 +115,7 @@ function Where({ sounds, search, source }: WhereProps) {
 					question={
 						devices.length > fewDevices && {
 							title: `Announce on ${count}?`,
-							text: <p>{obstacles(devices, volume) || "Each device's answer is shown."}</p>,
+							text: <p>{obstacles(devices, volume, isUrgent) || "Each device's answer is shown."}</p>,
 						}
 					}
 					onClick={announce}
@@ -130,14 +137,17 @@ function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
 }
 
 /** Why some will not be heard. @param volume of the sound; undefined: as it is set on each */
-function obstacles(devices: readonly Entry[], volume: number | undefined): string {
+function obstacles(devices: readonly Entry[], volume: number | undefined, isUrgent: boolean): string {
 	const here = devices.filter(({ session }) => session.connected);
 	const able = here.filter(({ session }) => session.features.includes("sound"));
-	const muted = volume === undefined ? able.filter(({ vitals }) => vitals.volume === 0).length : 0;
+	// Older firmware plays each sound at its own volume.
+	const isHeard = ({ session: { features } }: Entry) =>
+		features.includes("queue") ? isUrgent : volume !== undefined;
+	const muted = able.filter((entry) => entry.vitals.volume === 0 && !isHeard(entry)).length;
 	return [
 		[devices.length - here.length, "away."],
 		[here.length - able.length, "whose firmware plays no sounds."],
-		[muted, "muted: give the sound a volume to be heard there."],
+		[muted, "muted: only an urgent announcement is heard there."],
 	]
 		.flatMap(([count, words]) => (count ? `${count.toLocaleString("en")} ${words}` : []))
 		.join(" ");
