@@ -8,13 +8,14 @@ import { letSocketsWork, passUntil, powerOnInVirtualTime } from "../../support/v
 
 type Update = UplinkOf<"sound_update">;
 
-const seconds = 3;
-const samplesOf = (name: string) => noise(seconds * bytesPerSecond, name.charCodeAt(0));
+/** One that begins once all of it is loaded, so that it has no gap on a busy computer. */
+const short = 1;
+const samplesOf = (name: string, seconds = short) => noise(seconds * bytesPerSecond, name.charCodeAt(0));
 
-async function powerOn(t: TestContext) {
+async function powerOn(t: TestContext, seconds = 3) {
 	const servers = new Map<string, SoundServer>();
 	for (const name of ["a", "b", "c", "d", "u"])
-		servers.set(name, await SoundServer.run(t, { file: wav(samplesOf(name)) }));
+		servers.set(name, await SoundServer.run(t, { file: wav(samplesOf(name, seconds)) }));
 	const timed = await powerOnInVirtualTime(t, "DEV-1");
 	const { connection, device } = timed;
 	const play = (id: string, value: object = {}) =>
@@ -31,7 +32,7 @@ async function powerOn(t: TestContext) {
 }
 
 test("sounds play in the order in which they came, two wait, a third is refused", async (t) => {
-	const { device, connection, play, says } = await powerOn(t);
+	const { device, connection, play, says } = await powerOn(t, short);
 	const captured = capture(device.board);
 	for (const id of ["a", "b", "c", "d"]) play(id);
 	const refused = await connection.next("command_error");
@@ -42,7 +43,7 @@ test("sounds play in the order in which they came, two wait, a third is refused"
 	for (const id of ["a", "b", "c"]) {
 		await says(id, "playing");
 		const { heard_ms } = await says(id, "played");
-		assert.equal(heard_ms, seconds * 1000);
+		assert.equal(heard_ms, short * 1000);
 	}
 	const heard = captured();
 	let at = 0;
@@ -53,11 +54,11 @@ test("sounds play in the order in which they came, two wait, a third is refused"
 });
 
 test("an urgent sound interrupts another, which goes on after it at the sample where it was heard", async (t) => {
-	const { device, pass, play, says } = await powerOn(t);
+	const { device, pass, play, says } = await powerOn(t, short);
 	const captured = capture(device.board);
 	play("a");
 	await says("a", "playing");
-	for (let step = 0; step < 13; step++) {
+	for (let step = 0; step < 6; step++) {
 		await letSocketsWork();
 		await pass(100);
 	}
@@ -66,15 +67,15 @@ test("an urgent sound interrupts another, which goes on after it at the sample w
 	await says("u", "played");
 	await says("a", "resumed");
 	const { state, heard_ms, underruns } = await says("a", "played");
-	assert.deepEqual([state, heard_ms, underruns], ["played", seconds * 1000, 0]);
+	assert.deepEqual([state, heard_ms, underruns], ["played", short * 1000, 0]);
 	const heard = captured();
 	const samples = samplesOf("a");
 	const urgent = heard.indexOf(samplesOf("u"));
 	assert.ok(urgent > 0);
-	const after = heard.subarray(urgent + seconds * bytesPerSecond);
+	const after = heard.subarray(urgent + short * bytesPerSecond);
 	const rest = after.subarray(after.findIndex((byte) => byte !== 0) & ~1);
 	const goesOnAt = samples.indexOf(rest.subarray(0, 64));
-	assert.ok(goesOnAt > bytesPerSecond, `it goes on at ${goesOnAt}`);
+	assert.ok(goesOnAt > bytesPerSecond / 2, `it goes on at ${goesOnAt}`);
 	assert.ok(rest.subarray(0, samples.length - goesOnAt).equals(samples.subarray(goesOnAt)), "to its end");
 	const before = heard.subarray(0, urgent);
 	const start = before.indexOf(samples.subarray(0, 64));
