@@ -66,7 +66,7 @@ for (const model of models)
 			await page.getByLabel("Effect").selectOption("Blink");
 			await report(({ peripherals }) => peripherals.led_ring.light?.effect === "blink");
 			const light = page.locator(".control", { has: page.getByLabel("Effect") });
-			await light.getByRole("button", { name: "Off" }).click();
+			await light.getByRole("button", { name: "Clear" }).click();
 			await report(({ peripherals }) => peripherals.led_ring.light === undefined);
 			await page.getByRole("img", { name: "LED ring: rainbow, 50 %" }).waitFor();
 			const follows = page.getByLabel("Darker in a dark room");

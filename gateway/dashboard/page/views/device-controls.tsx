@@ -46,7 +46,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 					disabled={isOff || !light}
 					onClick={() => ask({ command: "set_light", value: null })}
 				>
-					Off
+					Clear
 				</Button>
 			</div>
 			<Outcome deviceKey={key} name="set_light" />
