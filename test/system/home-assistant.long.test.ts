@@ -132,6 +132,6 @@ test("300 devices are all there after a restart of the broker, by 902 messages",
 	t.diagnostic(`${messages} messages in ${seconds.toFixed(1)} s`);
 	// Discovery, state and availability of each, and discovery and status of the gateway.
 	assert.equal(new Set(home.heard.map(({ topic }) => topic)).size, 300 * 3 + 2);
-	// The one message that was on its way when the broker was killed may come twice.
-	assert.ok(messages <= 300 * 3 + 3, `${messages} messages`);
+	// What was on its way when the broker was killed may come twice: one of the devices' messages, and the gateway's two.
+	assert.ok(messages <= 300 * 3 + 5, `${messages} messages`);
 });
