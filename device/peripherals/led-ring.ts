@@ -114,6 +114,8 @@ export class LedRing {
 		this.#isUpdating = isUpdating;
 		this.#cover(rank.brief, undefined);
 		this.#choose();
+		// The state may be the same, and what covered it another.
+		this.#show();
 	}
 
 	get isUpdating(): boolean {

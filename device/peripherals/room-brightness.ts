@@ -11,7 +11,7 @@ const share = 1 / 32;
 const lowest = 0.15;
 /** From here on, of 4095, the ring is as bright as set: a room in daylight. */
 const brightLevel = 2048;
-/** A change of perceived brightness that nobody sees. */
+/** A change of perceived brightness that is too small to be seen. */
 const smallest = 0.01;
 
 export interface RoomBrightnessOptions {

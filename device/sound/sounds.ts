@@ -123,7 +123,8 @@ export class Sounds implements Component {
 			onEnd: (update) => this.#onEnd(sound, update),
 		});
 		if (sound.isUrgent && this.#sound && !this.#sound.isUrgent) this.#interrupt(this.#sound);
-		if (this.#sound) this.#wait(sound);
+		// Where one has just ended, the first of those that wait is next.
+		if (this.#sound || (this.#waiting.length > 0 && !sound.isUrgent)) this.#wait(sound);
 		else this.#begin(sound);
 		return "executed";
 	}

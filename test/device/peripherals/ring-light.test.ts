@@ -136,6 +136,18 @@ test("a light that cannot be is refused with a sentence, and changes nothing", a
 	assert.equal(litOf(device), 0);
 });
 
+test("an update covers a light, also where the ring showed the state of an update before", async (t) => {
+	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
+	const { device, connection, command, pass } = await powerOnDark(t, "DEV-1");
+	await command({ command: "set_led", value: "updating" }, ({ led_ring }) => led_ring.state_id === 6);
+	await command({ command: "set_light", value: { color: "#ff0000" } }, ({ led_ring }) => !!led_ring.light);
+	assert.deepEqual(pixelsOf(device), Array(12).fill("ff0000"));
+	connection.send({ command: "start_ota", url: silent.url });
+	await connection.query();
+	await pass(1500);
+	assert.match(pixelsOf(device)[0] ?? "", /^0000/, "blue");
+});
+
 test("while a sound of the network is loaded and played a light turns", async (t) => {
 	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond)) });
 	const { device, connection, pass } = await powerOnDark(t, "DEV-1");
