@@ -1,6 +1,6 @@
 /** Announcements: a sound that is played on several devices, as it is asked for and as it is shown. */
 
-import { priority } from "../../device/protocol/messages.js";
+import { chimes, priority } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	type Infer,
@@ -33,6 +33,10 @@ export const askedAnnouncement = object({
 	targets,
 	/** Of this sound alone; default: as it is set on each device. */
 	volume: optional(integer(0, 100)),
+	/** Heard before it, on devices that can. */
+	chime: optional(oneOf(...chimes)),
+	/** Default: that of the sound. */
+	chimeVolume: optional(integer(0, 100)),
 	/** Whether all begin at once; default: from two devices on. */
 	together: optional(boolean()),
 	/** Default: normal. An urgent one interrupts what plays, which goes on after it; others wait their turn. */

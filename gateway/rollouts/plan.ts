@@ -18,6 +18,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { days, type Group, type Plan, pinnedImage, type Window } from "../api/rollout.js";
+import { timeOfDay } from "../api/schedule.js";
 import { HttpProblem } from "../problem.js";
 
 /** A plan whose firmware is not looked up yet; `version` as for `trigger_ota`. */
@@ -37,7 +38,6 @@ const isoTime = pattern(
 	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$",
 	"a time such as 2026-11-22T20:00:00Z,",
 );
-const clockTime = pattern(5, "^([01]\\d|2[0-3]):[0-5]\\d$", "a time of day such as 22:00,");
 const percentage = pattern(4, "^([1-9]\\d?|100)%$", 'a number of devices, a part such as "10%", or "rest",');
 
 /** Without its size: the schemas have no kind for a number or a text. */
@@ -51,8 +51,8 @@ const groupSchema = object({
 });
 const windowSchema = object({
 	days: optional(list(oneOf(...days), days.length)),
-	from: clockTime,
-	to: clockTime,
+	from: timeOfDay,
+	to: timeOfDay,
 	timeZone: optional(string(64)),
 });
 const targetSchema = object({
