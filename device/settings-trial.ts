@@ -196,7 +196,7 @@ export class SettingsTrial {
 }
 
 /** Remembered values that people set, which are erased with the settings. */
-const setByPeople = Object.freeze(["volume", "audible", "brightness", "auto_bright"] as const);
+const setByPeople = Object.freeze(["volume", "audible", "brightness", "auto_bright", "quiet"] as const);
 export type SetByPeople = (typeof setByPeople)[number];
 
 /** Deletes what was installed or set by people; what the device has learnt stays. */

@@ -54,7 +54,7 @@ export class Settings {
 	readonly #onTrial: SettingsOptions["onTrial"];
 	readonly #changed = new Map<RememberedSetting, string>();
 	/** Saves reads of flash, for which both cores wait. */
-	readonly #remembered = new Map<RememberedSetting, number>();
+	readonly #remembered = new Map<RememberedSetting, number | string>();
 	#timer: Timer | undefined;
 
 	constructor(options: SettingsOptions) {
@@ -69,17 +69,22 @@ export class Settings {
 
 	/** @returns `otherwise` if no number in this range is stored */
 	number(name: RememberedSetting, minimum: number, maximum: number, otherwise: number): number {
-		const text = this.#remembrance(name);
+		const text = this.remembered(name);
 		const value = Number(text);
 		return text !== "" && value >= minimum && value <= maximum ? value : otherwise;
 	}
 
+	/** Empty: nothing. */
+	remembered(name: RememberedSetting): string {
+		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
+	}
+
 	/** Writes within 5 s. */
-	remember(name: RememberedSetting, value: number): void {
+	remember(name: RememberedSetting, value: number | string): void {
 		if (this.#remembered.get(name) === value) return;
 		this.#remembered.set(name, value);
 		const text = String(value);
-		if (this.#remembrance(name) === text) return;
+		if (this.remembered(name) === text) return;
 		this.#changed.set(name, text);
 		this.#timer ??= Timer.set(() => this.flush(), writeDelayMs);
 	}
@@ -90,10 +95,6 @@ export class Settings {
 		this.#timer = undefined;
 		for (const [name, text] of this.#changed) this.#write(name, text);
 		this.#changed.clear();
-	}
-
-	#remembrance(name: RememberedSetting): string {
-		return this.#changed.get(name) ?? this.#store.read(name) ?? "";
 	}
 
 	#write(name: RememberedSetting, text: string): void {

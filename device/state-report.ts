@@ -19,7 +19,7 @@ export interface ReportedParts {
 
 export function readState(parts: ReportedParts): CompleteReport {
 	const { deviceId, model, system, wifi, link, isSafeMode } = parts;
-	const { audio, ring, buttons, haptics, light, roomBrightness, touch } = parts.peripherals;
+	const { audio, ring, buttons, quiet, haptics, light, roomBrightness, touch } = parts.peripherals;
 	return {
 		type: "state_report",
 		deviceId,
@@ -69,5 +69,6 @@ export function readState(parts: ReportedParts): CompleteReport {
 			touch_active: hasPart(model, "touch") ? (touch?.isActive ?? false) : undefined,
 			touch_fault: touch?.fault,
 		},
+		quiet: quiet.report,
 	};
 }

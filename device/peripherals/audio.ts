@@ -8,7 +8,7 @@
 
 import Timer from "timer";
 import type { AudioOutput, Codec, Host } from "../host.js";
-import type { Chime, CompleteReport, PlayerState } from "../protocol/messages.js";
+import type { Chime, CompleteReport, PlayerState, QuietHours } from "../protocol/messages.js";
 import { ChimeTrack } from "./chimes.js";
 import { type Stopper, sampleRate, type Track, type TrackEnd } from "./track.js";
 
@@ -60,6 +60,8 @@ export class Audio {
 	#audibleVolume: number;
 	/** Whether it was muted, not stepped down to 0. */
 	#isMuted: boolean;
+	/** Those that hold. */
+	#quiet: QuietHours | undefined;
 
 	#state: PlayerState = "idle";
 	#track: Track | undefined;
@@ -140,7 +142,18 @@ export class Audio {
 		return this.#track?.isUrgent ?? false;
 	}
 
-	/** 0 (mute) to 100 (max): what is heard. */
+	/** Quiet hours that hold. */
+	set quiet(hours: QuietHours | undefined) {
+		this.#quiet = hours;
+		this.#setGain();
+	}
+
+	/** Whether quiet hours hold in which only urgent sounds are played. */
+	get isUrgentOnly(): boolean {
+		return this.#quiet?.only_urgent ?? false;
+	}
+
+	/** 0 (mute) to 100 (max): what is heard, but in quiet hours. */
 	get volume(): number {
 		return this.#trackVolume ?? this.#volume;
 	}
@@ -187,7 +200,7 @@ export class Audio {
 		this.#silenceNow();
 		this.#track = track;
 		this.#trackVolume = track.volume;
-		this.#codec.volume = this.volume;
+		this.#setGain();
 		this.#begin();
 	}
 
@@ -227,7 +240,7 @@ export class Audio {
 	toggle(): void {
 		if (this.#state === "playing") this.pause();
 		else if (this.#state === "paused") this.resume();
-		else this.play("startup");
+		else if (!this.isUrgentOnly) this.play("startup");
 	}
 
 	/** Of the track, in whole samples. */
@@ -244,9 +257,14 @@ export class Audio {
 		this.#trackVolume = undefined;
 		this.#volume = volume;
 		if (volume > 0) this.#audibleVolume = volume;
-		if (previous !== volume) this.#codec.volume = volume;
+		if (previous !== volume) this.#setGain();
 		this.#watchCodec();
 		this.#onChanged();
+	}
+
+	#setGain(): void {
+		const most = this.isUrgent ? 100 : (this.#quiet?.volume ?? 100);
+		this.#codec.volume = Math.min(this.volume, most);
 	}
 
 	#begin(): void {
@@ -409,7 +427,7 @@ export class Audio {
 	#stopAs(state: PlayerState, end: TrackEnd): void {
 		this.#end(end, state);
 		this.#fadeOut();
-		this.#codec.volume = this.volume;
+		this.#setGain();
 		this.#setState(state);
 	}
 

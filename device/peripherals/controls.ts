@@ -6,11 +6,12 @@ import type { Command } from "../protocol/messages.js";
 import type { Audio } from "./audio.js";
 import type { Haptics } from "./haptics.js";
 import type { LedRing } from "./led-ring.js";
+import type { Quiet } from "./quiet.js";
 import type { RoomBrightness } from "./room-brightness.js";
 
 export interface ControlledPeripherals {
 	/** Undefined in safe mode. */
-	readonly audio: Pick<Audio, "volume" | "isUrgent" | "play" | "stop"> | undefined;
+	readonly audio: Pick<Audio, "volume" | "isUrgent" | "isUrgentOnly" | "play" | "stop"> | undefined;
 	readonly ring: Pick<
 		LedRing,
 		"isUpdating" | "preset" | "brightness" | "identify" | "showVolume" | "showLight"
@@ -19,6 +20,7 @@ export interface ControlledPeripherals {
 	readonly haptics: Pick<Haptics, "intensity"> | undefined;
 	/** As haptics. */
 	readonly roomBrightness: Pick<RoomBrightness, "isOn"> | undefined;
+	readonly quiet: Pick<Quiet, "set">;
 }
 
 export class Controls implements Component {
@@ -30,7 +32,7 @@ export class Controls implements Component {
 
 	/** A command of a part that is not used, as in safe mode, is not executed here; `Commands` refuses it. */
 	execute(command: Command): Answer {
-		const { audio, ring, haptics, roomBrightness } = this.#peripherals;
+		const { audio, ring, haptics, roomBrightness, quiet } = this.#peripherals;
 		switch (command.command) {
 			case "set_volume":
 				if (!audio) return undefined;
@@ -44,13 +46,15 @@ export class Controls implements Component {
 			case "play_audio":
 				if (ring.isUpdating) return busy("the device is being updated; try again after it");
 				if (!audio) return undefined;
+				if (audio.isUrgentOnly)
+					return busy("in these quiet hours only urgent sounds are played; try again after them");
 				if (audio.isUrgent) return busy("an urgent sound plays; try again after it");
 				audio.play(command.value);
 				return "executed";
 			case "identify":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
 				ring.identify();
-				audio?.play("startup");
+				if (!audio?.isUrgentOnly) audio?.play("startup");
 				return "executed";
 			case "set_light":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
@@ -62,6 +66,9 @@ export class Controls implements Component {
 			case "set_auto_brightness":
 				if (!roomBrightness) return undefined;
 				roomBrightness.isOn = command.value;
+				return "executed";
+			case "set_quiet":
+				quiet.set(command.value);
 				return "executed";
 			case "set_brightness":
 				ring.brightness = command.value;

@@ -64,6 +64,8 @@ export class LedRing {
 	#light: Light | undefined;
 	/** By the room, 0 to 1. */
 	#dimming = 1;
+	/** By quiet hours, 0 to 1. */
+	#most = 1;
 
 	constructor(options: LedRingOptions) {
 		this.#strip = new options.part({});
@@ -98,6 +100,13 @@ export class LedRing {
 	/** How much of the set brightness is shown, 0 to 1: by the room. */
 	set dimming(dimming: number) {
 		this.#dimming = dimming;
+		this.#paintFrame();
+	}
+
+	/** What is shown is at most as bright, 0 to 1: in quiet hours. */
+	set mostBrightness(most: number) {
+		if (this.#most === most) return;
+		this.#most = most;
 		this.#paintFrame();
 	}
 
@@ -224,7 +233,7 @@ export class LedRing {
 	}
 
 	#paintFrame(): void {
-		const brightness = this.#brightness * this.#dimming;
+		const brightness = Math.min(this.#brightness * this.#dimming, this.#most);
 		const now = this.#now();
 		const top = this.#top;
 		if (top) top.overlay.paint(this.#strip, now - top.sinceMs, brightness);

@@ -7,12 +7,14 @@ import { Audio } from "./audio.js";
 import { Buttons } from "./buttons.js";
 import { Haptics } from "./haptics.js";
 import { LedRing } from "./led-ring.js";
+import { Quiet } from "./quiet.js";
 import { RoomBrightness } from "./room-brightness.js";
 import { Touch } from "./touch.js";
 
 export interface Peripherals {
 	readonly ring: LedRing;
 	readonly buttons: Buttons;
+	readonly quiet: Quiet;
 	/** Undefined in safe mode, as are all that follow. */
 	readonly audio: Audio | undefined;
 	/** PROTO-1 only, as are the next three. */
@@ -54,29 +56,26 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 			onChanged();
 		},
 	});
+	const audio = isSafeMode ? undefined : createAudio(options);
+	const quiet = new Quiet({
+		settings,
+		onLimits: (hours) => {
+			ring.mostBrightness = hours?.brightness ?? 1;
+			if (audio) audio.quiet = hours;
+		},
+		onChanged,
+	});
 	if (isSafeMode)
 		return {
 			ring,
 			buttons,
-			audio: undefined,
+			quiet,
+			audio,
 			haptics: undefined,
 			light: undefined,
 			roomBrightness: undefined,
 			touch: undefined,
 		};
-	const audio = new Audio({
-		output: parts.audioOutput,
-		codec: parts.codec,
-		now,
-		// Math.floor, since XS's Math.round returns subnormal numbers as they are.
-		volume: Math.floor(settings.number("volume", 0, 100, 50)),
-		audibleVolume: Math.floor(settings.number("audible", 1, 100, 50)),
-		onChanged: () => {
-			settings.remember("volume", audio.lastingVolume);
-			settings.remember("audible", audio.audibleVolume);
-			onChanged();
-		},
-	});
 	const haptics = parts.haptics && new Haptics({ part: parts.haptics, onChanged });
 	const light = parts.ambientLight && new AmbientLight({ part: parts.ambientLight });
 	const roomBrightness =
@@ -93,6 +92,7 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 	return {
 		ring,
 		buttons,
+		quiet,
 		audio,
 		haptics,
 		light,
@@ -107,4 +107,21 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 				},
 			}),
 	};
+}
+
+function createAudio({ parts, settings, now, onChanged }: PeripheralsOptions): Audio {
+	const audio: Audio = new Audio({
+		output: parts.audioOutput,
+		codec: parts.codec,
+		now,
+		// Math.floor, since XS's Math.round returns subnormal numbers as they are.
+		volume: Math.floor(settings.number("volume", 0, 100, 50)),
+		audibleVolume: Math.floor(settings.number("audible", 1, 100, 50)),
+		onChanged: () => {
+			settings.remember("volume", audio.lastingVolume);
+			settings.remember("audible", audio.audibleVolume);
+			onChanged();
+		},
+	});
+	return audio;
 }

@@ -3,8 +3,8 @@
 /** In hertz. */
 export const sampleRate = 16_000;
 
-/** Who stopped or replaced a track. */
-export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command";
+/** Who or what stopped or replaced a track. */
+export type Stopper = "button" | "chime" | "another sound" | "update" | "restart" | "command" | "quiet hours";
 /** `error`: the output failed; `codec`: the codec does not answer. */
 export type TrackEnd = "played" | "error" | "codec" | Stopper;
 

@@ -32,6 +32,11 @@ import {
 
 const uint32 = integer(0, 4_294_967_295);
 const percent = integer(0, 100);
+const timestamp = pattern(
+	30,
+	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z$",
+	"an ISO 8601 UTC timestamp",
+);
 const macAddress = pattern(17, "^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$", "a MAC address");
 
 /** Safe in a file name, a URL and a log line. */
@@ -48,7 +53,7 @@ const lightEffect = oneOf(...lightEffects);
 export type LightEffect = Infer<typeof lightEffect>;
 const hexColour = pattern(7, "^#[0-9A-Fa-f]{6}$", "a colour such as #ff8800,");
 
-export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected"] as const);
+export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected", "attention"] as const);
 const chime = oneOf(...chimes);
 export type Chime = Infer<typeof chime>;
 
@@ -56,6 +61,21 @@ export type Chime = Infer<typeof chime>;
 export const priorities = Object.freeze(["urgent", "normal", "low"] as const);
 export const priority = oneOf(...priorities);
 export type Priority = Infer<typeof priority>;
+
+/** What holds while the clock is in one of the periods. */
+export const quietHours = object({
+	/** Says in a report which were sent last. */
+	id: pattern(16, "^[A-Za-z0-9]+$", "letters or digits"),
+	/** In Unix seconds. */
+	periods: list(object({ from: uint32, until: uint32 }), 16, 1),
+	/** What is heard is at most as loud; urgent sounds have their own volume. */
+	volume: optional(percent),
+	/** The ring is at most as bright. */
+	brightness: optional(float(0, 1)),
+	/** Other sounds, and chimes, are not played. */
+	only_urgent: optional(boolean()),
+});
+export type QuietHours = Infer<typeof quietHours>;
 
 /** Names a sound in commands, uplinks and `audio.current_track`. */
 const soundId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
@@ -146,6 +166,10 @@ export const commands = Object.freeze({
 			priority: optional(priority),
 			/** In seconds: it must have begun by then. */
 			expires: optional(integer(1, 86_400)),
+			/** Is heard before it, and then 0.3 s of silence. */
+			chime: optional(chime),
+			/** Absent: that of the sound. */
+			chime_volume: optional(percent),
 		}),
 	}),
 	start_sound: object({ command: oneOf("start_sound"), value: object({ id: soundId }) }),
@@ -172,6 +196,8 @@ export const commands = Object.freeze({
 			),
 		),
 	}),
+	/** Replaces the quiet hours; `null` ends them. */
+	set_quiet: object({ command: oneOf("set_quiet"), value: either(nothing, quietHours) }),
 	/** Whether the ring is darker in a dark room; never brighter than `set_brightness` says. */
 	set_auto_brightness: withPart(
 		"ambientLight",
@@ -216,6 +242,8 @@ export const features = Object.freeze([
 	"sound",
 	"light",
 	"queue",
+	"chime",
+	"quiet",
 ] as const);
 export type Feature = (typeof features)[number];
 /** Known to every firmware. */
@@ -227,13 +255,13 @@ type FirstCommand =
 	| "set_brightness"
 	| "set_haptics"
 	| "start_ota";
-/** Sent only to devices with this feature. */
-export const featureOf: Readonly<
+const featureOf: Readonly<
 	Record<Exclude<CommandName, FirstCommand>, Feature> & Partial<Record<FirstCommand, undefined>>
 > = Object.freeze({
 	identify: "identify",
 	set_light: "light",
 	set_auto_brightness: "light",
+	set_quiet: "quiet",
 	set_settings: "settings",
 	query_crash: "crash",
 	clear_crash: "crash",
@@ -245,6 +273,12 @@ export const featureOf: Readonly<
 });
 export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
+
+/** @returns the feature that a device needs for it; undefined: each has it */
+export function featureFor(command: Command): Feature | undefined {
+	if (command.command === "play_audio" && command.value === "attention") return "chime";
+	return featureOf[command.command];
+}
 
 export const commandErrorCodes = Object.freeze([
 	"unknown_command",
@@ -259,11 +293,7 @@ export const uplinks = Object.freeze({
 	state_report: object({
 		type: oneOf("state_report"),
 		deviceId,
-		timestamp: pattern(
-			30,
-			"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z$",
-			"an ISO 8601 UTC timestamp",
-		),
+		timestamp,
 		system: object({
 			mac_address: macAddress,
 			model: oneOf(...models),
@@ -327,6 +357,14 @@ export const uplinks = Object.freeze({
 			touch_active: withPart("touch", boolean()),
 			touch_fault: withPart("touch", optional(string(128))),
 		}),
+		/** Absent: none are set. */
+		quiet: optional(
+			object({
+				id: quietHours.fields.id,
+				/** While they hold. */
+				until: optional(timestamp),
+			}),
+		),
 	}),
 	ota_progress: object({
 		type: oneOf("ota_progress"),
@@ -351,7 +389,7 @@ export const uplinks = Object.freeze({
 		id: soundId,
 		/** `waiting`, `resumed` and `expired` only of one with a priority. */
 		state: oneOf("waiting", "ready", "playing", "resumed", "played", "stopped", "failed", "expired"),
-		/** Of `failed` a sentence; of `stopped` who: button, chime, another sound, update, restart, command. */
+		/** Of `failed` a sentence; of `stopped` why: button, chime, another sound, update, restart, command, quiet hours. */
 		reason: optional(string(512)),
 		/** At the end: how often samples did not come in time. */
 		underruns: optional(uint32),

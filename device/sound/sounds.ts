@@ -32,7 +32,7 @@ type SoundRequest = CommandOf<"play_sound">["value"];
 export interface SoundsOptions {
 	readonly audio: Pick<
 		Audio,
-		"playTrack" | "stopTrack" | "checkOutput" | "lastingVolume" | "audibleVolume" | "report"
+		"playTrack" | "stopTrack" | "checkOutput" | "lastingVolume" | "audibleVolume" | "isUrgentOnly" | "report"
 	>;
 	/** Of the ring buffer. */
 	readonly bufferBytes: number;
@@ -111,6 +111,10 @@ export class Sounds implements Component {
 	#play(request: SoundRequest): Answer {
 		if (this.#sound?.id === request.id || this.#waiting.some(({ id }) => id === request.id))
 			return invalid(`the sound ${request.id} is already being played; give each sound an id of its own`);
+		if (this.#options.audio.isUrgentOnly && request.priority !== "urgent") {
+			this.#send({ id: request.id, state: "stopped", reason: "quiet hours", underruns: 0, heard_ms: 0 });
+			return "executed";
+		}
 		if (request.priority === undefined) this.#stopAll("another sound");
 		else if (this.#sound && this.#waiting.length === mostWaiting)
 			return busy(`${mostWaiting} sounds wait already; try again after one of them`);
@@ -132,6 +136,8 @@ export class Sounds implements Component {
 	#begin(sound: Sound): void {
 		this.#sound = sound;
 		this.#planFlush();
+		// They may have begun while it waited.
+		if (this.#options.audio.isUrgentOnly && !sound.isUrgent) return sound.stop("quiet hours");
 		sound.load();
 	}
 

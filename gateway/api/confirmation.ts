@@ -53,7 +53,7 @@ export function endOf(ask: Ask, event: DeviceEvent, passedMs: number): End | und
 }
 
 /** Whether a report shows what was asked for. @param passedMs since then */
-function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs: number): boolean {
+function isConfirmedBy(ask: Ask, { health, peripherals, quiet }: StateReport, passedMs: number): boolean {
 	const { audio, led_ring, haptic_intensity } = peripherals;
 	switch (ask.command) {
 		case "set_volume":
@@ -75,8 +75,8 @@ function isConfirmedBy(ask: Ask, { health, peripherals }: StateReport, passedMs:
 		case "stop_sound":
 			return !audio.current_track.startsWith("file:///sounds/");
 		case "identify":
-			// The ring shows it even so.
-			if (audio.fault !== undefined) return true;
+			// The ring shows it even so, as in quiet hours, in which the chime may be silent.
+			if (audio.fault !== undefined || quiet?.until !== undefined) return true;
 			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
 		case "restart":
 			return health.uptime_seconds * 1000 < passedMs;

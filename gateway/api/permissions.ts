@@ -24,6 +24,7 @@ export const actionRoles: Readonly<Record<Action, Roles>> = {
 	set_brightness: users,
 	set_light: users,
 	set_auto_brightness: users,
+	set_quiet: monitors,
 	set_haptics: users,
 	restart: monitors,
 	boot_device: monitors,

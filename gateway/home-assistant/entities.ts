@@ -8,6 +8,7 @@ import {
 	commands,
 	crashKinds,
 	type Feature,
+	featureFor,
 	lightEffects,
 	type StateReport,
 } from "../../device/protocol/messages.js";
@@ -153,7 +154,11 @@ function componentOf(key: string, entity: Entity, { device, tones, canSpeak }: F
 					: { effect_list: presets }),
 			};
 		case "siren": {
-			const available_tones = [...new Set([...chimes, ...tones.keys()])];
+			const known = chimes.filter((value) => {
+				const needed = featureFor({ command: "play_audio", value });
+				return needed === undefined || session.handshake.features.includes(needed);
+			});
+			const available_tones = [...new Set([...known, ...tones.keys()])];
 			return { ...common, available_tones, state_topic, state_value_template: value_template, command_topic };
 		}
 		case "update":

@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from "pino";
-import { checkCommand, commands, featureOf, longestCommandBytes } from "../../device/protocol/messages.js";
+import { checkCommand, commands, featureFor, longestCommandBytes } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
@@ -222,7 +222,7 @@ function control(session: Session, payload: unknown): Refused | undefined {
 		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
 	}
 	const { command } = checked;
-	const feature = featureOf[command.command];
+	const feature = featureFor(command);
 	if (feature && !session.handshake.features.includes(feature))
 		return refuse("unsupported_command", `the device's firmware does not know ${feature}; update it`);
 	// Other fields must not reach a device's small heap.

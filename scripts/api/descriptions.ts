@@ -26,7 +26,7 @@ export const commandDocuments: {
 	},
 	play_sound: {
 		description:
-			"Loads a sound and plays it from the first second on: a WAV of PCM, 16 bit, mono, 16 kHz, by http or https, without redirect, of a known length. It replaces what plays. volume holds for this sound alone. With ready the device waits for start_sound, at most 10 s. sound_update says how it goes. The device's token is sent to its own gateway alone.",
+			"Loads a sound and plays it from the first second on: a WAV of PCM, 16 bit, mono, 16 kHz, by http or https, without redirect, of a known length. It replaces what plays. volume holds for this sound alone. With ready the device waits for start_sound, at most 10 s. chime is heard before it, at chime_volume, and then 0.3 s of silence. sound_update says how it goes. The device's token is sent to its own gateway alone.",
 		example: {
 			command: "play_sound",
 			value: { id: "dinner-1", url: "http://192.168.1.10:8080/sounds/dinner.wav", volume: 60, ready: true },
@@ -64,6 +64,14 @@ export const commandDocuments: {
 		description:
 			"Whether the LED ring is darker in a dark room, never brighter than set_brightness says. PROTO-1 only.",
 		example: { command: "set_auto_brightness", value: true },
+	},
+	set_quiet: {
+		description:
+			"Sets the quiet hours, which the device keeps over restarts and follows by its own clock; null ends them. While a period (Unix seconds) holds, what is heard is at most as loud as volume, the LED ring at most as bright as brightness, and with only_urgent sounds that are not urgent, and chimes, are not played. Urgent sounds keep their volume. What was set by other commands, and is reported, stays. A report says the id, and until while a period holds. Gateways send it by the quiet hours that people have set.",
+		example: {
+			command: "set_quiet",
+			value: { id: "n1", periods: [{ from: 1795982400, until: 1796014800 }], volume: 20, brightness: 0.1 },
+		},
 	},
 	set_haptics: {
 		description:
@@ -111,7 +119,7 @@ export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {
 	settings_result:
 		"How a trial of new settings ended, on the connection that then stands: kept, or returned to the previous ones for a reason.",
 	sound_update:
-		"How a sound of play_sound goes: ready (where that was asked for), playing, and one end: played (the last sample has left the output), stopped (reason: button, chime, another sound, update, restart or command) or failed (reason: a sentence), with underruns and heard_ms.",
+		"How a sound of play_sound goes: ready (where that was asked for), playing, and one end: played (the last sample has left the output), stopped (reason: button, chime, another sound, update, restart, command or quiet hours) or failed (reason: a sentence), with underruns and heard_ms.",
 	command_error: "A command was refused; the state is unchanged.",
 	crash_report:
 		"Answers query_crash: the last end of the firmware that it did not ask for, if it was not cleared. Secret settings are masked.",

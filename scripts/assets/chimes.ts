@@ -50,6 +50,13 @@ const scores: Readonly<Record<(typeof chimes)[number], Score>> = {
 			{ at: 0.12, pitch: 84, loudness: 1 },
 		],
 	},
+	attention: {
+		length: 0.635,
+		notes: [
+			{ at: 0, pitch: 76, loudness: 0.8 },
+			{ at: 0.24, pitch: 72, loudness: 0.8 },
+		],
+	},
 };
 
 /** A struck bar: the note, its octave and its twelfth; higher partials decay faster. */

@@ -26,6 +26,7 @@ const examples = (silent: number): { readonly [N in CommandName]: object } => ({
 	set_brightness: { value: 0.5 },
 	set_light: { value: { color: "#ff8800" } },
 	set_auto_brightness: { value: true },
+	set_quiet: { value: null },
 	set_haptics: { value: 0 },
 	query_crash: {},
 	clear_crash: { id: "0" },

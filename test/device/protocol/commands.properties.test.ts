@@ -66,7 +66,10 @@ function isSpecified(value: unknown, of: Model): boolean {
 				(value.value.volume === undefined || isInteger(value.value.volume, 0, 100)) &&
 				(value.value.ready === undefined || typeof value.value.ready === "boolean") &&
 				(value.value.priority === undefined || isOneOf(value.value.priority, "low", "normal", "urgent")) &&
-				(value.value.expires === undefined || isInteger(value.value.expires, 1, 86_400))
+				(value.value.expires === undefined || isInteger(value.value.expires, 1, 86_400)) &&
+				(value.value.chime === undefined ||
+					isOneOf(value.value.chime, "startup", "wifi_connecting", "wifi_connected", "attention")) &&
+				(value.value.chime_volume === undefined || isInteger(value.value.chime_volume, 0, 100))
 			);
 		case "start_sound":
 			return isRecord(value.value) && isSoundId(value.value.id);
@@ -78,11 +81,13 @@ function isSpecified(value: unknown, of: Model): boolean {
 		case "set_led":
 			return isOneOf(value.value, "rainbow", "connecting", "failed", "idle", "updating");
 		case "play_audio":
-			return isOneOf(value.value, "startup", "wifi_connecting", "wifi_connected");
+			return isOneOf(value.value, "startup", "wifi_connecting", "wifi_connected", "attention");
 		case "set_brightness":
 			return typeof value.value === "number" && value.value >= 0 && value.value <= 1;
 		case "set_auto_brightness":
 			return hasPart(of, "ambientLight") && typeof value.value === "boolean";
+		case "set_quiet":
+			return value.value === null || areQuietHours(value.value);
 		case "set_haptics":
 			return hasPart(of, "haptics") && isInteger(value.value, 0, 100);
 		case "start_ota":
@@ -99,6 +104,27 @@ function isSpecified(value: unknown, of: Model): boolean {
 			// A later command: judged by its schema alone.
 			return keysOf(commands).some((name) => name === value.command && matches(commands[name], value, of));
 	}
+}
+
+function areQuietHours(value: unknown): boolean {
+	return (
+		isRecord(value) &&
+		isText(value.id, 16) &&
+		/^[A-Za-z0-9]+$/.test(value.id) &&
+		Array.isArray(value.periods) &&
+		value.periods.length >= 1 &&
+		value.periods.length <= 16 &&
+		value.periods.every(
+			(period: unknown) =>
+				isRecord(period) &&
+				isInteger(period.from, 0, 4_294_967_295) &&
+				isInteger(period.until, 0, 4_294_967_295),
+		) &&
+		(value.volume === undefined || isInteger(value.volume, 0, 100)) &&
+		(value.brightness === undefined ||
+			(typeof value.brightness === "number" && value.brightness >= 0 && value.brightness <= 1)) &&
+		(value.only_urgent === undefined || typeof value.only_urgent === "boolean")
+	);
 }
 
 function isSoundId(value: unknown): boolean {

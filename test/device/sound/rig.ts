@@ -15,7 +15,7 @@ import type {
 import { LookupTicket } from "../../../device/network/lookup.js";
 import { Audio } from "../../../device/peripherals/audio.js";
 import { type ControlledPeripherals, Controls } from "../../../device/peripherals/controls.js";
-import type { Command } from "../../../device/protocol/messages.js";
+import type { Command, QuietHours } from "../../../device/protocol/messages.js";
 import { Sounds, type SoundUpdate } from "../../../device/sound/sounds.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
 import type { MemoryServer } from "../update/server.js";
@@ -234,6 +234,13 @@ export class Rig {
 	get #peripherals(): ControlledPeripherals {
 		const shows = { preset() {}, identify() {}, showVolume() {}, showLight() {} };
 		const ring = { isUpdating: this.#isUpdating, brightness: 1, ...shows };
-		return { audio: this.audio, ring, haptics: undefined, roomBrightness: undefined };
+		const { audio } = this;
+		const quiet = {
+			/** Whatever their periods are, they hold. */
+			set(hours: QuietHours | null) {
+				audio.quiet = hours ?? undefined;
+			},
+		};
+		return { audio, ring, haptics: undefined, roomBrightness: undefined, quiet };
 	}
 }

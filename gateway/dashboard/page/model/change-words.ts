@@ -44,6 +44,7 @@ const messageWords: Readonly<Record<Action, string>> = {
 	set_brightness: "Brightness set to {value}",
 	set_auto_brightness: "Brightness by the room: {value}",
 	set_light: "Ring lit",
+	set_quiet: "Quiet hours sent",
 	set_haptics: "Haptics set to {value}",
 	restart: "Restarted",
 	boot_device: "Reconnected",

@@ -1,6 +1,6 @@
 /** The head of a device's page: which one it is, and what a person does most. */
 
-import type { Chime, Feature } from "../../../../device/protocol/messages.js";
+import { type Chime, featureFor } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { Ask } from "../../../api/command.js";
@@ -15,18 +15,25 @@ import { DeviceNotice } from "./device-notice.js";
 const chimeTexts: Readonly<Record<Exclude<Chime, "startup">, string>> = {
 	wifi_connecting: "Wi-Fi connecting",
 	wifi_connected: "Wi-Fi connected",
+	attention: "Attention",
 };
 
 /** What is wanted rarely. */
-const more: readonly (readonly [text: string, ask: Ask, feature?: Feature])[] = [
+const more: readonly (readonly [text: string, ask: Ask])[] = [
 	["Ask for a report", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],
-	["Restart", { command: "restart" }, "restart"],
+	["Restart", { command: "restart" }],
 	...keysOf(chimeTexts).map(
 		(value) => [`Play “${chimeTexts[value]}”`, { command: "play_audio", value }] as const,
 	),
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
+
+/** Whether firmware with these features knows it. */
+function isKnown(ask: Ask, features: readonly string[]): boolean {
+	const feature = ask.command === "boot_device" ? undefined : featureFor(ask);
+	return feature === undefined || features.includes(feature);
+}
 
 /** @param tab the part below it, which says some things itself */
 export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
@@ -51,8 +58,8 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				<Menu label="More">
 					{(close) =>
 						more.map(
-							([text, ask, feature]) =>
-								(!feature || session.features.includes(feature)) && (
+							([text, ask]) =>
+								isKnown(ask, session.features) && (
 									<Action key={text} deviceKey={key} ask={ask} onAsk={close}>
 										{text}
 									</Action>
