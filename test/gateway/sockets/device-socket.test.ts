@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import {
 	bearer,
@@ -172,6 +173,8 @@ describe("a device's connection", () => {
 		const device = await gateway.device(named, { autoPong: false });
 		const end = new AbortController();
 		device.socket.on("close", () => end.abort());
+		// In the millisecond of the connection a report is no further sign of life.
+		await sleep(2);
 		for (let pongs = 0; pongs < 4; pongs += 1) {
 			device.send(reportWithVolume(pongs));
 			await once(device.socket, "pong", end);
