@@ -57,7 +57,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		monitors,
 		execute,
 		emit,
-		announcer: () => extensions.find(({ announcer }) => announcer)?.announcer,
+		services: () => Object.assign({}, ...extensions.map(({ services }) => services)),
 		port,
 	};
 	for (const create of options.extensions ?? []) extensions.push(create(core));

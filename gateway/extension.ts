@@ -32,8 +32,8 @@ export interface Core extends Base {
 	readonly execute: Execute;
 	/** Tells all extensions what has happened. */
 	readonly emit: (event: GatewayEvent) => void;
-	/** Undefined if no extension is one. */
-	readonly announcer: () => Announcer | undefined;
+	/** What the extensions do for others: what a missing one would do is undefined. */
+	readonly services: () => Partial<Services>;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
 }
@@ -47,14 +47,38 @@ export type GatewayEvent =
 	/** A roll-out has changed, here or at another gateway; it may come again. */
 	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> };
 
-/** What an extension that plays sounds does for others. */
-export interface Announcer {
+/** What extensions do for others. */
+export interface Services {
+	readonly announcements: Announcer;
+	readonly commands: JobService;
+}
+
+/** Begins jobs of one kind. */
+export interface JobService {
+	/** @param asked the body of its `POST` @returns what of it counts @throws {HttpProblem} as that, whatever runs now */
+	check(asked: unknown): object;
+	/** @param asked as for `check` @returns its id @throws {HttpProblem} as its `POST` */
+	begin(asked: unknown, beginning: Beginning): Promise<string>;
+	/** Whether this gateway, or another one that answers, has a job of this id. */
+	has(id: string): Promise<boolean>;
+}
+
+/** How a job is begun. */
+export interface Beginning {
+	/** Default: a new one. */
+	readonly id?: string;
+	/** The name of a person's token; null: by another program, such as Home Assistant. */
+	readonly by: string | null;
+	/** Called once, in the turn in which the devices are asked. @param problem why they are not; null: they are */
+	readonly onAsked?: (problem: string | null) => void;
+}
+
+/** Plays sounds; the ids of its jobs are those under which devices play them. */
+export interface Announcer extends JobService {
 	/** Whether it can play a text. */
 	readonly canSpeak: boolean;
 	/** Those that are kept. */
 	sounds(): readonly { readonly id: string; readonly name: string }[];
-	/** @param asked as for `POST /api/announcements` @returns the id under which devices play it @throws {HttpProblem} */
-	begin(asked: unknown): Promise<string>;
 }
 
 /** A message of monitors that an extension adds, for the AsyncAPI document. */
@@ -79,7 +103,7 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
 	onEvent?(event: GatewayEvent): void;
-	readonly announcer?: Announcer;
+	readonly services?: Partial<Services>;
 	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;
 	/** Called in the order of the list, after the core has loaded its data. @throws {NodeJS.ErrnoException} */

@@ -3,12 +3,12 @@
 import type { UplinkOf } from "../../device/protocol/messages.js";
 import type { AskedAnnouncement, PlayState, Announcement as Shown, Sound } from "../api/announcement.js";
 import type { DeviceEvent } from "../api/confirmation.js";
-import type { Core } from "../extension.js";
+import type { Beginning, Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { HttpProblem } from "../problem.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
 import type { Sounds } from "./sounds.js";
-import type { Speak } from "./speech.js";
+import { requireSpeech, type Speak } from "./speech.js";
 
 /** After its end. */
 const followedMs = 5 * 60_000;
@@ -33,7 +33,7 @@ interface Preparation {
 }
 
 export interface AnnouncementsOptions {
-	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
+	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log" | "settings">;
 	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
 }
@@ -59,21 +59,29 @@ export class Announcements {
 		});
 	}
 
+	/** @throws {HttpProblem} 422, 501 if it cannot be played, whatever else plays */
+	check(asked: AskedAnnouncement): void {
+		const { core, sounds } = this.#options;
+		const { sound, url, text } = sourcesOf(asked);
+		this.jobs.devicesOf(asked.targets);
+		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
+			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
+		if (sound !== undefined && !sounds.find(sound))
+			throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
+		if (text !== undefined) requireSpeech(core.settings.speechCommand, text);
+	}
+
 	/**
 	 * Plays a sound, as it was asked for; a text is spoken first, which takes its time after this has returned.
-	 * @param by the name of a person's token; null: there is none
 	 * @returns its id
 	 * @throws {HttpProblem} 409, 422, 501, 503
 	 */
-	async begin(asked: AskedAnnouncement, by: string | null): Promise<string> {
+	async begin(asked: AskedAnnouncement, { by, onAsked, ...given }: Beginning): Promise<string> {
 		const { core, sounds, speak } = this.#options;
-		const { sound, url, text } = { ...asked, text: asked.text || undefined };
-		const { id, devices } = this.jobs.plan(asked.targets);
-		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
-			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
+		this.check(asked);
+		const { sound, url, text } = sourcesOf(asked);
+		const { id, devices } = { ...this.jobs.plan(asked.targets), ...given };
 		const kept = sound === undefined ? undefined : sounds.find(sound);
-		if (sound !== undefined && !kept)
-			throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
 		const ending = new AbortController();
 		const spoken = text === undefined ? undefined : speak(text, ending.signal);
 
@@ -83,13 +91,14 @@ export class Announcements {
 		for (const deviceId of devices) announcement.parts.set(deviceId, "preparing", this.jobs.moment);
 		const added = this.jobs.add(announcement);
 		if (spoken) {
-			const ended = this.#prepare(announcement, spoken, ending.signal);
+			const ended = this.#prepare(announcement, spoken, ending.signal).then(onAsked);
 			this.#preparations.set(id, { ending, ended });
 			void ended.finally(() => this.#preparations.delete(id));
 		} else if (kept) {
 			sounds.hold(kept.id);
 			this.#playKept(announcement, kept);
 		} else if (url !== undefined) this.#playOnAll(announcement, { url, lengthMs: undefined });
+		if (!spoken) onAsked?.(null);
 		await added;
 		return id;
 	}
@@ -110,17 +119,18 @@ export class Announcements {
 		this.#held.clear();
 	}
 
-	/** Plays a text once it is spoken. */
+	/** Plays a text once it is spoken. @returns why it is not played; null: it is */
 	async #prepare(
 		announcement: Announcement,
 		spoken: Promise<readonly Uint8Array[]>,
 		signal: AbortSignal,
-	): Promise<void> {
+	): Promise<string | null> {
 		const { sounds, core } = this.#options;
 		try {
 			const sound = await sounds.add("", await spoken, true);
 			if (signal.aborted) await sounds.release(sound.id);
 			else this.#playKept(announcement, sound);
+			return signal.aborted ? "It was stopped before it was spoken." : null;
 		} catch (error) {
 			if (!(error instanceof HttpProblem))
 				core.log.error({ announcement: announcement.id, err: error }, "a text could not be announced");
@@ -130,6 +140,7 @@ export class Announcements {
 					: "The spoken text could not be kept; the gateway's log says why.";
 			for (const deviceId of announcement.parts.running)
 				announcement.parts.set(deviceId, "failed", this.jobs.moment, reason);
+			return reason;
 		}
 	}
 
@@ -248,4 +259,9 @@ export class Announcements {
 		const held = this.#held.get(announcement.id);
 		if (held !== undefined && this.#held.delete(announcement.id)) void this.#options.sounds.release(held);
 	}
+}
+
+/** Of a text that is blank nothing is left. */
+function sourcesOf({ sound, url, text }: AskedAnnouncement) {
+	return { sound, url, text: text || undefined };
 }

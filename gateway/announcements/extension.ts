@@ -26,18 +26,24 @@ export function createAnnouncements(core: Core): Extension {
 		states: playStates,
 		begin: async (request) => {
 			const asked = await readJson(request, askedAnnouncement, example, maxTargetsBytes);
-			return announcements.begin(asked, personOf(request)?.name ?? null);
+			return announcements.begin(asked, { by: personOf(request)?.name ?? null });
 		},
 	});
+	const read = (asked: unknown) => requireValid(askedAnnouncement, pick(askedAnnouncement, asked));
 	return {
-		...jobs,
-		routes: soundRoutes({ core, sounds, speak, canSpeak }).use(jobs.routes),
-		announcer: {
-			canSpeak,
-			sounds: () => sounds.list(),
-			begin: async (asked) => {
-				const checked = requireValid(askedAnnouncement, pick(askedAnnouncement, asked));
-				return announcements.begin(checked, null);
+		...jobs.extension,
+		routes: soundRoutes({ core, sounds, speak, canSpeak }).use(jobs.extension.routes),
+		services: {
+			announcements: {
+				canSpeak,
+				sounds: () => sounds.list(),
+				check: (asked) => {
+					const checked = read(asked);
+					announcements.check(checked);
+					return checked;
+				},
+				begin: async (asked, beginning) => announcements.begin(read(asked), beginning),
+				has: jobs.has,
 			},
 		},
 		// A path of this gateway becomes the address by which the device reaches it.
@@ -51,10 +57,10 @@ export function createAnnouncements(core: Core): Extension {
 		},
 		open: async () => {
 			await sounds.open();
-			await jobs.open();
+			await jobs.extension.open();
 		},
 		close: async () => {
-			await jobs.close();
+			await jobs.extension.close();
 			await announcements.close();
 			await sounds.close();
 		},

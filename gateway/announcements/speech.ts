@@ -54,18 +54,25 @@ export function createSpeech({
 		}
 	};
 	return (text, signal) => {
-		if (!speechCommand)
-			throw new HttpProblem(
-				501,
-				"This gateway has no voice: set SPEECH_COMMAND to a program that speaks, and start it again.",
-			);
-		const line = lineOf(text);
-		if (line === "\n") throw new HttpProblem(422, "The text is blank; write what is to be spoken.");
+		requireSpeech(speechCommand, text);
 		if (waiting >= waitingAtMost)
 			throw new HttpProblem(503, `${waitingAtMost} texts wait to be spoken; try again.`);
 		waiting += 1;
-		return run(speechCommand, line, signal);
+		return run(speechCommand, lineOf(text), signal);
 	};
+}
+
+/** @param command SPEECH_COMMAND @throws {HttpProblem} 422, 501 if the text cannot be spoken */
+export function requireSpeech(
+	command: readonly string[] | undefined,
+	text: string,
+): asserts command is readonly string[] {
+	if (!command)
+		throw new HttpProblem(
+			501,
+			"This gateway has no voice: set SPEECH_COMMAND to a program that speaks, and start it again.",
+		);
+	if (lineOf(text) === "\n") throw new HttpProblem(422, "The text is blank; write what is to be spoken.");
 }
 
 /** Programs such as piper speak a line at a time, each as a WAV file of its own. */

@@ -2,7 +2,7 @@
 
 import type { Ask, SentCommand } from "../api/command.js";
 import type { Targets } from "../api/targets.js";
-import type { Core } from "../extension.js";
+import type { Beginning, Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import type { Outcome } from "../sockets/monitor-commands.js";
 import { Command } from "./command.js";
@@ -41,12 +41,13 @@ export class Commands {
 		});
 	}
 
-	/** @param by the name of a person's token @returns its id @throws {HttpProblem} 409, 422 */
-	async begin(targets: Targets, ask: Ask, by: string): Promise<string> {
-		const { id, devices } = this.jobs.plan(targets);
-		const command = new Command({ id, ask, by, devices, moment: this.jobs.moment });
+	/** @returns its id @throws {HttpProblem} 409, 422 */
+	async begin(targets: Targets, ask: Ask, { by, onAsked, ...given }: Beginning): Promise<string> {
+		const { id, devices } = { ...this.jobs.plan(targets), ...given };
+		const command = new Command({ id, ask, by: by ?? "", devices, moment: this.jobs.moment });
 		const added = this.jobs.add(command);
 		this.#askMore(command);
+		onAsked?.(null);
 		await added;
 		return id;
 	}

@@ -6,8 +6,8 @@ import { personOf, requireAction } from "../access/access.js";
 import { type Ask, type AskName, askedCommand, asks } from "../api/command.js";
 import { commandStates } from "../api/statuses.js";
 import { maxTargetsBytes } from "../api/targets.js";
-import type { Core, Extension } from "../extension.js";
-import { readJson, setBody } from "../http/request-body.js";
+import type { Core, Extension, Services } from "../extension.js";
+import { readJson, requireValid, setBody } from "../http/request-body.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
@@ -22,15 +22,29 @@ export function createCommands(core: Core): Extension {
 		const ask = readAsk(payload);
 		requireAction(request, ask.command);
 		setBody(request, { targets, payload: ask });
-		return commands.begin(targets, ask, personOf(request)?.name ?? "");
+		return commands.begin(targets, ask, { by: personOf(request)?.name ?? null });
 	};
-	return jobsExtension({
+	const check = (asked: unknown) => {
+		const { targets, payload } = requireValid(askedCommand, pick(askedCommand, asked));
+		commands.jobs.devicesOf(targets);
+		return { targets, payload: readAsk(payload) };
+	};
+	const { extension, has } = jobsExtension({
 		core,
 		jobs: commands.jobs,
 		states: commandStates,
 		begin,
 		checkStop: (request, { payload }) => requireAction(request, payload.command),
 	});
+	const service: Services["commands"] = {
+		check,
+		begin: async (asked, beginning) => {
+			const { targets, payload } = check(asked);
+			return commands.begin(targets, payload, beginning);
+		},
+		has,
+	};
+	return { ...extension, services: { commands: service } };
 }
 
 /** @throws {HttpProblem} 422 */

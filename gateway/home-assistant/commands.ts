@@ -179,11 +179,12 @@ export class EntityCommands {
 		{ deviceId, session }: Device,
 		{ seconds, ...what }: { readonly seconds?: number },
 	): Promise<Outcome> {
-		const announcer = this.#core.announcer();
-		if (!announcer) return refuse("unsupported_command", "this gateway keeps no sounds");
+		const { announcements } = this.#core.services();
+		if (!announcements) return refuse("unsupported_command", "this gateway keeps no sounds");
 		if (!session.isReachable) return refuse("target_offline", "the device is not connected");
 		try {
-			const id = await announcer.begin({ ...what, targets: { devices: [deviceId] } });
+			const asked = { ...what, targets: { devices: [deviceId] } };
+			const id = await announcements.begin(asked, { by: null });
 			const stop = {
 				type: "control_device",
 				targetId: deviceId,

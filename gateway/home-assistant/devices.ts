@@ -87,12 +87,12 @@ export class Devices {
 
 	/** What can be installed and played: to be called now and then, as neither tells of changes. */
 	async refresh(): Promise<void> {
-		const { firmware, announcer, monotonic } = this.#options.core;
+		const { firmware, services, monotonic } = this.#options.core;
 		const { latest, releases } = await firmware.catalog.read();
 		this.#release = releases.find(({ version }) => version === latest);
 		this.#tones = new Map(
-			announcer()
-				?.sounds()
+			services()
+				.announcements?.sounds()
 				.map(({ id, name }) => [name, id]),
 		);
 		const offers = JSON.stringify([this.#release, ...this.#tones]);
@@ -159,7 +159,7 @@ export class Devices {
 			device,
 			release,
 			tones: this.#tones,
-			canSpeak: this.#options.core.announcer()?.canSpeak === true,
+			canSpeak: this.#options.core.services().announcements?.canSpeak === true,
 		};
 	}
 

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { type Response, Router } from "express";
 import type { Core, Extension } from "../extension.js";
 import { sendList } from "../http/list.js";
-import { refuseMethod } from "../problem.js";
+import { HttpProblem, refuseMethod } from "../problem.js";
 import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { SharedJobs } from "./shared-jobs.js";
 
@@ -26,8 +26,9 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 	const { channel } = jobs.options;
 	const { id, bus } = core.peers;
 	const shared = bus && new SharedJobs({ peers: { id, bus }, core, jobs });
-	return {
-		routes: jobRoutes(options, shared ?? jobs),
+	const shown: ShownJobs<D> = shared ?? jobs;
+	const extension = {
+		routes: jobRoutes(options, shown),
 		sessions: [jobs.sessions],
 		channels: { [channel]: () => jobs.frames() },
 		open: async () => shared?.open(),
@@ -36,6 +37,16 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 			jobs.close();
 		},
 	} satisfies Extension;
+	/** As `JobService.has`. */
+	const has = async (job: string) => {
+		try {
+			return (await shown.find(job)).id === job;
+		} catch (error) {
+			if (error instanceof HttpProblem) return false;
+			throw error;
+		}
+	};
+	return { extension, has };
 }
 
 function jobRoutes<D extends JobDescription, J extends Job<D>>(

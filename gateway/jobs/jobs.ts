@@ -126,10 +126,15 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		return { now: now(), monotonic: monotonic() };
 	}
 
+	/** @returns ids of devices, known or not @throws {HttpProblem} 422 */
+	devicesOf(targets: Targets): readonly string[] {
+		return targetsOf(this.options.core.sessions.devices, targets);
+	}
+
 	/** @returns an id for a job, and the ids of its devices @throws {HttpProblem} 409: too many run; 422 */
 	plan(targets: Targets): { readonly id: string; readonly devices: readonly string[] } {
-		const { core, channel } = this.options;
-		const devices = targetsOf(core.sessions.devices, targets);
+		const { channel } = this.options;
+		const devices = this.devicesOf(targets);
 		const running = [...this.#jobs.values()].filter(({ parts }) => parts.endedAt === null);
 		if (running.length >= runningAtMost)
 			throw new HttpProblem(409, `${runningAtMost} ${channel} are running; wait until one has ended.`);
