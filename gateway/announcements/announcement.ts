@@ -111,6 +111,16 @@ export class Announcement implements Job<Shown> {
 		};
 	}
 
+	/** The device has no room for it yet. */
+	takeBack(deviceId: string): void {
+		this.#sent.delete(deviceId);
+	}
+
+	/** Whether a device has gone that it was sent to. */
+	get mayStillPlay(): boolean {
+		return [...this.#sent.keys()].some((deviceId) => this.parts.stateOf(deviceId) === "away");
+	}
+
 	/** On the monotonic clock. */
 	get #expiresAt(): number {
 		return this.#askedAt + (this.#asked.expires ?? usualExpirySeconds) * 1000;

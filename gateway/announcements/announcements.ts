@@ -6,12 +6,15 @@ import type { DeviceEvent } from "../api/confirmation.js";
 import type { Beginning, Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { HttpProblem } from "../problem.js";
+import { isDue } from "../storage/time.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
 import type { Sounds } from "./sounds.js";
 import { requireSpeech, type Speak } from "./speech.js";
 
 /** After its end. */
 const followedMs = 5 * 60_000;
+/** After its end, while a device that is away may still play its sound; less than it is followed. */
+const heldMs = 4 * 60_000;
 /** Of those that were sent to one device, so that the second plays also where the link is lost meanwhile. */
 const sentAtOnce = 2;
 /** For one device, beside the one that plays. */
@@ -115,8 +118,6 @@ export class Announcements {
 	async close(): Promise<void> {
 		for (const { ending } of this.#preparations.values()) ending.abort();
 		for (const { ended } of this.#preparations.values()) await ended;
-		for (const sound of this.#held.values()) await this.#options.sounds.release(sound);
-		this.#held.clear();
 	}
 
 	/** Plays a text once it is spoken. @returns why it is not played; null: it is */
@@ -227,12 +228,17 @@ export class Announcements {
 		if (!announcement.parts.isRunning(deviceId)) this.#sendNext(deviceId);
 	}
 
-	/** A refusal names no sound: it is of the latest that the device was asked to play. */
+	/**
+	 * A refusal names no sound: it is of the latest that the device was asked to play. One for which it has no room, as sounds wait
+	 * there that this gateway does not know of, waits here again.
+	 */
 	#refuse(deviceId: string, code: string, message: string): void {
 		const asked = [...this.jobs.all()].findLast(
 			(each) => each.parts.stateOf(deviceId) === "waiting" && each.isSent(deviceId),
 		);
 		if (!asked) return;
+		const hasOthers = this.#runningOn(deviceId).some((each) => each !== asked && each.isSent(deviceId));
+		if (code === "busy" && hasOthers) return asked.takeBack(deviceId);
 		asked.parts.set(deviceId, code === "busy" ? "busy" : "failed", this.jobs.moment, message);
 		this.#start(asked);
 		this.#sendNext(deviceId);
@@ -255,7 +261,9 @@ export class Announcements {
 	#onTick(announcement: Announcement): void {
 		this.#start(announcement);
 		for (const deviceId of announcement.expire(this.jobs.moment)) this.#sendNext(deviceId);
-		if (announcement.parts.endedAt === null) return;
+		const { endedAt } = announcement.parts;
+		if (endedAt === null) return;
+		if (announcement.mayStillPlay && !isDue(endedAt + heldMs, this.jobs.moment.now, heldMs)) return;
 		const held = this.#held.get(announcement.id);
 		if (held !== undefined && this.#held.delete(announcement.id)) void this.#options.sounds.release(held);
 	}

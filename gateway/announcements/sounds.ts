@@ -32,6 +32,7 @@ const soundsAtMost = 100;
 const passingAtMost = 5;
 /** Of 4 MB each at most. */
 const inMemory = 4;
+/** A device, or another gateway, may still play what was spoken this long ago. */
 const abandonedMs = 60 * 60_000;
 /** The samples, and room for other chunks. */
 const mostBytes = longestSeconds * 32_000 + 256 * 1024;
@@ -58,6 +59,7 @@ export class Sounds {
 	readonly #uses = new Map<string, number>();
 	/** Ids of the latest that came for an announcement alone. */
 	readonly #passing = new Set<string>();
+	#timer: NodeJS.Timeout | undefined;
 
 	constructor(core: Core) {
 		this.#core = core;
@@ -77,15 +79,24 @@ export class Sounds {
 	/** @throws {NodeJS.ErrnoException} */
 	async open(): Promise<void> {
 		for (const [sha256, kept] of await this.#records.load()) this.#sounds.set(sha256, kept);
-		const { peers, now } = this.#core;
-		// Another gateway may still play what it has spoken.
-		for (const [sha256, { isTemporary, createdAt }] of this.#sounds)
-			if (isTemporary && (!peers.bus || isDue(createdAt + abandonedMs, now(), abandonedMs)))
-				await this.#delete(sha256);
+		await this.#removeAbandoned();
+		const remove = () =>
+			this.#removeAbandoned().catch((error) => this.#core.log.error({ err: error }, "sounds"));
+		this.#timer = setInterval(remove, abandonedMs).unref();
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
 	}
 
+	/** Of announcements that a gateway had begun before its end. */
+	async #removeAbandoned(): Promise<void> {
+		for (const [sha256, { isTemporary, createdAt }] of this.#sounds) {
+			const isUsed = this.#uses.has(sha256) || this.#passing.has(sha256);
+			if (isTemporary && !isUsed && isDue(createdAt + abandonedMs, this.#core.now(), abandonedMs))
+				await this.#delete(sha256);
+		}
+	}
+
 	async close(): Promise<void> {
+		clearInterval(this.#timer);
 		await this.#records.close();
 	}
 
@@ -181,8 +192,8 @@ export class Sounds {
 	}
 
 	/**
-	 * Reads a WAV file for announcements alone: it is not listed, and can be played until five newer ones have come, or this gateway
-	 * stops. One that is kept already stays so.
+	 * Reads a WAV file for announcements alone: it is not listed, and can be played until five newer ones have come, or an hour
+	 * after this gateway has stopped. One that is kept already stays so.
 	 * @throws as `add` does
 	 */
 	async addPassing(name: string, content: AsyncIterable<Uint8Array>): Promise<Sound> {

@@ -1,0 +1,166 @@
+/** Announcements that wait for a device, while its link is lost, its gateway is restarted, or the device itself is. */
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { onEnd } from "../support/cleanup.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
+import { startProxy } from "../support/tcp-proxy.js";
+import { letSocketsWork } from "../support/virtual-time.js";
+
+const names = ["first", "second", "third", "fourth", "fifth"] as const;
+type Name = (typeof names)[number];
+
+/** One second, which a device has in memory before it begins. */
+const samplesOf = (name: Name) => noise(bytesPerSecond, 1 + names.indexOf(name));
+
+/** Speaks each text as its own sound. */
+const voice = (folder: string) => `
+	import { readFileSync } from "node:fs";
+	import { text } from "node:stream/consumers";
+	process.stdout.write(readFileSync(${JSON.stringify(folder)} + "/" + (await text(process.stdin)).trim() + ".wav"));
+`;
+
+/** A gateway and a device with one announcement that a person has paused, one that waits there, and one at the gateway. */
+async function run(t: TestContext) {
+	const dataDir = await temporaryDirectory(t);
+	for (const name of names) await writeFile(join(dataDir, `${name}.wav`), wav(samplesOf(name)));
+	await writeFile(join(dataDir, "voice.mjs"), voice(dataDir));
+	const speechCommand = [process.execPath, join(dataDir, "voice.mjs")];
+	let { gateway, url } = await runGateway(t, { dataDir, speechCommand });
+	const port = Number(new URL(url).port);
+	const proxy = await startProxy(t, port);
+	let trace = "";
+	const device = await VirtualDevice.start({
+		model: "DEV-1",
+		serial: "a1b2c3",
+		clock: "virtual",
+		onTrace: (text) => {
+			trace += text;
+		},
+		settings: { gateway: `ws://127.0.0.1:${proxy.port}/device`, token: deviceToken },
+	});
+	onEnd(t, () => device.close());
+	const captured = capture(device.board);
+
+	const call = async (path: string, body?: object) => {
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const more = body && { method: "POST", body: JSON.stringify(body) };
+		const response = await fetch(`${url}/api/${path}`, { headers, ...more });
+		return response.ok ? response.json() : {};
+	};
+	const ids = new Map<Name, string>();
+	const announce = async (name: Name) => {
+		const { id } = Object(
+			await call("announcements", { text: name, targets: { devices: [device.deviceId] } }),
+		);
+		ids.set(name, id);
+	};
+	const stateOf = async (name: Name): Promise<string> =>
+		Object(await call(`announcements/${ids.get(name)}`)).devices?.[0].state;
+	/** The device's clock goes on until then, over its restarts. */
+	const until = async (isMeant: () => Promise<boolean>) => {
+		while (!(await isMeant())) {
+			await letSocketsWork();
+			await device.machine.advance(50).catch(() => {});
+		}
+	};
+	const becomes = (name: Name, state: string) =>
+		until(async () => {
+			const found = await stateOf(name);
+			assert.doesNotMatch(String(found), /failed|busy|expired/, name);
+			return found === state;
+		});
+	const isConnected = async () => Object(await call(`devices/${device.deviceId}`)).connected === true;
+	/** Time for what was sent to the device to arrive. */
+	const pass = async () => {
+		for (let round = 0; round < 10; round++) {
+			await letSocketsWork();
+			await device.machine.advance(50);
+		}
+	};
+	const press = async () => {
+		for (const isPressed of [true, false]) {
+			device.board.setButton("play", isPressed);
+			await device.machine.advance(50);
+		}
+	};
+
+	await until(isConnected);
+	await announce("first");
+	await until(async () => trace.includes(": playing"));
+	await press();
+	await becomes("first", "playing");
+	for (const name of ["second", "third"] as const) {
+		await announce(name);
+		await becomes(name, "waiting");
+	}
+	return {
+		device,
+		proxy,
+		announce,
+		stateOf,
+		until,
+		becomes,
+		isConnected,
+		pass,
+		press,
+		restartGateway: async () => {
+			await gateway.close();
+			({ gateway, url } = await runGateway(t, { dataDir, speechCommand, port }));
+		},
+		/** How often the second half of each was heard; in its first one an announcement was paused. */
+		heard: async () => {
+			// What is played leaves the output a little later.
+			await device.machine.advance(500);
+			const all = captured().toString("latin1");
+			const [from, to] = [0.5 * bytesPerSecond, 0.9 * bytesPerSecond];
+			const parts = names.map((name) => samplesOf(name).subarray(from, to).toString("latin1"));
+			return parts.map((part) => all.split(part).length - 1);
+		},
+	};
+}
+
+test("an announcement that a device has plays once after its link was lost, the others end, and later ones play", async (t) => {
+	const { proxy, announce, stateOf, until, becomes, isConnected, pass, press, heard } = await run(t);
+	proxy.cut();
+	for (const name of ["first", "second", "third"] as const) await becomes(name, "away");
+	proxy.heal();
+	await until(isConnected);
+	await announce("fourth");
+	await announce("fifth");
+	for (const name of ["fourth", "fifth"] as const) await becomes(name, "waiting");
+	await pass();
+	await press();
+	for (const name of ["first", "second", "fourth", "fifth"] as const) await becomes(name, "played");
+	assert.equal(await stateOf("third"), "away");
+	assert.deepEqual(await heard(), [1, 1, 0, 1, 1]);
+});
+
+test("what a device has plays once after its gateway was restarted, and later ones play", async (t) => {
+	const { announce, until, becomes, isConnected, pass, press, restartGateway, heard } = await run(t);
+	await restartGateway();
+	await until(isConnected);
+	await announce("fourth");
+	await announce("fifth");
+	for (const name of ["fourth", "fifth"] as const) await becomes(name, "waiting");
+	await pass();
+	await press();
+	for (const name of ["fourth", "fifth"] as const) await becomes(name, "played");
+	assert.deepEqual(await heard(), [1, 1, 0, 1, 1]);
+});
+
+test("announcements of a device that was restarted end, and later ones play", async (t) => {
+	const { device, announce, stateOf, until, becomes, isConnected, heard } = await run(t);
+	await device.powerCycle();
+	for (const name of ["first", "second", "third"] as const) await becomes(name, "away");
+	await until(isConnected);
+	await announce("fourth");
+	await announce("fifth");
+	for (const name of ["fourth", "fifth"] as const) await becomes(name, "played");
+	for (const name of ["first", "second", "third"] as const) assert.equal(await stateOf(name), "away");
+	assert.deepEqual(await heard(), [0, 0, 0, 1, 1]);
+});
