@@ -116,7 +116,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		await page.getByText("1 whose firmware plays no sounds.").first().waitFor();
 		await page.getByRole("button", { name: "Kept", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
-		await page.getByLabel("As loud as each device is set").uncheck();
+		await page.getByLabel("At a volume of its own").check();
 		await page.getByLabel("Volume of this sound").fill("30");
 		await announce(page, "3 devices");
 		await page.getByText("1 cannot play it, 2 played").waitFor();

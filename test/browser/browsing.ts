@@ -46,8 +46,8 @@ export function browsing(args: readonly string[] = []) {
 		context.setDefaultTimeout(patienceMs);
 		const complaints: string[] = [];
 		context.on("console", (message) => {
-			// Chromium reports each 404 and 503: a gateway without webhooks, audit or commands answers so, and one that is stopping.
-			if (/\/(api\/(webhooks|audit|commands)|readyz)$/.test(message.location().url)) return;
+			// Chromium reports each 404 and 503: a gateway without webhooks, audit, commands or quiet hours answers so, and one that is stopping.
+			if (/\/(api\/(webhooks|audit|commands|quiet-hours)|readyz)$/.test(message.location().url)) return;
 			if (["error", "warning"].includes(message.type())) complaints.push(message.text());
 		});
 		context.on("weberror", (error) => complaints.push(String(error.error())));

@@ -31,6 +31,14 @@ export async function ask<T>(path: string, request: GatewayRequest = {}): Promis
 	return JSON.parse((await (await responseTo(path, request)).text()) || "null");
 }
 
+/** As `ask` reads: null where the gateway answers 404, as one without that extension. @throws Refusal */
+export async function askIfThere<T>(path: string): Promise<T | null> {
+	return ask<T>(path).catch((error: unknown) => {
+		if (error instanceof Refusal && error.status === 404) return null;
+		throw error;
+	});
+}
+
 /** @param path or address. @throws Refusal */
 export async function askFile(path: string, request: GatewayRequest = {}): Promise<ArrayBuffer> {
 	return (await responseTo(path, request)).arrayBuffer();

@@ -81,9 +81,13 @@ export function hasFailed({ otaStatus }: OtaMetadata): boolean {
 	return otaStatus === "failed" || otaStatus === "rolled_back";
 }
 
+export function capital(text: string): string {
+	return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** The gateway and the device begin their reasons in lower case. */
 export function sentence(text: string): string {
-	return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+	return `${capital(text)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 /**
@@ -101,7 +105,8 @@ export function when(time: string | number): string {
 	return new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** "14:05", in local time. @param seconds since 1970 */
-export function clock(seconds: number): string {
-	return new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+/** "14:05" @param seconds since 1970 @param timeZone IANA name; default: this computer's */
+export function clock(seconds: number, timeZone?: string): string {
+	const options = { hour: "2-digit", minute: "2-digit", ...(timeZone && { timeZone }) } as const;
+	return new Date(seconds * 1000).toLocaleTimeString("en-GB", options);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { moveVolumes, type Volumes } from "../../../gateway/dashboard/page/model/rooms.js";
+import type { QuietHours } from "../../../gateway/api/quiet-hours.js";
+import { moveVolumes, quietOf, type Volumes } from "../../../gateway/dashboard/page/model/rooms.js";
 
 /** A room whose devices report what is set. */
 class Room {
@@ -48,4 +49,24 @@ describe("the volume of a room", () => {
 		assert.deepEqual(new Room({ a: 0, b: 0 }).move(), { a: 50, b: 50 });
 		assert.deepEqual(new Room({ a: 0, b: 0 }).move(30), { a: 30, b: 30 });
 	});
+});
+
+test("a room has its own quiet hours, or else those of all devices, and none of a device", () => {
+	const quiet = (targets: QuietHours["targets"]): QuietHours => ({
+		id: "1",
+		targets,
+		from: "22:00",
+		until: "07:00",
+		volume: 20,
+		on: true,
+		zone: "UTC",
+		by: null,
+		changedAt: "2026-11-26T12:00:00Z",
+		holdsUntil: null,
+	});
+	const [all, room, device] = [quiet({ all: true }), quiet({ room: "Hall" }), quiet({ device: "dev-1-a" })];
+	assert.equal(quietOf([all, room, device], "Hall"), room);
+	assert.equal(quietOf([all, room, device], "Attic"), all);
+	assert.equal(quietOf([all, room, device], undefined), all);
+	assert.equal(quietOf([room, device], undefined), undefined);
 });

@@ -9,11 +9,11 @@ import { listedDevices, useApp, useResource, useTopic } from "../app/hooks.js";
 import type { Resource } from "../app/resource.js";
 import { nameOf, roomsOf } from "../model/filter.js";
 import { Button, fewDevices } from "../parts/button.js";
-import { Check, Choice } from "../parts/field.js";
+import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
-import { Slider } from "../parts/slider.js";
 import { Latest } from "./latest.js";
+import { AnnouncementOptions, type PlayOptions } from "./options.js";
 import { readSounds, type Source } from "./source.js";
 import { SourcePanel } from "./source-panel.js";
 
@@ -40,8 +40,6 @@ interface WhereProps {
 	readonly source: Source | undefined;
 }
 
-const usualVolume = 60;
-
 function Where({ sounds, search, source }: WhereProps) {
 	const app = useTopic("list");
 	const [given] = useState(() => targetsIn(search, app.selection.keys));
@@ -52,8 +50,7 @@ function Where({ sounds, search, source }: WhereProps) {
 	);
 	const [targets, setTargets] = useState(given);
 	const chosen = JSON.stringify(targets);
-	const [volume, setVolume] = useState<number>();
-	const [isUrgent, setIsUrgent] = useState(false);
+	const [options, setOptions] = useState<PlayOptions>({});
 	/** Key of the button. A new source makes a new button, without the previous problem. Where no source is left it stays: that may be its problem. */
 	const sources = useRef({ count: 0, latest: source });
 	if (source && source !== sources.current.latest)
@@ -77,10 +74,8 @@ function Where({ sounds, search, source }: WhereProps) {
 	const announce = async () => {
 		if (!source) return;
 		const { announcements } = app;
-		const urgent = isUrgent && ({ priority: "urgent" } as const);
-		const asked = { targets, ...(volume !== undefined && { volume }), ...urgent };
 		const content = await source.prepare();
-		await announcements.begin({ ...content, ...asked });
+		await announcements.begin({ ...content, targets, ...options });
 		await sounds.refresh();
 	};
 	return (
@@ -94,18 +89,8 @@ function Where({ sounds, search, source }: WhereProps) {
 					`${name} (${length.toLocaleString("en")})`,
 				])}
 			/>
-			<p class="hint">{obstacles(devices, volume, isUrgent)}</p>
-			<Check
-				label="As loud as each device is set"
-				checked={volume === undefined}
-				onToggle={(checked) => setVolume(checked ? undefined : usualVolume)}
-			/>
-			{volume !== undefined && <Slider label="Volume of this sound" value={volume} onChange={setVolume} />}
-			<Check
-				label="Urgent: interrupts what plays, and is heard where it is muted"
-				checked={isUrgent}
-				onToggle={setIsUrgent}
-			/>
+			<p class="hint">{obstacles(devices, options)}</p>
+			<AnnouncementOptions options={options} onChange={(changed) => setOptions({ ...options, ...changed })} />
 			<div class="actions">
 				<Button
 					key={`${sources.current.count} ${chosen}`}
@@ -115,7 +100,7 @@ function Where({ sounds, search, source }: WhereProps) {
 					question={
 						devices.length > fewDevices && {
 							title: `Announce on ${count}?`,
-							text: <p>{obstacles(devices, volume, isUrgent) || "Each device's answer is shown."}</p>,
+							text: <p>{obstacles(devices, options) || "Each device's answer is shown."}</p>,
 						}
 					}
 					onClick={announce}
@@ -136,13 +121,13 @@ function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
 	return room ? { room } : devices.length > 0 ? { devices } : { all: true };
 }
 
-/** Why some will not be heard. @param volume of the sound; undefined: as it is set on each */
-function obstacles(devices: readonly Entry[], volume: number | undefined, isUrgent: boolean): string {
+/** Why some will not be heard. */
+function obstacles(devices: readonly Entry[], { volume, priority }: PlayOptions): string {
 	const here = devices.filter(({ session }) => session.connected);
 	const able = here.filter(({ session }) => session.features.includes("sound"));
 	// Older firmware plays each sound at its own volume.
 	const isHeard = ({ session: { features } }: Entry) =>
-		features.includes("queue") ? isUrgent : volume !== undefined;
+		features.includes("queue") ? priority === "urgent" : volume !== undefined;
 	const muted = able.filter((entry) => entry.vitals.volume === 0 && !isHeard(entry)).length;
 	return [
 		[devices.length - here.length, "away."],

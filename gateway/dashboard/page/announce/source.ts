@@ -6,7 +6,7 @@ import {
 	type Sound,
 	type SoundList,
 } from "../../../api/announcement.js";
-import { ask, Refusal } from "../../../api/client/request.js";
+import { ask, askIfThere } from "../../../api/client/request.js";
 import { cleanText, cutText } from "../../../api/text.js";
 import { writeWav } from "../../../api/wav.js";
 import type { Draft } from "./sound.js";
@@ -18,13 +18,9 @@ export interface Source {
 
 /** @throws Error that says what to change */
 export async function readSounds(): Promise<SoundList> {
-	try {
-		return await ask<SoundList>("api/sounds");
-	} catch (error) {
-		if (error instanceof Refusal && error.status === 404)
-			throw new Error("This gateway has no announcements.");
-		throw error;
-	}
+	const list = await askIfThere<SoundList>("api/sounds");
+	if (list) return list;
+	throw new Error("This gateway has no announcements.");
 }
 
 /** @param keptAs its name in the list of kept sounds; blank: the gateway has it for a while. @returns its id @throws Refusal */

@@ -12,13 +12,15 @@ import type {
 } from "../../../../device/protocol/messages.js";
 import type { Announcement, Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
+import { titleOf } from "../../../api/client/command-words.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
-import { ask, problemDetail } from "../../../api/client/request.js";
+import { ask, askIfThere, problemDetail } from "../../../api/client/request.js";
 import { plural, sentence } from "../../../api/client/words.js";
 import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
+import type { QuietHoursList } from "../../../api/quiet-hours.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
@@ -26,7 +28,7 @@ import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
-import { Jobs, titleOf } from "./jobs.js";
+import { Jobs } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
 import { carryOut, type Plan } from "./plan.js";
@@ -84,6 +86,11 @@ export class App {
 	);
 	/** Why the gateway is not ready, such as a full disk; empty: it is. */
 	readonly readiness = new Resource(readReadiness, () => this.painter.mark("refusals"));
+	/** Null: this gateway has none. */
+	readonly quietHours = new Resource(
+		() => askIfThere<QuietHoursList>("api/quiet-hours"),
+		() => this.painter.mark("quiet"),
+	);
 	readonly asks = new Asks({
 		later,
 		now: () => this.clock.now(),
@@ -136,6 +143,7 @@ export class App {
 				});
 				this.#readList("refusals");
 				void this.readiness.refresh();
+				void this.quietHours.refresh();
 			}
 			this.painter.mark("link");
 		},
@@ -147,7 +155,10 @@ export class App {
 	startClock(): void {
 		setInterval(() => this.painter.mark("second"), 1000);
 		setInterval(() => {
-			if (this.linkState.name !== "lost" && !document.hidden) void this.#checkReadiness();
+			if (this.linkState.name === "lost" || document.hidden) return;
+			void this.#checkReadiness();
+			// They begin and end while the page is open.
+			if (this.quietHours.value) void this.quietHours.refresh();
 		}, readinessMs);
 	}
 

@@ -133,6 +133,7 @@ const views = {
 	device: "device",
 	firmware: "firmware",
 	announce: "announce",
+	times: "times",
 	attention: "attention",
 	settings: "settings",
 	wifi: "settings",
@@ -196,6 +197,12 @@ export function announceAddress(on: { readonly room?: string; readonly keys?: Re
 	const { room, keys } = on;
 	const query = room !== undefined ? { room } : keys && { devices: deviceList(keys) };
 	return query ? `#/announce?${new URLSearchParams(query)}` : "#/announce";
+}
+
+/** Of the view of times, with the quiet hours of a room or a device. */
+export function timesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
+	const query = new URLSearchParams(of).toString();
+	return query ? `#/times?${query}` : "#/times";
 }
 
 /** The devices that an address means, as the two functions above write it. */

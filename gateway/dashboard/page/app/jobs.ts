@@ -1,9 +1,7 @@
 /** What the gateway does to many devices, and each device's answer. It outlives this page: commands, or announcements. */
 
 import { ask } from "../../../api/client/request.js";
-import type { Ask } from "../../../api/command.js";
 import { type Counts, Job, type JobKind, type Part } from "../model/job.js";
-import { presetWords } from "../model/presets.js";
 
 /** As a list has it. */
 interface Head<P extends Part> {
@@ -138,21 +136,5 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 	#path(id?: string): string {
 		const path = `api/${this.#options.channel}`;
 		return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
-	}
-}
-
-/** "Volume 40" */
-export function titleOf(payload: Ask): string {
-	switch (payload.command) {
-		case "set_volume":
-			return payload.value === 0 ? "Mute" : `Volume ${payload.value}`;
-		case "set_led":
-			return `Ring: ${presetWords.find(([one]) => one === payload.value)?.[1] ?? payload.value}`;
-		case "boot_device":
-			return "Reconnect";
-		default: {
-			const words = payload.command.replaceAll("_", " ");
-			return words.charAt(0).toUpperCase() + words.slice(1);
-		}
 	}
 }

@@ -21,7 +21,8 @@ export type Topic =
 	/** Once a second. */
 	| "second"
 	| "install"
-	| "announcements";
+	| "announcements"
+	| "quiet";
 
 export class Painter {
 	readonly #listeners = new Map<Topic, Set<() => void>>();

@@ -4,7 +4,7 @@ import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { AttentionKind } from "../../../api/attention.js";
-import type { Entry } from "../../../api/client/fleet.js";
+import type { Entry, Fleet } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
@@ -252,6 +252,12 @@ function textOf({ key, session, vitals }: Entry): string {
 /** What people call a device: its name, or its id. */
 export function nameOf({ key, session }: Entry): string {
 	return session.name ?? session.deviceId ?? `Not named yet (${key})`;
+}
+
+/** By its id; of a device that is not known, such as a forgotten one, its id. */
+export function nameIn(fleet: Pick<Fleet, "get">, deviceId: string): string {
+	const entry = fleet.get(deviceId);
+	return entry ? nameOf(entry) : deviceId;
 }
 
 function byText(a: string, b: string): number {

@@ -1,6 +1,7 @@
-/** The fleet by rooms, and the volume of a room as a whole. */
+/** The fleet by rooms, and the volume and the quiet hours of a room. */
 
 import type { Entry } from "../../../api/client/fleet.js";
+import type { QuietHours } from "../../../api/quiet-hours.js";
 import { inOrder } from "./filter.js";
 
 export interface Room {
@@ -68,4 +69,12 @@ export function moveVolumes(
 	const next = Object.fromEntries(Object.keys(now).map((key) => [key, moved(from[key] ?? 0)]));
 	// Reports of the last ones may be on their way.
 	return [from, ...set.slice(-2), next];
+}
+
+/** The quiet hours that count for a room: its own, or else those of all devices. @param room undefined: the devices without one */
+export function quietOf(all: readonly QuietHours[], room: string | undefined): QuietHours | undefined {
+	return (
+		all.find(({ targets }) => room !== undefined && targets.room === room) ??
+		all.find(({ targets }) => targets.all)
+	);
 }

@@ -4,10 +4,10 @@
  */
 
 import type { ComponentChildren } from "preact";
+import { titleOf } from "../../../api/client/command-words.js";
 import type { Ask } from "../../../api/command.js";
 import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
-import { titleOf } from "../app/jobs.js";
 import type { AskedName, Attempt } from "../model/asks.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "./button.js";

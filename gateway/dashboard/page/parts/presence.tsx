@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import {
 	age,
+	capital,
 	clock as clockTime,
 	crashText,
 	hasFailed,
@@ -116,8 +117,4 @@ export function Progress({ percent, label, isStopped = false, failedPercent = 0 
 			style={{ "--good": `${100 - failedPercent}%` }}
 		/>
 	);
-}
-
-export function capital(text: string): string {
-	return text.charAt(0).toUpperCase() + text.slice(1);
 }

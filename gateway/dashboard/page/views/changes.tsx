@@ -6,7 +6,7 @@ import { ask } from "../../../api/client/request.js";
 import { plural, when } from "../../../api/client/words.js";
 import { useApp, useResource } from "../app/hooks.js";
 import { changeText } from "../model/change-words.js";
-import { nameOf } from "../model/filter.js";
+import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { DeviceLink } from "../parts/device-link.js";
 import { Search } from "../parts/field.js";
@@ -19,12 +19,8 @@ export function Changes() {
 	const [search, setSearch] = useState("");
 	const [shown, setShown] = useState(shownAtFirst);
 	const all = value?.changes ?? [];
-	const nameOfDevice = (id: string) => {
-		const entry = fleet.get(id);
-		return entry ? nameOf(entry) : id;
-	};
 	const textOf = (change: ListedChange) =>
-		[...Object.values(change), changeText(change).words, change.deviceId && nameOfDevice(change.deviceId)]
+		[...Object.values(change), changeText(change).words, change.deviceId && nameIn(fleet, change.deviceId)]
 			.join(" ")
 			.toLowerCase();
 	const words = search.toLowerCase().split(/\s+/);

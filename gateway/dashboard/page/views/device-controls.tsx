@@ -1,9 +1,9 @@
 /** The controls of a device's ring and motor, and what it reports of its buttons and sensors. */
 
 import type { Light, StateReport } from "../../../../device/protocol/messages.js";
+import { effectWords, presetWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { useIsLive } from "../app/hooks.js";
-import { effectWords, presetWords } from "../model/presets.js";
 import { Button } from "../parts/button.js";
 import { ControlSlider, Outcome, useControl } from "../parts/controls.js";
 import { Check, Choice, Toggles } from "../parts/field.js";

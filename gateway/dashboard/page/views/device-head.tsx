@@ -1,31 +1,32 @@
 /** The head of a device's page: which one it is, and what a person does most. */
 
-import { type Chime, featureFor } from "../../../../device/protocol/messages.js";
-import { keysOf } from "../../../../device/protocol/schema.js";
+import { chimes, featureFor } from "../../../../device/protocol/messages.js";
+import { chimeWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { Ask } from "../../../api/command.js";
-import { announceAddress, type DeviceTab, deviceAddress, useMayChange, useTopic } from "../app/hooks.js";
+import {
+	announceAddress,
+	type DeviceTab,
+	deviceAddress,
+	timesAddress,
+	useMayChange,
+	useTopic,
+} from "../app/hooks.js";
 import { Action, ControlSlider, Outcome } from "../parts/controls.js";
 import { Menu } from "../parts/menu.js";
 import { Ring } from "../parts/ring.js";
 import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
+import { DeviceQuiet } from "./quiet-link.js";
 
-/** The start-up chime has a button of its own. */
-const chimeTexts: Readonly<Record<Exclude<Chime, "startup">, string>> = {
-	wifi_connecting: "Wi-Fi connecting",
-	wifi_connected: "Wi-Fi connected",
-	attention: "Attention",
-};
-
-/** What is wanted rarely. */
+/** What is wanted rarely. The start-up chime has a button of its own. */
 const more: readonly (readonly [text: string, ask: Ask])[] = [
 	["Ask for a report", { command: "query_state" }],
 	["Reconnect", { command: "boot_device" }],
 	["Restart", { command: "restart" }],
-	...keysOf(chimeTexts).map(
-		(value) => [`Play “${chimeTexts[value]}”`, { command: "play_audio", value }] as const,
-	),
+	...chimes
+		.filter((value) => value !== "startup")
+		.map((value) => [`Play “${chimeWords[value]}”`, { command: "play_audio", value }] as const),
 ];
 const outcomes = ["play_audio", "stop_sound", "identify", "query_state", "boot_device", "restart"] as const;
 
@@ -38,13 +39,14 @@ function isKnown(ask: Ask, features: readonly string[]): boolean {
 /** @param tab the part below it, which says some things itself */
 export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const { key, session, vitals } = entry;
-	const { firmware } = useTopic("firmware");
+	const { firmware, quietHours } = useTopic("firmware", "quiet");
 	const update = useMayChange() && tab !== "firmware" && firmware.findUpdate(entry);
 	return (
 		<section class="panel hero" aria-label="Overview">
 			<Ring entry={entry} size="small" />
 			<div class="label">
 				<DeviceLabel entry={entry} />
+				<DeviceQuiet entry={entry} />
 				{update && <a href={deviceAddress(key, "firmware")}>Update to {update.selector}</a>}
 			</div>
 			<div class="actions">
@@ -56,16 +58,23 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 					<Action deviceKey={key} ask={{ command: "identify" }} look="identify" label="Identify" />
 				)}
 				<Menu label="More">
-					{(close) =>
-						more.map(
-							([text, ask]) =>
-								isKnown(ask, session.features) && (
-									<Action key={text} deviceKey={key} ask={ask} onAsk={close}>
-										{text}
-									</Action>
-								),
-						)
-					}
+					{(close) => (
+						<>
+							{more.map(
+								([text, ask]) =>
+									isKnown(ask, session.features) && (
+										<Action key={text} deviceKey={key} ask={ask} onAsk={close}>
+											{text}
+										</Action>
+									),
+							)}
+							{quietHours.value && session.features.includes("quiet") && (
+								<a class="button" href={timesAddress({ device: key })}>
+									Quiet hours…
+								</a>
+							)}
+						</>
+					)}
 				</Menu>
 			</div>
 			<ControlSlider deviceKey={key} name="set_volume" label="Volume" value={vitals.volume} />

@@ -2,6 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
+import { capital } from "../../../api/client/words.js";
 import {
 	type DeviceTab,
 	deviceAddress,
@@ -11,7 +12,6 @@ import {
 	useIsLive,
 	useTitle,
 } from "../app/hooks.js";
-import { capital } from "../parts/presence.js";
 import { Inputs, RingControls } from "./device-controls.js";
 import { Facts } from "./device-facts.js";
 import { DeviceHead } from "./device-head.js";

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
+import { presetWords, titleOf } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
@@ -9,9 +10,7 @@ import type { Ask } from "../../../api/command.js";
 import { label } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
 import { announceAddress, updateAddress, useDevice, useTopic } from "../app/hooks.js";
-import { titleOf } from "../app/jobs.js";
 import { nameOf, roomsOf } from "../model/filter.js";
-import { presetWords } from "../model/presets.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { useControl } from "../parts/controls.js";
 import { Choice, Field } from "../parts/field.js";

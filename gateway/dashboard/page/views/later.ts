@@ -6,3 +6,4 @@ export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";
 export { GettingStarted } from "./getting-started.js";
 export { SettingsView } from "./settings.js";
+export { TimesView } from "./times.js";

@@ -1,9 +1,9 @@
 /** The further options of a roll-out. What is left empty shows the gateway's default. */
 
 import type { Group, Plan } from "../../../api/client/rollout.js";
-import { type PlanOptions, weekdays } from "../../../api/client/rollout-plan.js";
+import type { PlanOptions } from "../../../api/client/rollout-plan.js";
+import { Days } from "../parts/days.js";
 import { Check, Field, type FieldProps } from "../parts/field.js";
-import { capital } from "../parts/presence.js";
 
 interface OptionsProps {
 	readonly options: PlanOptions;
@@ -69,10 +69,6 @@ export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsPr
 		checked: options[name],
 		onToggle: (checked: boolean) => onChange({ [name]: checked }),
 	});
-	const toggleDay = (day: string) => {
-		const days = weekdays.filter((one) => (one === day) !== options.days.includes(one));
-		onChange({ days });
-	};
 	return (
 		<div class="options">
 			<fieldset class="fields">
@@ -83,16 +79,7 @@ export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsPr
 			<fieldset class="fields">
 				<legend>Time</legend>
 				{fields(timeLooks)}
-				<fieldset class="days" aria-label="Days">
-					{weekdays.map((day) => (
-						<Check
-							key={day}
-							label={capital(day)}
-							checked={options.days.includes(day)}
-							onToggle={() => toggleDay(day)}
-						/>
-					))}
-				</fieldset>
+				<Days days={options.days} onChange={(days) => onChange({ days })} />
 			</fieldset>
 			<fieldset class="fields">
 				<legend>Devices</legend>

@@ -17,7 +17,7 @@ import {
 	totalOf,
 	watchWords,
 } from "../../../api/client/rollout.js";
-import { plural, sentence, when } from "../../../api/client/words.js";
+import { capital, plural, sentence, when } from "../../../api/client/words.js";
 import {
 	type DeviceStatus,
 	deviceStatuses,
@@ -30,7 +30,7 @@ import type { ReadRollout } from "../app/rollouts.js";
 import { Button, type Question } from "../parts/button.js";
 import { Toggles } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
-import { capital, Progress } from "../parts/presence.js";
+import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { useRequest } from "../parts/use-request.js";

@@ -1,8 +1,8 @@
 /** The fleet by rooms: each with the volume of all its speakers, and its devices. */
 
 import { useRef } from "preact/hooks";
+import { titleOf } from "../../../api/client/command-words.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
-import { titleOf } from "../app/jobs.js";
 import type { Attempt } from "../model/asks.js";
 import { moveVolumes, type Room, type Volumes, volumesOf } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
@@ -11,6 +11,7 @@ import { Problem } from "../parts/problem.js";
 import { Slider } from "../parts/slider.js";
 import { useRequest } from "../parts/use-request.js";
 import { DeviceRow } from "./device-row.js";
+import { RoomQuiet } from "./quiet-link.js";
 
 interface RoomsProps {
 	readonly rooms: readonly Room[];
@@ -76,11 +77,14 @@ export function RoomBar({ room, isLink = false }: { room: Room; isLink?: boolean
 	const setVolume = useSetVolume(title, volumes);
 	return (
 		<section class="room-bar" aria-label={title}>
-			{isLink && (
-				<h2>
-					<a href={roomAddress(name)}>{title}</a>
-				</h2>
-			)}
+			<div>
+				{isLink && (
+					<h2>
+						<a href={roomAddress(name)}>{title}</a>
+					</h2>
+				)}
+				<RoomQuiet room={name} isOffered={!isLink} />
+			</div>
 			<a
 				class="button quiet small"
 				aria-label={`Announce in ${title}`}

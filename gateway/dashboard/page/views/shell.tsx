@@ -29,7 +29,7 @@ export function Shell() {
 	const { view, key } = route;
 	const isList = view === "fleet" || view === "room";
 	const main = useRef<HTMLElement>(null);
-	const { person } = useTopic("link");
+	const { person } = useTopic("link", "quiet");
 	const link = (name: keyof typeof later) => (
 		<a href={`#/${name}`} aria-current={name === view ? "page" : undefined}>
 			{later[name].title}
@@ -37,6 +37,7 @@ export function Shell() {
 	);
 	const others = (
 		<>
+			{app.quietHours.value && link("times")}
 			{/* What is of no use to those who only play. */}
 			{person?.role !== "user" && [link("firmware"), link("add")]}
 			{link("settings")}
@@ -131,6 +132,7 @@ const later = {
 	attention: onDemand<LaterProps>("Attention", async () => (await load()).AttentionView),
 	firmware: onDemand<LaterProps>("Firmware", async () => (await load()).FirmwareView),
 	announce: onDemand<LaterProps>("Announce", async () => (await load()).AnnouncingView),
+	times: onDemand<LaterProps>("Times", async () => (await load()).TimesView),
 	settings: onDemand<LaterProps>("Settings", async () => (await load()).SettingsView),
 	/** What communicates with boards is larger than the rest of the page: loaded for those who add one alone. */
 	add: onDemand<LaterProps>(

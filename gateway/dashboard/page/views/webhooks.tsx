@@ -1,7 +1,7 @@
 /** The programs that are told of what happens, with a test of each; nothing where the gateway has none. */
 
 import { useState } from "preact/hooks";
-import { ask, Refusal } from "../../../api/client/request.js";
+import { ask, askIfThere } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Webhook, WebhookAttempt, WebhookList } from "../../../api/webhook.js";
 import { useResource } from "../app/hooks.js";
@@ -10,7 +10,8 @@ import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 
 export function Webhooks() {
-	const { value, problem } = useResource(readWebhooks);
+	// One that was started without WEBHOOKS_FILE has none.
+	const { value, problem } = useResource(() => askIfThere<WebhookList>("api/webhooks"));
 	const webhooks = value?.webhooks ?? [];
 	if (webhooks.length === 0 && problem === "") return null;
 	return (
@@ -23,14 +24,6 @@ export function Webhooks() {
 			</ul>
 		</Panel>
 	);
-}
-
-function readWebhooks(): Promise<WebhookList> {
-	return ask<WebhookList>("api/webhooks").catch((error: unknown) => {
-		// This gateway was started without WEBHOOKS_FILE.
-		if (error instanceof Refusal && error.status === 404) return { webhooks: [] };
-		throw error;
-	});
 }
 
 function WebhookRow({ webhook: { number, origin, events, after, waiting, latest } }: { webhook: Webhook }) {

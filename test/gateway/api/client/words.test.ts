@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, bytes, duration, signalBars, withFieldName } from "../../../../gateway/api/client/words.js";
+import {
+	age,
+	bytes,
+	clock,
+	duration,
+	signalBars,
+	withFieldName,
+} from "../../../../gateway/api/client/words.js";
 
 test("numbers are shown in usual units", () => {
 	assert.deepEqual([0, 59, 60, 3_725, 200_000].map(duration), [
@@ -12,6 +19,7 @@ test("numbers are shown in usual units", () => {
 	]);
 	assert.deepEqual([0, 1999, 2000].map(age), ["just now", "just now", "2 s ago"]);
 	assert.deepEqual([100, 187_000, 1_300_000].map(bytes), ["100 B", "183 KB", "1.2 MB"]);
+	assert.equal(clock(Date.parse("2026-11-27T06:00:00Z") / 1000, "Europe/Berlin"), "07:00");
 	assert.deepEqual([-50, -60, -70, -85].map(signalBars), [4, 3, 2, 1]);
 });
 

@@ -1,0 +1,108 @@
+/** Timed actions and quiet hours, as people read them: when, what, where, and what happened last. */
+
+import type { AskedQuietHours, QuietHours } from "../quiet-hours.js";
+import type { LastRun, Schedule } from "../schedule.js";
+import type { Targets } from "../targets.js";
+import { titleOf } from "./command-words.js";
+import { weekdays } from "./rollout-plan.js";
+import { capital, duration, plural } from "./words.js";
+
+/** "Daily", "Mon–Fri", "Sun–Thu", "Sat, Sun" @param days at least one */
+export function daysText(days: readonly string[] = weekdays): string {
+	if (days.length === weekdays.length) return "Daily";
+	const isFirst = (day: string, at: number) =>
+		days.includes(day) && !days.includes(weekdays.at(at - 1) ?? "");
+	const first = weekdays.findIndex(isFirst);
+	const runs: string[][] = [[]];
+	for (const day of [...weekdays.slice(first), ...weekdays.slice(0, first)]) {
+		if (days.includes(day)) runs.at(-1)?.push(capital(day));
+		else runs.push([]);
+	}
+	return runs.flatMap((run) => (run.length > 2 ? `${run[0]}–${run.at(-1)}` : run)).join(", ");
+}
+
+/** "Mon–Fri 17:50", "Sat 28 Nov 07:30", "Timer: 12 min" */
+export function whenText({ weekly, once, in: seconds = 0 }: Schedule["at"]): string {
+	if (weekly) return `${daysText(weekly.days)} ${weekly.time}`;
+	return once ? dayAndTime(`${once}Z`, "UTC") : `Timer: ${duration(seconds)}`;
+}
+
+/** "in 12 minutes", "next Sat 28 Nov 07:30"; empty: `whenText` says it. @param now in milliseconds */
+export function dueText({ at, on, nextAt, zone }: Schedule, now: number): string {
+	if (!on) return "off";
+	if (nextAt === null) return "over";
+	const seconds = Math.max(0, Math.round((Date.parse(nextAt) - now) / 1000));
+	if (seconds < 90) return relative.format(seconds, "second");
+	if (seconds < 90 * 60) return relative.format(Math.round(seconds / 60), "minute");
+	return at.once ? "" : `next ${timeText(nextAt, now, zone)}`;
+}
+
+/** "Played at 17:50", "Missed at 17:50. The gateway was not running." */
+export function lastText(schedule: Schedule, { outcome, at, dueAt, reason }: LastRun, now: number): string {
+	const verb = schedule.do.command ? "Done" : "Played";
+	const words = { done: verb, late: `${verb} late`, missed: "Missed", failed: "Failed" }[outcome];
+	const time = outcome === "done" || outcome === "late" ? at : dueAt;
+	return `${words} at ${timeText(time, now, schedule.zone)}${reason === null ? "" : `. ${reason}`}`;
+}
+
+/** What it does: "“Dinner is ready”", "Volume 40". @param soundName of a kept sound */
+export function actionText(action: Schedule["do"], soundName: (id: string) => string | undefined): string {
+	const { announcement, command } = action;
+	if (command) return titleOf(command.payload);
+	const { text, sound = "", url } = announcement ?? {};
+	return text === undefined ? (url ?? soundName(sound) ?? "A sound that is gone") : `“${text}”`;
+}
+
+/** "All devices", "Kitchen", "3 devices" */
+export function placeText(targets: Targets, nameOf: (deviceId: string) => string): string {
+	const { all, room, devices = [] } = targets;
+	const [only] = devices;
+	if (all) return "All devices";
+	return (
+		room ?? (devices.length === 1 && only !== undefined ? nameOf(only) : plural(devices.length, "device"))
+	);
+}
+
+/** Of quiet hours, as announcements have them. */
+export function asTargets({ device, ...others }: QuietHours["targets"]): Targets {
+	return device === undefined ? others : { devices: [device] };
+}
+
+/** "Mon–Fri 22:00–07:00: volume at most 20, only urgent announcements" */
+export function quietText(hours: AskedQuietHours): string {
+	const { from, until, days, volume, brightness, onlyUrgent } = hours;
+	const limits = [
+		volume !== undefined && `volume at most ${volume}`,
+		brightness !== undefined && `ring at most ${Math.round(brightness * 100)} %`,
+		onlyUrgent && "only urgent announcements",
+	];
+	return `${daysText(days)} ${from}–${until}: ${limits.filter(Boolean).join(", ")}`;
+}
+
+/** "17:50" on the same day, else "Sat 28 Nov 17:50". @param now in milliseconds @param zone IANA name */
+export function timeText(time: string, now: number, zone: string): string {
+	const text = dayAndTime(time, zone);
+	const isToday = text.slice(0, -5) === dayAndTime(now, zone).slice(0, -5);
+	return isToday ? text.slice(-5) : text;
+}
+
+/** "2026-11-28T07:30", as a field for a local time has it. @param time in milliseconds @param zone IANA name */
+export function localTime(time: number, zone: string): string {
+	return new Date(time)
+		.toLocaleString("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" })
+		.replace(" ", "T");
+}
+
+function dayAndTime(time: string | number, zone: string): string {
+	const day = { weekday: "short", day: "numeric", month: "short" } as const;
+	const options = { ...day, hour: "2-digit", minute: "2-digit", timeZone: zone } as const;
+	return new Date(time).toLocaleString("en-GB", options).replaceAll(",", "");
+}
+
+const relative = new Intl.RelativeTimeFormat("en");
+
+/** Empty where this computer has that time zone. */
+export function zoneText(zone: string): string {
+	const isOwn = zone === new Intl.DateTimeFormat().resolvedOptions().timeZone;
+	return isOwn ? "" : `Times are those of ${zone}, the gateway's time zone.`;
+}

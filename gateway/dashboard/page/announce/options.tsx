@@ -1,0 +1,40 @@
+/** How an announcement is played: its volume, whether it is urgent, and whether a chime comes first. */
+
+import type { AskedAnnouncement } from "../../../api/announcement.js";
+import { Check } from "../parts/field.js";
+import { Limit } from "../parts/limit.js";
+
+/** An announcement without its place. Undefined is as absent. */
+export type PlayOptions = {
+	readonly [F in Exclude<keyof AskedAnnouncement, "targets">]?: AskedAnnouncement[F] | undefined;
+};
+
+interface AnnouncementOptionsProps {
+	readonly options: PlayOptions;
+	readonly onChange: (changed: PlayOptions) => void;
+}
+
+export function AnnouncementOptions({ options, onChange }: AnnouncementOptionsProps) {
+	const { volume, priority, chime } = options;
+	return (
+		<>
+			<Check
+				label="Chime first"
+				checked={chime !== undefined}
+				onToggle={(checked) => onChange({ chime: checked ? "attention" : undefined })}
+			/>
+			<Limit
+				text="At a volume of its own"
+				label="Volume of this sound"
+				value={volume}
+				usual={60}
+				onChange={(value) => onChange({ volume: value })}
+			/>
+			<Check
+				label="Urgent: interrupts what plays, and is heard where it is muted"
+				checked={priority === "urgent"}
+				onToggle={(checked) => onChange({ priority: checked ? "urgent" : undefined })}
+			/>
+		</>
+	);
+}

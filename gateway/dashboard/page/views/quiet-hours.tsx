@@ -1,0 +1,152 @@
+/** Quiet hours in the view of times: a list, and a form that adds and changes them. */
+
+import { useState } from "preact/hooks";
+import { ask } from "../../../api/client/request.js";
+import { weekdays } from "../../../api/client/rollout-plan.js";
+import { asTargets, placeText, quietText } from "../../../api/client/times.js";
+import { clock, plural } from "../../../api/client/words.js";
+import type { AskedQuietHours, QuietHours } from "../../../api/quiet-hours.js";
+import type { Targets } from "../../../api/targets.js";
+import { useTopic } from "../app/hooks.js";
+import { nameIn } from "../model/filter.js";
+import { Button } from "../parts/button.js";
+import { Days } from "../parts/days.js";
+import { Check, Field } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
+import { Limit } from "../parts/limit.js";
+import { Panel } from "../parts/panel.js";
+import { Place } from "../parts/place.js";
+import { Problem } from "../parts/problem.js";
+import { TimeRow } from "./time-row.js";
+
+/** Undefined is as absent. */
+type Draft = Omit<AskedQuietHours, "volume" | "brightness"> & {
+	readonly [F in "volume" | "brightness"]?: number | undefined;
+};
+
+/** @param search of an address that `timesAddress` makes: the form for that room or device is open */
+export function QuietHoursPanel({ search }: { readonly search: string }) {
+	const { quietHours, fleet } = useTopic("quiet", "list");
+	const [edited, setEdited] = useState(() => targetsIn(search));
+	const { value, problem } = quietHours;
+	const old = fleet
+		.all()
+		.filter(({ session: { connected, features } }) => connected && !features.includes("quiet")).length;
+	const send = async (method: "PUT" | "DELETE", id = "", body?: object) => {
+		await ask(`api/quiet-hours${id && `/${encodeURIComponent(id)}`}`, { method, ...(body && { body }) });
+		await quietHours.refresh();
+	};
+	return (
+		<Panel title="Quiet hours" look="stack">
+			<Problem>{problem}</Problem>
+			<p class="hint">
+				A device keeps its own quiet hours, or else its room's, or else those of all devices.
+				{old > 0 && ` ${plural(old, "device")} cannot keep them before an update.`}
+			</p>
+			<ul class="listed" aria-label="Quiet hours">
+				{value?.quietHours.map((hours) => {
+					const { id, targets, on, zone, holdsUntil } = hours;
+					return (
+						<TimeRow
+							key={id}
+							title={placeText(asTargets(targets), (key) => nameIn(fleet, key))}
+							facts={[
+								quietText(hours),
+								zone !== value.zone && zone,
+								!on && "off",
+								holdsUntil !== null && `now, until ${clock(Date.parse(holdsUntil) / 1000, zone)}`,
+							]}
+							action="set_volume"
+							isOn={on}
+							onToggle={() => send("PUT", "", { ...bodyOf(hours), on: !on })}
+							onEdit={() => setEdited(targets)}
+							onDelete={() => send("DELETE", id)}
+						/>
+					);
+				})}
+			</ul>
+			<div class="actions">
+				<Button action="set_volume" onClick={() => setEdited({ all: true })}>
+					Set quiet hours…
+				</Button>
+			</div>
+			{edited && value && (
+				<QuietForm
+					given={edited}
+					all={value.quietHours}
+					onSave={(body) => send("PUT", "", body)}
+					onClosed={() => setEdited(undefined)}
+				/>
+			)}
+		</Panel>
+	);
+}
+
+const usual = { from: "22:00", until: "07:00", volume: 20, brightness: 0.1 } as const;
+
+interface QuietFormProps {
+	readonly given: QuietHours["targets"];
+	readonly all: readonly QuietHours[];
+	/** @param body as the gateway takes it */
+	readonly onSave: (body: object) => Promise<void>;
+	readonly onClosed: () => void;
+}
+
+/** Where there are some for the place that is chosen, they are changed. */
+function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
+	const at = (targets: QuietHours["targets"]): Draft => {
+		const known = all.find((each) => JSON.stringify(each.targets) === JSON.stringify(targets));
+		return known ? { ...bodyOf(known), on: true } : { ...usual, targets };
+	};
+	const [draft, setDraft] = useState(() => at(given));
+	const { targets, from, until, days = weekdays, volume, brightness, onlyUrgent = false } = draft;
+	const change = (changed: Partial<Draft>) => setDraft({ ...draft, ...changed });
+	const isLimited = volume !== undefined || brightness !== undefined || onlyUrgent;
+	return (
+		<FormDialog
+			title="Set quiet hours"
+			action="set_volume"
+			isComplete={isLimited && from !== "" && until !== "" && days.length > 0}
+			onSave={() => onSave(draft)}
+			onClosed={onClosed}
+		>
+			<Place targets={asTargets(targets)} onChange={(next) => setDraft(at(asQuietTargets(next)))} />
+			<Field label="From" type="time" value={from} onInput={(next) => change({ from: next })} />
+			<Field label="Until" type="time" value={until} onInput={(next) => change({ until: next })} />
+			<Days days={days} onChange={(next) => change({ days: next })} />
+			<Limit
+				text="Limit the volume"
+				label="Volume at most"
+				value={volume}
+				usual={usual.volume}
+				onChange={(next) => change({ volume: next })}
+			/>
+			<Limit
+				text="Limit the ring's brightness"
+				label="Brightness at most"
+				value={brightness === undefined ? undefined : Math.round(brightness * 100)}
+				usual={usual.brightness * 100}
+				onChange={(next) => change({ brightness: next === undefined ? undefined : next / 100 })}
+			/>
+			<Check
+				label="Only urgent announcements"
+				checked={onlyUrgent}
+				onToggle={(on) => change({ onlyUrgent: on })}
+			/>
+		</FormDialog>
+	);
+}
+
+function bodyOf({ id, zone, by, changedAt, holdsUntil, ...body }: QuietHours): AskedQuietHours {
+	return body;
+}
+
+function asQuietTargets({ devices: [device] = [], ...others }: Targets): QuietHours["targets"] {
+	return device === undefined ? others : { device };
+}
+
+function targetsIn(search: string): QuietHours["targets"] | undefined {
+	const fields = new URLSearchParams(search);
+	const [room, device] = [fields.get("room"), fields.get("device")];
+	return room ? { room } : device ? { device } : undefined;
+}

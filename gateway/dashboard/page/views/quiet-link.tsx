@@ -1,0 +1,37 @@
+/** Until when a room or a device is quiet, with the way to its quiet hours. */
+
+import type { Entry } from "../../../api/client/fleet.js";
+import { clock } from "../../../api/client/words.js";
+import { timesAddress, useNow, useTopic } from "../app/hooks.js";
+import { quietOf } from "../model/rooms.js";
+
+interface RoomQuietProps {
+	/** Undefined: of the devices without a room. */
+	readonly room: string | undefined;
+	/** Whether it is shown also while none hold. */
+	readonly isOffered: boolean;
+}
+
+/** Nothing on a gateway without quiet hours. */
+export function RoomQuiet({ room, isOffered }: RoomQuietProps) {
+	const { value } = useTopic("quiet").quietHours;
+	if (!value) return null;
+	const { holdsUntil = null, zone = "" } = quietOf(value.quietHours, room) ?? {};
+	if (holdsUntil === null && !isOffered) return null;
+	return (
+		<a href={timesAddress(room === undefined ? {} : { room })}>
+			{holdsUntil === null ? "Quiet hours…" : `Quiet until ${clock(Date.parse(holdsUntil) / 1000, zone)}`}
+		</a>
+	);
+}
+
+/** While it says that it is quiet. */
+export function DeviceQuiet({ entry: { key, state } }: { entry: Entry }) {
+	const { value } = useTopic("quiet").quietHours;
+	const now = useNow(10_000);
+	const until = state?.quiet?.until;
+	if (!value || until === undefined || Date.parse(until) < now) return null;
+	return (
+		<a href={timesAddress({ device: key })}>Quiet until {clock(Date.parse(until) / 1000, value.zone)}</a>
+	);
+}

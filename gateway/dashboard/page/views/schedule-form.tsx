@@ -1,0 +1,190 @@
+/** A schedule that is added or edited: when, what, and where. */
+
+import { useState } from "preact/hooks";
+import { chimes } from "../../../../device/protocol/messages.js";
+import { keysOf } from "../../../../device/protocol/schema.js";
+import type { SoundList } from "../../../api/announcement.js";
+import { chimeWords } from "../../../api/client/command-words.js";
+import { weekdays } from "../../../api/client/rollout-plan.js";
+import { actionText, localTime, zoneText } from "../../../api/client/times.js";
+import type { Ask } from "../../../api/command.js";
+import type { Schedule } from "../../../api/schedule.js";
+import type { Targets } from "../../../api/targets.js";
+import { AnnouncementOptions, type PlayOptions } from "../announce/options.js";
+import { useApp } from "../app/hooks.js";
+import { Days } from "../parts/days.js";
+import { Choice, Field, type Option, Toggles } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
+import { Place } from "../parts/place.js";
+import { Slider } from "../parts/slider.js";
+
+/** Without an id it is new; its `do` is empty where nothing is chosen yet. */
+export type Draft = Pick<Schedule, "at" | "do"> & Partial<Pick<Schedule, "id" | "name" | "on">>;
+
+const longestText = 1000;
+const hourMs = 3_600_000;
+/** A week. */
+const mostMinutes = 10_080;
+
+/** An announcement, or a command. */
+type Action = PlayOptions & { readonly payload?: Ask };
+type Offer = readonly [kind: string, words: string, action: Action];
+
+interface ScheduleFormProps {
+	readonly given: Draft;
+	/** Of the gateway. */
+	readonly zone: string;
+	readonly sounds: SoundList;
+	/** @param body as the gateway takes it */
+	readonly onSave: (body: object) => Promise<void>;
+	readonly onClosed: () => void;
+}
+
+export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: ScheduleFormProps) {
+	const offers = offersOf(sounds);
+	const { id, name, on } = given;
+	const { announcement, command } = given.do;
+	const first = { targets: { all: true }, ...offers[0]?.[2] };
+	const [{ targets, ...action }, setAction] = useState<Action & { readonly targets: Targets }>(
+		announcement ?? command ?? first,
+	);
+	const [at, setAt] = useState(given.at);
+	const { text, sound, payload } = action;
+	const change = (changed: Action) => setAction({ targets, ...action, ...changed });
+	const kind = kindOf(action);
+	const kinds = offers.map(([each, words]): Option => [each, words]);
+	if (!kinds.some(([each]) => each === kind)) kinds.push([kind, actionText(given.do, () => undefined)]);
+	const { weekly, once } = at;
+	const hasTime = once !== "" && weekly?.time !== "" && weekly?.days?.length !== 0;
+	const save = () => {
+		const asked = { targets, ...action };
+		return onSave({ name, on, at, do: payload ? { command: asked } : { announcement: asked } });
+	};
+	return (
+		<FormDialog
+			title={id === undefined ? "New schedule" : "Change a schedule"}
+			action="play_sound"
+			isComplete={hasTime && text?.trim() !== ""}
+			onSave={save}
+			onClosed={onClosed}
+		>
+			<When at={at} zone={zone} onChange={setAt} />
+			<Choice
+				label="What"
+				value={kind}
+				options={kinds}
+				onChange={(next) => setAction({ targets, ...offers.find(([each]) => each === next)?.[2] })}
+			/>
+			{text !== undefined && (
+				<Field
+					label="What the gateway says"
+					type="lines"
+					maxLength={longestText}
+					value={text}
+					onInput={(next) => change({ text: next })}
+				/>
+			)}
+			{sound !== undefined && (
+				<Choice
+					label="Kept sound"
+					value={sound}
+					options={sounds.sounds.map((each) => [each.id, each.name])}
+					onChange={(next) => change({ sound: next })}
+				/>
+			)}
+			{payload?.command === "play_audio" && (
+				<Choice
+					label="Chime"
+					value={payload.value}
+					options={chimes.map((chime) => [chime, chimeWords[chime]])}
+					onChange={(value) => change({ payload: { command: "play_audio", value } })}
+				/>
+			)}
+			{payload?.command === "set_volume" && (
+				<Slider
+					label="Volume"
+					value={payload.value}
+					onChange={(value) => change({ payload: { command: "set_volume", value } })}
+				/>
+			)}
+			<Place targets={targets} onChange={(next) => setAction({ ...action, targets: next })} />
+			{!payload && <AnnouncementOptions options={action} onChange={change} />}
+		</FormDialog>
+	);
+}
+
+interface WhenProps {
+	readonly at: Schedule["at"];
+	/** Of the gateway. */
+	readonly zone: string;
+	readonly onChange: (at: Schedule["at"]) => void;
+}
+
+function When({ at: { weekly, once, in: seconds }, zone, onChange }: WhenProps) {
+	const { clock } = useApp();
+	const kinds = {
+		Repeat: { weekly: { time: "08:00" } },
+		Once: { once: localTime(clock.now() + hourMs, zone) },
+		Timer: { in: 12 * 60 },
+	} as const;
+	return (
+		<>
+			<Toggles
+				label="When"
+				options={keysOf(kinds).map((kind) => [kind, kind])}
+				value={weekly ? "Repeat" : once === undefined ? "Timer" : "Once"}
+				onChange={(kind) => onChange(kinds[kind])}
+			/>
+			{weekly && (
+				<>
+					<Field
+						label="Time"
+						type="time"
+						value={weekly.time}
+						onInput={(time) => onChange({ weekly: { ...weekly, time } })}
+					/>
+					<Days
+						days={weekly.days ?? weekdays}
+						onChange={(days) => onChange({ weekly: { ...weekly, days } })}
+					/>
+				</>
+			)}
+			{once !== undefined && (
+				<Field
+					label="Date and time"
+					type="datetime-local"
+					value={once}
+					onInput={(next) => onChange({ once: next })}
+				/>
+			)}
+			{seconds === undefined ? (
+				<p class="hint">{zoneText(zone)}</p>
+			) : (
+				<Field
+					label="Minutes"
+					type="number"
+					range={[1, mostMinutes]}
+					value={String(seconds / 60)}
+					onInput={(minutes) => onChange({ in: Math.round(Number(minutes) * 60) })}
+				/>
+			)}
+		</>
+	);
+}
+
+function kindOf({ payload, ...announcement }: Action): string {
+	const source = (["text", "sound"] as const).find((name) => announcement[name] !== undefined);
+	return payload?.command ?? source ?? "url";
+}
+
+/** What can be chosen, as it begins. */
+function offersOf({ sounds: [sound], canSpeak }: SoundList): readonly Offer[] {
+	const offers: readonly (Offer | false | undefined)[] = [
+		canSpeak && ["text", "Say a text", { text: "" }],
+		sound && ["sound", "Play a kept sound", { sound: sound.id }],
+		["play_audio", "Play a chime", { payload: { command: "play_audio", value: "attention" } }],
+		["set_volume", "Set the volume", { payload: { command: "set_volume", value: 30 } }],
+		["stop_sound", "Stop what plays", { payload: { command: "stop_sound" } }],
+	];
+	return offers.filter((offer) => offer !== false && offer !== undefined);
+}

@@ -1,0 +1,63 @@
+/** What is set for times, as a list has it: what it is, whether it is on, and buttons that change it. */
+
+import type { ComponentChildren } from "preact";
+import type { Action } from "../../../api/permissions.js";
+import { Button } from "../parts/button.js";
+
+interface TimeRowProps {
+	readonly title: string;
+	/** Those that are no text are left out. */
+	readonly facts: readonly (string | false)[];
+	/** What a person who changes it must be allowed to do. */
+	readonly action: Action;
+	readonly isOn: boolean;
+	/** Absent: it goes by itself, and can be cancelled alone. */
+	readonly onToggle?: (() => Promise<void>) | undefined;
+	readonly onEdit: () => void;
+	readonly onDelete: () => Promise<void>;
+	readonly children?: ComponentChildren;
+}
+
+export function TimeRow(props: TimeRowProps) {
+	const { title, facts, action, isOn, onToggle, onEdit, onDelete, children } = props;
+	const text = facts.filter(Boolean).join(" · ");
+	const question = {
+		title: `Delete ${title}?`,
+		text: <p>{text}</p>,
+		loss: { do: "Delete", keep: "Keep it" },
+	};
+	return (
+		<li>
+			<div>
+				<strong>{title}</strong>
+				<p>{text}</p>
+				{children}
+			</div>
+			<div class="actions">
+				{onToggle ? (
+					<>
+						<Button look="small" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
+							On
+						</Button>
+						<Button look="small" label={`Edit ${title}`} action={action} onClick={onEdit}>
+							Edit
+						</Button>
+						<Button
+							look="small"
+							label={`Delete ${title}`}
+							action={action}
+							question={question}
+							onClick={onDelete}
+						>
+							Delete
+						</Button>
+					</>
+				) : (
+					<Button look="small" label={`Cancel ${title}`} action={action} onClick={onDelete}>
+						Cancel
+					</Button>
+				)}
+			</div>
+		</li>
+	);
+}

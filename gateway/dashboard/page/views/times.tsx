@@ -1,0 +1,116 @@
+/** What is due at times of days, once, or after a time; and quiet hours. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { SoundList } from "../../../api/announcement.js";
+import { ask, askIfThere } from "../../../api/client/request.js";
+import { actionText, dueText, lastText, placeText, whenText, zoneText } from "../../../api/client/times.js";
+import type { ScheduleList } from "../../../api/schedule.js";
+import { announceAddress, useApp, useIsLive, useNow, useResource, useTopic } from "../app/hooks.js";
+import { nameIn } from "../model/filter.js";
+import { Button } from "../parts/button.js";
+import { Panel } from "../parts/panel.js";
+import { Problem } from "../parts/problem.js";
+import { QuietHoursPanel } from "./quiet-hours.js";
+import { type Draft, ScheduleForm } from "./schedule-form.js";
+import { TimeRow } from "./time-row.js";
+
+const readEveryMs = 5_000;
+
+export function TimesView({ search }: { readonly search: string }) {
+	const { quietHours } = useApp();
+	const isLive = useIsLive();
+	const list = useResource(() => askIfThere<ScheduleList>("api/schedules"));
+	useEffect(() => {
+		const read = () => {
+			if (isLive && !document.hidden) void Promise.all([list.refresh(), quietHours.refresh()]);
+		};
+		const timer = setInterval(read, readEveryMs);
+		return () => clearInterval(timer);
+	}, [isLive, list, quietHours]);
+	return (
+		<div class="column times">
+			<h1>Times</h1>
+			{list.value === null && <p class="empty">This gateway has no schedules.</p>}
+			<Problem>{list.problem}</Problem>
+			{list.value && (
+				<>
+					<p class="hint">{zoneText(list.value.zone)}</p>
+					<Schedules list={list.value} onChanged={() => list.refresh()} />
+					<QuietHoursPanel search={search} />
+				</>
+			)}
+		</div>
+	);
+}
+
+interface SchedulesProps {
+	readonly list: ScheduleList;
+	readonly onChanged: () => Promise<void>;
+}
+
+function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
+	const { fleet } = useTopic("list");
+	const now = useNow(1000);
+	const sounds = useResource(() => askIfThere<SoundList>("api/sounds"));
+	const [edited, setEdited] = useState<Draft>();
+	const send = async (method: "POST" | "PUT" | "DELETE", id = "", body?: object) => {
+		await ask(`api/schedules${id && `/${encodeURIComponent(id)}`}`, { method, ...(body && { body }) });
+		await onChanged();
+	};
+	const soundName = (id: string) => sounds.value?.sounds.find((sound) => sound.id === id)?.name;
+	return (
+		<Panel title="Schedules" look="stack">
+			{schedules.length === 0 && (
+				<p class="hint">Announcements, chimes and commands at times of days, once, or after a time.</p>
+			)}
+			<ul class="listed" aria-label="Schedules">
+				{schedules.map((schedule) => {
+					const { id, name, at, do: action, on, nextAt, last } = schedule;
+					const { targets = {} } = action.announcement ?? action.command ?? {};
+					const isTimer = at.in !== undefined && nextAt !== null;
+					return (
+						<TimeRow
+							key={id}
+							title={name ?? actionText(action, soundName)}
+							facts={[
+								whenText(at),
+								schedule.zone !== zone && schedule.zone,
+								placeText(targets, (key) => nameIn(fleet, key)),
+								dueText(schedule, now),
+							]}
+							action="play_sound"
+							isOn={on}
+							onToggle={isTimer ? undefined : () => send("PUT", id, { name, at, do: action, on: !on })}
+							onEdit={() => setEdited(schedule)}
+							onDelete={() => send("DELETE", id)}
+						>
+							{last && (
+								<p class={["failed", "missed"].includes(last.outcome) ? "problem" : "hint"}>
+									{lastText(schedule, last, now)}{" "}
+									{action.announcement && last.job && <a href={announceAddress()}>Its answers</a>}
+								</p>
+							)}
+						</TimeRow>
+					);
+				})}
+			</ul>
+			<div class="actions">
+				<Button action="play_sound" onClick={() => setEdited({ at: { weekly: { time: "08:00" } }, do: {} })}>
+					Add a schedule…
+				</Button>
+				<Button action="play_sound" onClick={() => setEdited({ at: { in: 12 * 60 }, do: {} })}>
+					Start a timer…
+				</Button>
+			</div>
+			{edited && (
+				<ScheduleForm
+					given={edited}
+					zone={zone}
+					sounds={sounds.value ?? { sounds: [], canSpeak: false }}
+					onSave={(body) => send(edited.id === undefined ? "POST" : "PUT", edited.id, body)}
+					onClosed={() => setEdited(undefined)}
+				/>
+			)}
+		</Panel>
+	);
+}
