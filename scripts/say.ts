@@ -1,4 +1,4 @@
-/** `npm run say`: plays a WAV file or a text on devices, and prints what each device says of it. */
+/** `npm run say`: plays a WAV file or a text on devices, now or later, and prints what each device says of it. */
 
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -11,10 +11,12 @@ import { type Announcement, longestName, type Play, type Sound } from "../gatewa
 import { cutText } from "../gateway/api/text.js";
 import { messageOf, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
+import { cancel, printTimes, readLater, schedule } from "./say/times.js";
 
 const usage = `Usage: npm run say -- --room Kitchen dinner.wav
        npm run say -- --device dev-1-a1b2c3 "Dinner is ready"
        espeak-ng --stdout "Dinner is ready" | npm run say -- --all -
+       npm run say -- --in 12m --all "The pizza"
 
 Plays a WAV file with PCM of 16 bits, which is brought to what devices play, or a text, which the gateway speaks (SPEECH_COMMAND), on all
 devices, on those of a room, or on some, and prints what each says. - reads either from standard input. Ctrl-C stops it on the devices.
@@ -22,6 +24,10 @@ devices, on those of a room, or on some, and prints what each says. - reads eith
   --all, --room Kitchen, --device dev-1-a1b2c3   where; --device may be given several times
   --volume 40                                    of this sound alone; default: as it is set on each device
   --urgent                                       interrupts what plays, which goes on after it, and is heard on muted devices
+  --chime                                        a chime comes first
+  --in 12m, --at 17:50, --at 2026-11-28T07:30    later, in the gateway's time zone; a file is then kept among its sounds
+  --times                                        lists what is to come and what was
+  --cancel <id>                                  takes back what was asked for with --in or --at
   --gateway                                      default http://127.0.0.1:8080
 
 The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.
@@ -33,6 +39,11 @@ const options = {
 	device: { type: "string", multiple: true },
 	volume: { type: "string" },
 	urgent: { type: "boolean", default: false },
+	chime: { type: "boolean", default: false },
+	in: { type: "string" },
+	at: { type: "string" },
+	times: { type: "boolean", default: false },
+	cancel: { type: "string" },
 	gateway: gatewayOption,
 } as const;
 
@@ -43,19 +54,27 @@ await runCommand({ name: "say", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+	const { times, cancel: cancelled } = values;
+	if (times || cancelled !== undefined) {
+		if (positionals.length > 0) throw new UsageError("With --times and --cancel nothing is played.");
+		const gateway = new GatewayClient(values.gateway);
+		return cancelled === undefined ? printTimes(gateway) : cancel(gateway, cancelled);
+	}
 	const [what] = positionals;
 	if (what === undefined || positionals.length > 1)
 		throw new UsageError("Say what to play: one WAV file, one text in quotes, or -.");
-	const { all, room, device, volume: volumeText, urgent } = values;
+	const { all, room, device, volume: volumeText, urgent, chime } = values;
 	const targets = { ...(all && { all }), ...(room && { room }), ...(device && { devices: device }) };
 	if (Object.keys(targets).length !== 1)
 		throw new UsageError("Say where: one of --all, --room and --device.");
 	const volume = volumeText === undefined ? undefined : wholeNumber("--volume", volumeText, 0, 100);
+	const later = readLater(values.in, values.at);
 	const content = await contentOf(what);
 	const gateway = new GatewayClient(values.gateway);
-	const source = "text" in content ? content : { sound: await send(gateway, content) };
-	const more = { ...(volume !== undefined && { volume }), ...(urgent && { priority: "urgent" }) };
-	const body = { ...source, targets, ...more };
+	const source = "text" in content ? content : { sound: await send(gateway, content, !later) };
+	const priority = urgent ? "urgent" : undefined;
+	const body = { ...source, targets, volume, priority, chime: chime ? "attention" : undefined };
+	if (later) return schedule(gateway, later, body);
 	const { id } = await gateway.ask<Pick<Announcement, "id">>("/api/announcements", { method: "POST", body });
 	const path = `/api/announcements/${id}`;
 	process.once("SIGINT", () => void gateway.ask(path, { method: "DELETE" }));
@@ -71,8 +90,8 @@ interface WavFile {
 }
 
 /** @returns the id under which the gateway has it @throws {Refusal} */
-async function send(gateway: GatewayClient, { wav, name }: WavFile): Promise<string> {
-	const path = `/api/sounds?name=${encodeURIComponent(name)}&temporary=true`;
+async function send(gateway: GatewayClient, { wav, name }: WavFile, isTemporary: boolean): Promise<string> {
+	const path = `/api/sounds?name=${encodeURIComponent(name)}&temporary=${isTemporary}`;
 	return (await gateway.ask<Sound>(path, { method: "POST", file: wav })).id;
 }
 

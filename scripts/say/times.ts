@@ -1,0 +1,78 @@
+/** Announcements for later: when they are asked for, and the schedules of a gateway. */
+
+import {
+	actionText,
+	dueText,
+	lastText,
+	localTime,
+	placeText,
+	whenText,
+} from "../../gateway/api/client/times.js";
+import type { AskedSchedule, Schedule, ScheduleList } from "../../gateway/api/schedule.js";
+import { print, UsageError } from "../command-line/command.js";
+import type { GatewayClient } from "../command-line/gateway-client.js";
+
+const path = "/api/schedules";
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+const mostSeconds = 7 * 86_400;
+const dayMs = 86_400_000;
+
+/** A time after which, or at which; undefined: at once. */
+export type Later = { readonly in: number } | { readonly at: string };
+
+/** @throws {UsageError} */
+export function readLater(after: string | undefined, at: string | undefined): Later | undefined {
+	if (after !== undefined && at !== undefined) throw new UsageError("Say when: one of --in and --at.");
+	if (after !== undefined) {
+		const [, count = "", unit = ""] = /^(\d+)([smh])$/.exec(after) ?? [];
+		const seconds = Number(count) * (unitSeconds[unit] ?? 0);
+		if (seconds >= 1 && seconds <= mostSeconds) return { in: seconds };
+		throw new UsageError("--in must be a time such as 90s, 12m or 2h, of at most 168h.");
+	}
+	if (at === undefined) return undefined;
+	if (/^(\d{4}-\d\d-\d\dT)?([01]\d|2[0-3]):[0-5]\d$/.test(at)) return { at };
+	throw new UsageError("--at must be a time such as 17:50, or 2026-11-28T07:30, in the gateway's time zone.");
+}
+
+/** @param time as `--at` has it @param now in milliseconds @returns the next such local time in that zone */
+export function nextTime(time: string, now: number, zone: string): string {
+	if (time.includes("T")) return time;
+	const local = localTime(now, zone);
+	const [today = ""] = local.split("T");
+	if (`${today}T${time}` > local) return `${today}T${time}`;
+	return `${new Date(Date.parse(`${today}T00:00Z`) + dayMs).toISOString().slice(0, 10)}T${time}`;
+}
+
+/** Has the gateway do it later, and prints how to take it back. @throws {Refusal} */
+export async function schedule(gateway: GatewayClient, later: Later, announcement: object): Promise<void> {
+	const { zone } = await gateway.ask<ScheduleList>(path);
+	const at: AskedSchedule["at"] = "in" in later ? later : { once: nextTime(later.at, Date.now(), zone) };
+	const body = { at, do: { announcement } };
+	const made = await gateway.ask<Schedule>(path, { method: "POST", body });
+	print(describe(made));
+	print(`npm run say -- --cancel ${made.id} takes it back.`);
+}
+
+/** @throws {Refusal} */
+export async function printTimes(gateway: GatewayClient): Promise<void> {
+	const { zone, schedules } = await gateway.ask<ScheduleList>(path);
+	for (const each of schedules) print(describe(each));
+	print(schedules.length === 0 ? "There are no schedules." : `Times are those of ${zone}.`);
+}
+
+/** @throws {Refusal} */
+export async function cancel(gateway: GatewayClient, id: string): Promise<void> {
+	await gateway.ask(`${path}/${encodeURIComponent(id)}`, { method: "DELETE" });
+	print(`${id} is cancelled.`);
+}
+
+function describe(of: Schedule): string {
+	const { id, name, at, last } = of;
+	const { targets = {} } = of.do.announcement ?? of.do.command ?? {};
+	const now = Date.now();
+	const what = name ?? actionText(of.do, (sound) => `sound ${sound}`);
+	const where = placeText(targets, (deviceId) => deviceId);
+	return [`${id}  ${what}`, whenText(at), where, dueText(of, now), last && lastText(of, last, now)]
+		.filter(Boolean)
+		.join(", ");
+}
