@@ -56,7 +56,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 								!on && "off",
 								holdsUntil !== null && `now, until ${clock(Date.parse(holdsUntil) / 1000, zone)}`,
 							]}
-							action="set_volume"
+							action="set_quiet"
 							isOn={on}
 							onToggle={() => send("PUT", "", { ...bodyOf(hours), on: !on })}
 							onEdit={() => setEdited(targets)}
@@ -66,7 +66,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 				})}
 			</ul>
 			<div class="actions">
-				<Button action="set_volume" onClick={() => setEdited({ all: true })}>
+				<Button action="set_quiet" onClick={() => setEdited({ all: true })}>
 					Set quiet hours…
 				</Button>
 			</div>
@@ -105,7 +105,7 @@ function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 	return (
 		<FormDialog
 			title="Set quiet hours"
-			action="set_volume"
+			action="set_quiet"
 			isComplete={isLimited && from !== "" && until !== "" && days.length > 0}
 			onSave={() => onSave(draft)}
 			onClosed={onClosed}
