@@ -65,8 +65,8 @@ export class Audio {
 
 	#state: PlayerState = "idle";
 	#track: Track | undefined;
-	/** Of this track alone. */
-	#trackVolume: number | undefined;
+	/** Whether a person has set a volume while it plays, which stands. */
+	#isSetByPerson = false;
 	#endTimer: Timer | undefined;
 	#stopTimer: Timer | undefined;
 	/** While the codec does not answer. */
@@ -137,9 +137,10 @@ export class Audio {
 		return this.#state === "playing" || this.#state === "paused";
 	}
 
-	/** Whether an urgent sound plays or is paused. */
-	get isUrgent(): boolean {
-		return this.#track?.isUrgent ?? false;
+	/** Why no chime is played now; undefined: one may be. */
+	get chimeObstacle(): string | undefined {
+		if (this.isUrgentOnly) return "in these quiet hours only urgent sounds are played; try again after them";
+		return this.#track?.isUrgent ? "an urgent sound plays; try again after it" : undefined;
 	}
 
 	/** Quiet hours that hold. */
@@ -153,9 +154,13 @@ export class Audio {
 		return this.#quiet?.only_urgent ?? false;
 	}
 
-	/** 0 (mute) to 100 (max): what is heard, but in quiet hours. */
+	/** 0 (mute) to 100 (max): what is heard, where quiet hours allow it. */
 	get volume(): number {
 		return this.#trackVolume ?? this.#volume;
+	}
+
+	get #trackVolume(): number | undefined {
+		return this.#isSetByPerson ? undefined : this.#track?.volume;
 	}
 
 	/** As a person has set it: without that of a track. */
@@ -199,7 +204,7 @@ export class Audio {
 		this.#end(by, "idle");
 		this.#silenceNow();
 		this.#track = track;
-		this.#trackVolume = track.volume;
+		this.#isSetByPerson = false;
 		this.#setGain();
 		this.#begin();
 	}
@@ -253,8 +258,8 @@ export class Audio {
 
 	#setVolume(volume: number): void {
 		const previous = this.volume;
+		this.#isSetByPerson = true;
 		if (this.#volume === volume && previous === volume) return;
-		this.#trackVolume = undefined;
 		this.#volume = volume;
 		if (volume > 0) this.#audibleVolume = volume;
 		if (previous !== volume) this.#setGain();
@@ -263,7 +268,7 @@ export class Audio {
 	}
 
 	#setGain(): void {
-		const most = this.isUrgent ? 100 : (this.#quiet?.volume ?? 100);
+		const most = this.#track?.isUrgent ? 100 : (this.#quiet?.volume ?? 100);
 		this.#codec.volume = Math.min(this.volume, most);
 	}
 
@@ -302,7 +307,7 @@ export class Audio {
 		if (this.#startedAtMs === undefined) return;
 		const outputBytes = this.#outputBytes;
 		if (this.#writtenBytes < outputBytes) this.#onGap(outputBytes);
-		this.#track?.release(this.heardBytes);
+		this.#release();
 		const playedBlocks = Math.floor(outputBytes / blockBytes);
 		const room = (playedBlocks + blocks) * blockBytes - this.#writtenBytes;
 		try {
@@ -315,6 +320,15 @@ export class Audio {
 			return this.#stopAs("idle", "error");
 		}
 		this.#planEnd();
+	}
+
+	/** A chime before a sound may have another volume. */
+	#release(): void {
+		const previous = this.volume;
+		this.#track?.release(this.heardBytes);
+		if (this.volume === previous) return;
+		this.#setGain();
+		this.#onChanged();
 	}
 
 	/** The output is a little slower than the clock, which shows after many minutes: its time is set back by a block. */
@@ -437,7 +451,6 @@ export class Audio {
 		if (!track) return;
 		const heardBytes = end === "played" ? track.taken : end === "codec" ? 0 : this.heardBytes;
 		this.#track = undefined;
-		this.#trackVolume = undefined;
 		this.#isStreaming = false;
 		this.#endAtByte = undefined;
 		this.#state = state;

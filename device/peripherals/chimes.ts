@@ -13,11 +13,17 @@ export class ChimeTrack implements Track {
 	readonly isWhole = true;
 	readonly isReady = true;
 	readonly #chime: Chime;
+	readonly #silentBytes: number;
+	readonly #silence: Uint8Array;
 	#samples: Uint8Array | undefined;
 	#taken = 0;
+	#heardBytes = 0;
 
-	constructor(chime: Chime) {
+	/** @param silentBytes that follow it; even */
+	constructor(chime: Chime, silentBytes = 0) {
 		this.#chime = chime;
+		this.#silentBytes = silentBytes;
+		this.#silence = new Uint8Array(Math.min(silentBytes, 512));
 		this.uri = `file:///chimes/${chime}`;
 	}
 
@@ -28,16 +34,25 @@ export class ChimeTrack implements Track {
 	/** @throws Error where the resource is missing */
 	get available(): number {
 		this.#samples ??= new Uint8Array(new Resource(`${this.#chime}.maud`), headerBytes);
-		return this.#samples.byteLength - this.#taken;
+		return this.#samples.byteLength + this.#silentBytes - this.#taken;
+	}
+
+	/** Whether all but the silence was heard. */
+	get isHeard(): boolean {
+		return this.#samples !== undefined && this.#heardBytes >= this.#samples.byteLength;
 	}
 
 	take(byteCount: number): Uint8Array {
-		const start = this.#taken;
-		this.#taken += Math.min(byteCount, this.available);
-		return this.#samples?.subarray(start, this.#taken) ?? new Uint8Array(0);
+		const most = Math.min(byteCount, this.available);
+		const samples = this.#samples?.subarray(this.#taken, this.#taken + most);
+		const bytes = samples?.byteLength ? samples : this.#silence.subarray(0, most);
+		this.#taken += bytes.byteLength;
+		return bytes;
 	}
 
-	release(): void {}
+	release(position: number): void {
+		this.#heardBytes = position;
+	}
 
 	rewind(position: number): void {
 		this.#taken = position;

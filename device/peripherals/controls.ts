@@ -11,7 +11,7 @@ import type { RoomBrightness } from "./room-brightness.js";
 
 export interface ControlledPeripherals {
 	/** Undefined in safe mode. */
-	readonly audio: Pick<Audio, "volume" | "isUrgent" | "isUrgentOnly" | "play" | "stop"> | undefined;
+	readonly audio: Pick<Audio, "volume" | "chimeObstacle" | "play" | "stop"> | undefined;
 	readonly ring: Pick<
 		LedRing,
 		"isUpdating" | "preset" | "brightness" | "identify" | "showVolume" | "showLight"
@@ -46,15 +46,13 @@ export class Controls implements Component {
 			case "play_audio":
 				if (ring.isUpdating) return busy("the device is being updated; try again after it");
 				if (!audio) return undefined;
-				if (audio.isUrgentOnly)
-					return busy("in these quiet hours only urgent sounds are played; try again after them");
-				if (audio.isUrgent) return busy("an urgent sound plays; try again after it");
+				if (audio.chimeObstacle) return busy(audio.chimeObstacle);
 				audio.play(command.value);
 				return "executed";
 			case "identify":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");
 				ring.identify();
-				if (!audio?.isUrgentOnly) audio?.play("startup");
+				if (!audio?.chimeObstacle) audio?.play("startup");
 				return "executed";
 			case "set_light":
 				if (ring.isUpdating) return busy("the ring shows the update; try again after it");

@@ -12,7 +12,7 @@ export type TrackEnd = "played" | "error" | "codec" | Stopper;
 export interface Track {
 	/** For `audio.current_track`. */
 	readonly uri: string;
-	/** 0 to 100, while it plays; undefined: as a person has set it. */
+	/** 0 to 100, while it plays; undefined: as a person has set it. It may change when samples are released. */
 	readonly volume: number | undefined;
 	/** No chime replaces it. */
 	readonly isUrgent?: boolean;

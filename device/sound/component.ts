@@ -6,7 +6,7 @@ import type { Audio } from "../peripherals/audio.js";
 import { Sounds } from "./sounds.js";
 
 export const sound: ComponentKind = Object.freeze({
-	features: Object.freeze(["sound", "queue"] as const),
+	features: Object.freeze(["sound", "queue", "chime"] as const),
 	create: (core: Core) => {
 		const { audio } = core.peripherals;
 		// In safe mode its commands are refused as those of all that is not used.

@@ -11,6 +11,7 @@ import type { CancellableLookup } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
 import { type Audio, codecFault } from "../peripherals/audio.js";
+import { ChimeTrack } from "../peripherals/chimes.js";
 import type { Stopper, Track, TrackEnd } from "../peripherals/track.js";
 import { type Command, type CommandOf, priorities, type UplinkOf } from "../protocol/messages.js";
 import { Ring } from "./ring.js";
@@ -23,6 +24,8 @@ const loadingLimitMs = 30_000;
 /** After this time a paused sound ends, which frees its connection. */
 const pauseLimitMs = 600_000;
 const watchIntervalMs = 1_000;
+/** Between a chime and its sound; the volume changes in it, since the output asks for samples every 128 ms. */
+const silenceBytes = 0.3 * bytesPerSecond;
 /** More wait at the gateway. */
 const mostWaiting = 2;
 
@@ -213,6 +216,10 @@ class Sound implements Track {
 	/** Until it plays. */
 	#expiryTimer: Timer | undefined;
 	#isSuspending = false;
+	/** Is played before it. */
+	#chime: ChimeTrack | undefined;
+	/** Whether it was said that it plays. */
+	#hasPlayed = false;
 	/** Before it was interrupted. */
 	#heardBytes = 0;
 	/** Whether it may begin. */
@@ -244,8 +251,10 @@ class Sound implements Track {
 	/** A muted device stays silent, but for an urgent sound. */
 	get volume(): number | undefined {
 		const { request, audio } = this.#options;
-		if (request.priority === undefined || audio.lastingVolume > 0) return request.volume;
-		return this.isUrgent ? (request.volume ?? audio.audibleVolume) : undefined;
+		const { priority, chime_volume = request.volume } = request;
+		const volume = this.#chime && !this.#chime.isHeard ? chime_volume : request.volume;
+		if (priority === undefined || audio.lastingVolume > 0) return volume;
+		return this.isUrgent ? (volume ?? audio.audibleVolume) : undefined;
 	}
 
 	/** Begins, or goes on after suspend(). */
@@ -290,6 +299,7 @@ class Sound implements Track {
 		this.#isSuspending = true;
 		if (this.#state === "playing") this.#options.audio.stopTrack(this, "another sound");
 		this.#isSuspending = false;
+		this.#chime = undefined;
 		this.#state = "waiting";
 		Timer.clear(this.#watchTimer);
 		this.#watchTimer = undefined;
@@ -297,11 +307,11 @@ class Sound implements Track {
 	}
 
 	get available(): number {
-		return this.#ring.available;
+		return (this.#chime?.available ?? 0) + this.#ring.available;
 	}
 
 	get taken(): number {
-		return this.#ring.taken;
+		return (this.#chime?.taken ?? 0) + this.#ring.taken;
 	}
 
 	get isWhole(): boolean {
@@ -313,23 +323,31 @@ class Sound implements Track {
 	}
 
 	take(byteCount: number): Uint8Array {
-		return this.#ring.take(byteCount);
+		return this.#chime?.available ? this.#chime.take(byteCount) : this.#ring.take(byteCount);
 	}
 
 	release(position: number): void {
-		this.#ring.release(position);
+		this.#chime?.release(position);
+		this.#ring.release(this.#afterChime(position));
 		this.#stream?.pull();
 	}
 
 	rewind(position: number): void {
-		this.#ring.rewind(position);
+		this.#ring.rewind(this.#afterChime(position));
+		this.#chime?.rewind(Math.min(position, this.#chime.taken));
+	}
+
+	/** @param position that was taken @returns bytes of the sound itself, of which none is taken before all of the chime is */
+	#afterChime(position: number): number {
+		return Math.max(0, position - (this.#chime?.taken ?? 0));
 	}
 
 	onUnderrun(): void {
 		this.#underruns += 1;
 	}
 
-	onEnd(end: TrackEnd, heardBytes: number): void {
+	onEnd(end: TrackEnd, position: number): void {
+		const heardBytes = this.#afterChime(position);
 		if (this.#isSuspending) {
 			this.#heardBytes = heardBytes;
 			return;
@@ -370,18 +388,22 @@ class Sound implements Track {
 			this.#enter("ready");
 			if (this.#options.request.ready) this.#options.send({ id: this.id, state: "ready" });
 		}
-		if (this.#state !== "ready" || !this.#isAllowed || this.#isChimeFirst) return;
+		if (this.#state !== "ready" || !this.#isAllowed || this.#awaitsChime) return;
 		this.#enter("playing");
 		Timer.clear(this.#expiryTimer);
 		this.#expiryTimer = undefined;
+		const { chime } = this.#options.request;
+		// One that was interrupted is heard again.
+		if (chime && this.#heardBytes === 0) this.#chime = new ChimeTrack(chime, silenceBytes);
 		this.#options.audio.playTrack(this, "another sound");
 		// It has ended where the output fails.
 		if (!this.#isPlaying) return;
-		this.#options.send({ id: this.id, state: this.#heardBytes > 0 ? "resumed" : "playing" });
+		this.#options.send({ id: this.id, state: this.#hasPlayed ? "resumed" : "playing" });
+		this.#hasPlayed = true;
 	}
 
-	/** Whether it waits until a chime has ended. */
-	get #isChimeFirst(): boolean {
+	/** Whether it waits until a chime of play_audio has ended. */
+	get #awaitsChime(): boolean {
 		const { request, audio } = this.#options;
 		return request.priority !== undefined && !this.isUrgent && audio.report.player_state === "playing";
 	}

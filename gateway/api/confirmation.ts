@@ -75,8 +75,9 @@ function isConfirmedBy(ask: Ask, { health, peripherals, quiet }: StateReport, pa
 		case "stop_sound":
 			return !audio.current_track.startsWith("file:///sounds/");
 		case "identify":
-			// The ring shows it even so, as in quiet hours, in which the chime may be silent.
+			// The ring shows it even so, as in quiet hours or while an urgent sound plays, without the chime.
 			if (audio.fault !== undefined || quiet?.until !== undefined) return true;
+			if (audio.current_track.startsWith("file:///sounds/")) return true;
 			return audio.player_state === "playing" && audio.current_track.endsWith("/startup");
 		case "restart":
 			return health.uptime_seconds * 1000 < passedMs;

@@ -1,0 +1,161 @@
+/** A chime before a sound, on a device in XS. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import type { SoundUpdate } from "../../../device/protocol/messages.js";
+import { volumeRegister } from "../../../hosts/esp32/es8311.js";
+import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
+import { chimePath } from "../../../scripts/assets/chimes.js";
+import { bytesPerSecond, capture, noise, SoundServer, wav } from "../../support/sounds.js";
+import { letSocketsWork, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
+
+/** Each begins once all of it is loaded, so that it has no gap on a busy computer. */
+const words = noise(bytesPerSecond, 1);
+const urgentWords = noise(bytesPerSecond, 2);
+const chime = readFileSync(chimePath("attention")).subarray(44);
+const silence = Buffer.alloc(0.3 * bytesPerSecond);
+/** Of a volume, as Board has it. */
+const gainOf = (volume: number) => 10 ** ((volumeRegister(volume) - volumeRegister(100)) / 40);
+
+async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = {}) {
+	const a = await SoundServer.run(t, { file: wav(words) });
+	const urgent = await SoundServer.run(t, { file: wav(urgentWords) });
+	const timed = await powerOnInVirtualTime(t, "DEV-1", options);
+	const { connection, device, pass } = timed;
+	const play = (value: object = {}) =>
+		connection.send({
+			command: "play_sound",
+			value: { id: "a", url: a.url, priority: "normal", chime: "attention", ...value },
+		});
+	const playUrgent = () =>
+		connection.send({ command: "play_sound", value: { id: "u", url: urgent.url, priority: "urgent" } });
+	const says = (id: string, state: SoundUpdate["state"]) =>
+		passUntil(
+			device,
+			connection.next("sound_update", (update) => update.id === id && update.state === state),
+		);
+	const passWithSockets = async (ms: number) => {
+		for (let left = ms; left > 0; left -= 50) {
+			await letSocketsWork();
+			await pass(Math.min(left, 50));
+		}
+	};
+	return { ...timed, play, playUrgent, says, passWithSockets };
+}
+
+const countOf = (heard: Buffer, samples: Buffer) => {
+	let count = 0;
+	for (let at = heard.indexOf(samples); at >= 0; at = heard.indexOf(samples, at + 1)) count += 1;
+	return count;
+};
+
+test("a chime is heard before the sound at its own volume, then 0.3 s of silence; then the volume is the sound's", async (t) => {
+	const { device, connection, command, play, says } = await powerOn(t);
+	await command({ command: "set_volume", value: 50 }, ({ audio }) => audio.volume === 50);
+	const captured = capture(device.board);
+	/** Of each moment at which it changed, with what had been heard by then. */
+	const gains: { at: number; gain: number }[] = [];
+	device.board.listen({ onGain: (gain) => gains.push({ at: captured().length, gain }) });
+	play({ volume: 80, chime_volume: 30 });
+	await says("a", "playing");
+	const { peripherals } = await connection.query();
+	assert.deepEqual(peripherals.audio, {
+		volume: 30,
+		player_state: "playing",
+		current_track: "file:///sounds/a",
+	});
+	const reported = await passUntil(
+		device,
+		connection.next("state_report", ({ peripherals: { audio } }) => audio.volume !== 30),
+	);
+	assert.equal(reported.peripherals.audio.volume, 80);
+	const { heard_ms } = await says("a", "played");
+	assert.equal(heard_ms, 1000, "of the sound alone");
+	assert.equal((await connection.query()).peripherals.audio.volume, 50);
+	const heard = captured();
+	const start = heard.indexOf(Buffer.concat([chime, silence, words]));
+	assert.ok(start >= 0, "one after the other");
+	const gainAt = (position: number) => gains.findLast(({ at }) => at <= start + position)?.gain;
+	assert.equal(gainAt(chime.length), gainOf(30));
+	assert.equal(gainAt(chime.length + silence.length), gainOf(80));
+	assert.equal(gainAt(chime.length + silence.length + words.length - 4092), gainOf(80));
+});
+
+test("a person who turns the knob during the chime is not overruled by the sound", async (t) => {
+	const { device, connection, play, says } = await powerOn(t);
+	play({ volume: 80, chime_volume: 30 });
+	await says("a", "playing");
+	connection.send({ command: "set_volume", value: 40 });
+	await says("a", "played");
+	assert.equal((await connection.query()).peripherals.audio.volume, 40);
+	assert.notEqual(device.board.gain, gainOf(80));
+});
+
+test("without a volume of its own the chime has the sound's; a muted device plays it only before an urgent one", async (t) => {
+	const { connection, command, play, says } = await powerOn(t);
+	const volumeOf = async (id: string) => {
+		await says(id, "playing");
+		return (await connection.query()).peripherals.audio.volume;
+	};
+	play({ volume: 70 });
+	assert.equal(await volumeOf("a"), 70);
+	await says("a", "played");
+	await command({ command: "set_volume", value: 0 }, ({ audio }) => audio.volume === 0);
+	play({ id: "b", volume: 70, chime_volume: 60 });
+	assert.equal(await volumeOf("b"), 0);
+	await says("b", "played");
+	play({ id: "c", priority: "urgent", volume: 70, chime_volume: 60 });
+	assert.equal(await volumeOf("c"), 60);
+});
+
+test("a sound that waits for start_sound says so, and begins with its chime", async (t) => {
+	const { device, connection, passWithSockets, play, says } = await powerOn(t);
+	const captured = capture(device.board);
+	play({ ready: true });
+	await says("a", "ready");
+	await passWithSockets(1000);
+	assert.equal(captured().length, 0);
+	connection.send({ command: "start_sound", value: { id: "a" } });
+	await says("a", "playing");
+	await says("a", "played");
+	assert.equal(captured().indexOf(Buffer.concat([chime, silence, words])), 0);
+});
+
+test("a sound that is interrupted during its chime begins with it again; later it goes on without", async (t) => {
+	const { device, passWithSockets, play, playUrgent, says } = await powerOn(t);
+	const captured = capture(device.board);
+	for (const [afterMs, chimes] of [
+		[300, 1],
+		[chime.length / 32 + 600, 1],
+	] as const) {
+		const from = captured().length;
+		play();
+		await says("a", "playing");
+		await passWithSockets(afterMs);
+		playUrgent();
+		await says("a", "waiting");
+		await says("u", "played");
+		await says("a", "resumed");
+		const { heard_ms, underruns } = await says("a", "played");
+		assert.deepEqual([heard_ms, underruns], [1000, 0]);
+		const heard = captured().subarray(from);
+		assert.equal(countOf(heard, urgentWords), 1);
+		assert.equal(countOf(heard, chime), chimes, `whole chimes, interrupted after ${afterMs} ms`);
+		const after = heard.subarray(heard.indexOf(urgentWords) + urgentWords.length);
+		assert.equal(after.includes(chime), afterMs === 300);
+		assert.ok(after.includes(words.subarray(-1000)));
+	}
+});
+
+test("a chime whose samples are lost ends its sound as failed", async (t) => {
+	const { buildFirmware } = await import("../../../hosts/virtual/node/firmware.js");
+	const program = await buildFirmware({
+		"peripherals/chimes": "test/hosts/virtual/xs/firmware/no-chimes.ts",
+	});
+	const { play, says } = await powerOn(t, { program });
+	play();
+	assert.equal((await says("a", "failed")).reason, "The audio output failed.");
+	play({ id: "b", chime: undefined });
+	await says("b", "played");
+});
