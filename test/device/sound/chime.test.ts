@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import type { SoundUpdate } from "../../../device/protocol/messages.js";
+import type { SoundUpdate, StateReport } from "../../../device/protocol/messages.js";
 import { volumeRegister } from "../../../hosts/esp32/es8311.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
 import { chimePath } from "../../../scripts/assets/chimes.js";
@@ -14,6 +14,7 @@ import { letSocketsWork, passUntil, powerOnInVirtualTime } from "../../support/v
 const words = noise(bytesPerSecond, 1);
 const urgentWords = noise(bytesPerSecond, 2);
 const chime = readFileSync(chimePath("attention")).subarray(44);
+type Audio = StateReport["peripherals"]["audio"];
 const silence = Buffer.alloc(0.3 * bytesPerSecond);
 /** Of a volume, as Board has it. */
 const gainOf = (volume: number) => 10 ** ((volumeRegister(volume) - volumeRegister(100)) / 40);
@@ -35,41 +36,33 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 			device,
 			connection.next("sound_update", (update) => update.id === id && update.state === state),
 		);
+	/** The next report while it plays, after those that have been read. */
+	const report = (id: string, isMeant: (audio: Audio) => boolean = () => true) => {
+		const awaited = connection.next("state_report", ({ peripherals: { audio } }) => {
+			return audio.current_track === `file:///sounds/${id}` && isMeant(audio);
+		});
+		return passUntil(device, awaited).then(({ peripherals }) => peripherals.audio);
+	};
 	const passWithSockets = async (ms: number) => {
 		for (let left = ms; left > 0; left -= 50) {
 			await letSocketsWork();
 			await pass(Math.min(left, 50));
 		}
 	};
-	return { ...timed, play, playUrgent, says, passWithSockets };
+	return { ...timed, play, playUrgent, says, report, passWithSockets };
 }
 
-const countOf = (heard: Buffer, samples: Buffer) => {
-	let count = 0;
-	for (let at = heard.indexOf(samples); at >= 0; at = heard.indexOf(samples, at + 1)) count += 1;
-	return count;
-};
-
 test("a chime is heard before the sound at its own volume, then 0.3 s of silence; then the volume is the sound's", async (t) => {
-	const { device, connection, command, play, says } = await powerOn(t);
-	await command({ command: "set_volume", value: 50 }, ({ audio }) => audio.volume === 50);
+	const { device, connection, play, says, report } = await powerOn(t);
 	const captured = capture(device.board);
 	/** Of each moment at which it changed, with what had been heard by then. */
 	const gains: { at: number; gain: number }[] = [];
 	device.board.listen({ onGain: (gain) => gains.push({ at: captured().length, gain }) });
 	play({ volume: 80, chime_volume: 30 });
+	const { volume, player_state } = await report("a");
+	assert.deepEqual([volume, player_state], [30, "playing"]);
 	await says("a", "playing");
-	const { peripherals } = await connection.query();
-	assert.deepEqual(peripherals.audio, {
-		volume: 30,
-		player_state: "playing",
-		current_track: "file:///sounds/a",
-	});
-	const reported = await passUntil(
-		device,
-		connection.next("state_report", ({ peripherals: { audio } }) => audio.volume !== 30),
-	);
-	assert.equal(reported.peripherals.audio.volume, 80);
+	assert.equal((await report("a", (audio) => audio.volume !== 30)).volume, 80);
 	const { heard_ms } = await says("a", "played");
 	assert.equal(heard_ms, 1000, "of the sound alone");
 	assert.equal((await connection.query()).peripherals.audio.volume, 50);
@@ -93,11 +86,8 @@ test("a person who turns the knob during the chime is not overruled by the sound
 });
 
 test("without a volume of its own the chime has the sound's; a muted device plays it only before an urgent one", async (t) => {
-	const { connection, command, play, says } = await powerOn(t);
-	const volumeOf = async (id: string) => {
-		await says(id, "playing");
-		return (await connection.query()).peripherals.audio.volume;
-	};
+	const { command, play, says, report } = await powerOn(t);
+	const volumeOf = async (id: string) => (await report(id)).volume;
 	play({ volume: 70 });
 	assert.equal(await volumeOf("a"), 70);
 	await says("a", "played");
@@ -125,10 +115,7 @@ test("a sound that waits for start_sound says so, and begins with its chime", as
 test("a sound that is interrupted during its chime begins with it again; later it goes on without", async (t) => {
 	const { device, passWithSockets, play, playUrgent, says } = await powerOn(t);
 	const captured = capture(device.board);
-	for (const [afterMs, chimes] of [
-		[300, 1],
-		[chime.length / 32 + 600, 1],
-	] as const) {
+	for (const afterMs of [100, chime.length / 32 + 600]) {
 		const from = captured().length;
 		play();
 		await says("a", "playing");
@@ -140,11 +127,13 @@ test("a sound that is interrupted during its chime begins with it again; later i
 		const { heard_ms, underruns } = await says("a", "played");
 		assert.deepEqual([heard_ms, underruns], [1000, 0]);
 		const heard = captured().subarray(from);
-		assert.equal(countOf(heard, urgentWords), 1);
-		assert.equal(countOf(heard, chime), chimes, `whole chimes, interrupted after ${afterMs} ms`);
-		const after = heard.subarray(heard.indexOf(urgentWords) + urgentWords.length);
-		assert.equal(after.includes(chime), afterMs === 300);
-		assert.ok(after.includes(words.subarray(-1000)));
+		const urgentAt = heard.indexOf(urgentWords);
+		assert.ok(urgentAt > 0);
+		const [before, after] = [heard.subarray(0, urgentAt), heard.subarray(urgentAt + urgentWords.length)];
+		// On a busy computer the urgent one comes later than after 100 ms.
+		const hasBegun = before.includes(words.subarray(0, 64));
+		assert.equal(after.includes(Buffer.concat([chime, silence, words])), !hasBegun, `after ${afterMs} ms`);
+		assert.ok(after.includes(words.subarray(-64)));
 	}
 });
 
