@@ -45,12 +45,54 @@ export type GatewayEvent =
 	/** A crash of a device of this gateway was stored. */
 	| { readonly type: "crash"; readonly device: Device; readonly crash: Crash }
 	/** A roll-out has changed, here or at another gateway; it may come again. */
-	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> };
+	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> }
+	/** Quiet hours were changed, here or at another gateway. */
+	| { readonly type: "quiet_hours" }
+	/** What was due was left out, or has failed; of several gateways one tells it. */
+	| {
+			readonly type: "schedule_failed";
+			readonly id: string;
+			readonly name: string | null;
+			readonly outcome: "missed" | "failed";
+			/** UTC. */
+			readonly dueAt: string;
+			/** One sentence. */
+			readonly reason: string;
+	  };
 
 /** What extensions do for others. */
 export interface Services {
 	readonly announcements: Announcer;
 	readonly commands: JobService;
+	readonly quietHours: QuietHoursService;
+}
+
+/** Keeps quiet hours; `GatewayEvent` says when some have changed. */
+export interface QuietHoursService {
+	/** Those that count for a device, as `GET /api/quiet-hours` has them; undefined: none. */
+	of(device: Device):
+		| {
+				readonly targets: { readonly device?: string };
+				/** Times of day, such as "22:00". */
+				readonly from: string;
+				readonly until: string;
+				readonly days?: readonly string[];
+				/** In percent. */
+				readonly volume?: number;
+				/** 0 to 1. */
+				readonly brightness?: number;
+				readonly onlyUrgent?: boolean;
+				readonly on: boolean;
+				/** UTC; null: they do not hold now. */
+				readonly holdsUntil: string | null;
+		  }
+		| undefined;
+	/**
+	 * @param asked the body of `PUT /api/quiet-hours`; other fields are left out
+	 * @param by the name of a person's token; null: another program, such as Home Assistant
+	 * @throws {HttpProblem}
+	 */
+	set(asked: unknown, by: string | null): Promise<unknown>;
 }
 
 /** Begins jobs of one kind. */

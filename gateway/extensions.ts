@@ -12,6 +12,7 @@ import { createFleet } from "./fleet/extension.js";
 import { fleetMessages } from "./fleet/messages.js";
 import { createGuard } from "./guard/extension.js";
 import { createRollouts } from "./rollouts/extension.js";
+import { createSchedules } from "./schedules/extension.js";
 import type { Settings } from "./settings.js";
 import { createWiFi } from "./wifi/extension.js";
 
@@ -24,6 +25,7 @@ export const extensions: readonly CreateExtension[] = [
 	createCommands,
 	createWiFi,
 	createDashboard,
+	createSchedules,
 ];
 
 /** The extensions' messages of monitors, by `type`. */

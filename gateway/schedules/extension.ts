@@ -1,0 +1,38 @@
+/** Schedules: announcements and commands at their times, and quiet hours, in the gateway's zone. */
+
+import { askedQuietHours } from "../api/quiet-hours.js";
+import type { Core, Extension } from "../extension.js";
+import { requireValid } from "../http/request-body.js";
+import { pick } from "../json.js";
+import { QuietHoursStore } from "./quiet-hours.js";
+import { timesRoutes } from "./routes.js";
+import { Schedules } from "./schedules.js";
+
+export function createSchedules(core: Core): Extension {
+	// By the environment's TZ, or as the computer is set.
+	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const schedules = new Schedules(core, zone);
+	const quietHours = new QuietHoursStore(core, zone);
+	return {
+		routes: timesRoutes({ requirePerson: core.requirePerson, zone, schedules, quietHours }),
+		sessions: [quietHours.sessions],
+		services: {
+			quietHours: {
+				of: (device) => quietHours.of(device),
+				set: async (asked, by) =>
+					quietHours.set(requireValid(askedQuietHours, pick(askedQuietHours, asked)), by),
+			},
+		},
+		get readinessProblem() {
+			return schedules.readinessProblem ?? quietHours.readinessProblem;
+		},
+		open: async () => {
+			await quietHours.open();
+			await schedules.open();
+		},
+		close: async () => {
+			await schedules.close();
+			await quietHours.close();
+		},
+	};
+}

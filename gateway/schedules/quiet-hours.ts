@@ -1,0 +1,259 @@
+/**
+ * Quiet hours: what people have set for all devices, rooms and devices, and what each device is sent of it, so that they hold without
+ * a gateway. A device's report names what it has; it is compared once a session, after a change, and once a day.
+ */
+
+import { createHash } from "node:crypto";
+import type { CommandOf } from "../../device/protocol/messages.js";
+import { boolean, type Infer, object, optional, string } from "../../device/protocol/schema.js";
+import {
+	type AskedQuietHours,
+	askedQuietHours,
+	type QuietHours,
+	quietHoursAtMost,
+} from "../api/quiet-hours.js";
+import type { Core } from "../extension.js";
+import { targetsOf } from "../jobs/targets.js";
+import { HttpProblem } from "../problem.js";
+import type { Device, Session } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import { isoTime } from "../sessions/view.js";
+import { time } from "../storage/time.js";
+import { Store } from "./store.js";
+import { periodsOf } from "./times.js";
+
+const dayMs = 86_400_000;
+/** A device is sent the periods of this time. */
+const sentMs = 14 * dayMs;
+/** Devices that are compared in one turn of the event loop. */
+const comparedAtOnce = 64;
+const tickMs = 1_000;
+
+const kept = object({
+	...askedQuietHours.fields,
+	on: boolean(),
+	zone: string(64),
+	/** Absent: another program of the gateway. */
+	by: optional(string(64)),
+	/** Milliseconds since 1970. */
+	changedAt: time,
+});
+type Kept = Infer<typeof kept>;
+type Value = CommandOf<"set_quiet">["value"];
+
+/** What devices are sent for a record on a day. */
+interface Sent {
+	readonly day: number;
+	readonly value: Value;
+}
+
+export type QuietHoursCore = Pick<
+	Core,
+	"now" | "log" | "records" | "storage" | "sessions" | "execute" | "emit" | "yieldToLoop"
+>;
+
+export class QuietHoursStore {
+	readonly #core: QuietHoursCore;
+	readonly #zone: string;
+	/** By ids that follow from the targets. */
+	readonly #store: Store<typeof kept>;
+	readonly #sent = new WeakMap<Kept, Sent>();
+	/** The id of what a device has, or was sent; null: nothing. Absent: it has not reported in this session. */
+	readonly #known = new WeakMap<Session, string | null>();
+	#day = 0;
+	#isOpen = false;
+	#timer: NodeJS.Timeout | undefined;
+
+	/** @param zone IANA name, of what is set here */
+	constructor(core: QuietHoursCore, zone: string) {
+		this.#core = core;
+		this.#zone = zone;
+		this.#store = new Store({
+			core,
+			name: "quiet-hours",
+			noun: "set of quiet hours",
+			schema: kept,
+			check: (record) => void periodsOf(record, 0, 1),
+			onChange: () => {
+				core.emit({ type: "quiet_hours" });
+				void this.#compareAll();
+			},
+		});
+	}
+
+	readonly sessions: SessionListener = {
+		onUplink: (session, uplink) => {
+			const { device } = session;
+			if (uplink.type === "state_report") {
+				if (!device || this.#known.has(session)) return;
+				this.#known.set(session, uplink.quiet?.id ?? null);
+				this.#compare(device);
+			} else if (uplink.type === "command_error" && uplink.command === "set_quiet") {
+				this.#core.log.warn({ deviceId: device?.deviceId, problem: uplink.message }, "quiet hours");
+				// It is sent again after the next report.
+				if (uplink.code === "busy") this.#known.delete(session);
+			}
+		},
+		onOwnChanged: ({ device }, reason) => {
+			if (device && reason === "labelled") this.#compare(device);
+		},
+	};
+
+	get readinessProblem(): string | undefined {
+		return this.#store.readinessProblem;
+	}
+
+	/** @throws {Error} if its records cannot be had */
+	async open(): Promise<void> {
+		await this.#store.open();
+		// Without its records it would end what devices have.
+		this.#isOpen = true;
+		this.tick();
+		this.#timer = setInterval(() => this.tick(), tickMs).unref();
+	}
+
+	close(): Promise<void> {
+		this.#isOpen = false;
+		clearInterval(this.#timer);
+		return this.#store.close();
+	}
+
+	/** Those of all, then of rooms, then of devices. */
+	list(): readonly QuietHours[] {
+		const order = ({ targets: { all, room, device } }: Kept) =>
+			`${all ? 0 : device ? 2 : 1} ${room ?? device}`;
+		const sorted = [...this.#store.all].sort(([, a], [, b]) => order(a).localeCompare(order(b), "en"));
+		return sorted.map(([id, record]) => this.#describe(id, record));
+	}
+
+	/** Those that count for a device. */
+	of(device: Device): QuietHours | undefined {
+		const found = this.#find(device);
+		return found && this.#describe(...found);
+	}
+
+	/**
+	 * Replaces those of the same targets.
+	 * @param by the name of a person's token; null: another program
+	 * @throws {HttpProblem} 409, 422, and 507 or 503 if they cannot be stored yet: then they are in force all the same
+	 */
+	async set(asked: AskedQuietHours, by: string | null): Promise<QuietHours> {
+		const id = this.#check(asked);
+		const who = by !== null && { by };
+		const record = { ...asked, on: asked.on ?? true, zone: this.#zone, ...who, changedAt: this.#core.now() };
+		if (await this.#store.save(id, record)) return this.#describe(id, record);
+		throw this.#store.failure("is in force, but not yet written to", "that is tried again every second");
+	}
+
+	/** @throws {HttpProblem} 404, and 507 or 503 if they cannot be removed */
+	remove(id: string): Promise<void> {
+		return this.#store.remove(id);
+	}
+
+	/** Once a day devices get the periods of another day. */
+	tick(): void {
+		const day = this.#today();
+		if (day === this.#day) return;
+		this.#day = day;
+		void this.#compareAll();
+	}
+
+	/** @returns the id @throws {HttpProblem} 409, 422 */
+	#check({ targets, volume, brightness, onlyUrgent }: AskedQuietHours): string {
+		const { all, room, device } = targets;
+		if ([all || undefined, room || undefined, device].filter((each) => each !== undefined).length !== 1)
+			throw new HttpProblem(
+				422,
+				'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-a1b2c3"}.',
+			);
+		if (volume === undefined && brightness === undefined && !onlyUrgent)
+			throw new HttpProblem(422, "Say what is limited: one of volume, brightness and onlyUrgent.");
+		const id = idOf(targets);
+		if (this.#store.all.has(id)) return id;
+		const { devices } = this.#core.sessions;
+		if (room !== undefined) targetsOf(devices, { room });
+		if (device !== undefined && !devices.has(device))
+			throw new HttpProblem(422, `targets: no device is called ${device}; see /api/devices.`);
+		if (this.#store.all.size < quietHoursAtMost) return id;
+		throw new HttpProblem(409, `${quietHoursAtMost} quiet hours are set; delete some first.`);
+	}
+
+	/** Its own, else its room's, else those of all. */
+	#find({ deviceId, label: { room } }: Device): readonly [id: string, record: Kept] | undefined {
+		const places = [{ device: deviceId }, ...(room === undefined ? [] : [{ room }]), { all: true }];
+		for (const id of places.map(idOf)) {
+			const record = this.#store.all.get(id);
+			if (record) return [id, record];
+		}
+		return undefined;
+	}
+
+	#describe(id: string, record: Kept): QuietHours {
+		const { by = null, changedAt, ...rest } = record;
+		const now = this.#core.now();
+		const [period] = record.on ? periodsOf(record, now, now + 1) : [];
+		const holdsUntil = period ? isoTime(period.until) : null;
+		return { id, ...rest, by, changedAt: isoTime(changedAt), holdsUntil };
+	}
+
+	/** Whole days since 1970, in UTC: so all gateways send the same. */
+	#today(): number {
+		return Math.floor(this.#core.now() / dayMs);
+	}
+
+	async #compareAll(): Promise<void> {
+		if (!this.#isOpen) return;
+		let count = 0;
+		for (const device of [...this.#core.sessions.devices.values()]) {
+			this.#compare(device);
+			count += 1;
+			if (count % comparedAtOnce === 0) await this.#core.yieldToLoop();
+		}
+	}
+
+	/** Sends a device of this gateway its quiet hours if it has others. */
+	#compare(device: Device): void {
+		const { session, deviceId } = device;
+		const known = this.#known.get(session);
+		const isMeant = session.isReachable && session.handshake.features.includes("quiet");
+		if (!this.#isOpen || known === undefined || !isMeant) return;
+		const [, record] = this.#find(device) ?? [];
+		const value = record?.on ? this.#valueOf(record) : null;
+		if (known === (value?.id ?? null)) return;
+		this.#known.set(session, value?.id ?? null);
+		const { execute, log } = this.#core;
+		const payload = { command: "set_quiet", value };
+		execute({ type: "control_device", targetId: session.sessionId, payload })
+			.then(({ refusal }) => refusal && log.warn({ deviceId, problem: refusal.message }, "quiet hours"))
+			.catch((error: unknown) => log.error({ deviceId, err: error }, "quiet hours"));
+	}
+
+	/** Made once a day. */
+	#valueOf(record: Kept): Value {
+		const day = this.#today();
+		const sent = this.#sent.get(record);
+		if (sent?.day === day) return sent.value;
+		const { volume, brightness, onlyUrgent } = record;
+		const rest = {
+			periods: periodsOf(record, day * dayMs, day * dayMs + sentMs).map(({ from, until }) => {
+				return { from: from / 1000, until: until / 1000 };
+			}),
+			...(volume !== undefined && { volume }),
+			...(brightness !== undefined && { brightness }),
+			...(onlyUrgent && { only_urgent: true }),
+		};
+		const value = rest.periods.length === 0 ? null : { id: digestOf(JSON.stringify(rest)), ...rest };
+		this.#sent.set(record, { day, value });
+		return value;
+	}
+}
+
+/** @returns the same for the same targets */
+function idOf({ all, room, device }: AskedQuietHours["targets"]): string {
+	const key = all ? "all" : room === undefined ? `device ${device}` : `room ${room}`;
+	return digestOf(key);
+}
+
+function digestOf(text: string): string {
+	return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}

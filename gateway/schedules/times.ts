@@ -1,0 +1,63 @@
+/**
+ * Due times and quiet periods in a zone, by croner: a local time that comes twice counts the first time, and one that does not exist
+ * stands for the first time after the gap.
+ */
+
+import { Cron } from "croner";
+import type { AskedQuietHours } from "../api/quiet-hours.js";
+import type { AskedSchedule } from "../api/schedule.js";
+
+/** A period begins at most this long before it ends: a day with 25 hours. */
+const longestPeriodMs = 25 * 3_600_000;
+
+/** A pattern of croner for a time of day. @param days undefined: each day */
+function daily(time: string, days?: AskedQuietHours["days"]): string {
+	const [hour, minute] = time.split(":");
+	return `0 ${minute} ${hour} * * ${days?.join(",") ?? "*"}`;
+}
+
+/** @returns undefined: it is after a time */
+function patternOf({ weekly, once }: AskedSchedule["at"]): string | undefined {
+	if (weekly) return daily(weekly.time, weekly.days);
+	const [, year, month, day, hour, minute] = /^(\d+)-(\d+)-(\d+)T(\d+):(\d+)$/.exec(once ?? "") ?? [];
+	return year && `0 ${minute} ${hour} ${day} ${month} * ${year}`;
+}
+
+/**
+ * @param zone IANA name @param after milliseconds since 1970
+ * @returns the next due time after it, in milliseconds since 1970; undefined: there is none
+ * @throws {Error} if this computer does not know the zone
+ */
+export function nextTime(at: AskedSchedule["at"], zone: string, after: number): number | undefined {
+	const pattern = patternOf(at);
+	if (pattern === undefined) return undefined;
+	return new Cron(pattern, { timezone: zone }).nextRun(new Date(after))?.getTime();
+}
+
+/** In milliseconds since 1970. */
+export interface Period {
+	readonly from: number;
+	readonly until: number;
+}
+
+/**
+ * The periods of quiet hours that end after a time and begin before another one, in order; they do not overlap.
+ * @param after in milliseconds since 1970, as `before` @throws {Error} if this computer does not know the zone
+ */
+export function periodsOf(
+	{ from, until, days, zone }: Pick<AskedQuietHours, "from" | "until" | "days"> & { readonly zone: string },
+	after: number,
+	before: number,
+): readonly Period[] {
+	const begins = new Cron(daily(from, days), { timezone: zone });
+	const ends = new Cron(daily(until), { timezone: zone });
+	const periods: Period[] = [];
+	let begin = begins.nextRun(new Date(after - longestPeriodMs));
+	for (; begin && begin.getTime() < before; begin = begins.nextRun(begin)) {
+		const at = begin.getTime();
+		// Both may be in a gap: then the period is empty.
+		const end = ends.nextRun(from === until ? begin : new Date(at - 1))?.getTime() ?? at;
+		if (end > at && end > after) periods.push({ from: at, until: end });
+	}
+	return periods;
+}
