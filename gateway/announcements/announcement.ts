@@ -1,6 +1,6 @@
 /** One announcement: what each device has said of it, and which devices begin when. Without sockets, timers and clocks. */
 
-import { type CommandOf, priorities, type UplinkOf } from "../../device/protocol/messages.js";
+import { type CommandOf, type Feature, priorities, type UplinkOf } from "../../device/protocol/messages.js";
 import {
 	type AskedAnnouncement,
 	type Play,
@@ -31,7 +31,10 @@ export interface AnnouncementOptions {
 	readonly createdAt: number;
 	/** What plays it once more; null: its sound is gone. */
 	readonly again: () => AskedAnnouncement | null;
-	readonly asked: Pick<AskedAnnouncement, "priority" | "expires" | "volume" | "together">;
+	readonly asked: Pick<
+		AskedAnnouncement,
+		"priority" | "expires" | "volume" | "together" | "chime" | "chimeVolume"
+	>;
 }
 
 /** The value of `play_sound`. */
@@ -97,10 +100,13 @@ export class Announcement implements Job<Shown> {
 		return this.#sent.has(deviceId);
 	}
 
-	/** @param hasQueue whether the device lets sounds wait @returns what is sent to it */
-	send(deviceId: string, hasQueue: boolean, { monotonic }: Moment): PlayRequest {
+	/** @param features of the device @returns what is sent to it */
+	send(deviceId: string, features: readonly Feature[], { monotonic }: Moment): PlayRequest {
+		const hasQueue = features.includes("queue");
 		this.#sent.set(deviceId, hasQueue);
 		const { volume, priority = "normal", together = [...this.parts.ids].length > 1 } = this.#asked;
+		const { chime, chimeVolume: chime_volume } = this.#asked;
+		const isChimed = chime !== undefined && features.includes("chime");
 		const expires = Math.max(1, Math.ceil((this.#expiresAt - monotonic) / 1000));
 		return {
 			id: this.id,
@@ -108,6 +114,7 @@ export class Announcement implements Job<Shown> {
 			...(volume !== undefined && { volume }),
 			...(together && { ready: true }),
 			...(hasQueue && { priority, expires }),
+			...(isChimed && { chime, ...(chime_volume !== undefined && { chime_volume }) }),
 		};
 	}
 

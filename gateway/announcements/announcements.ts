@@ -182,7 +182,8 @@ export class Announcements {
 	#sendNext(deviceId: string): void {
 		const { session } = this.#options.core.sessions.devices.get(deviceId) ?? {};
 		if (!session) return;
-		const hasQueue = session.handshake.features.includes("queue");
+		const { features } = session.handshake;
+		const hasQueue = features.includes("queue");
 		const running = this.#runningOn(deviceId);
 		const sent = running.filter((announcement) => announcement.isSent(deviceId));
 		const others = running.filter((announcement) => !announcement.isSent(deviceId));
@@ -190,7 +191,7 @@ export class Announcements {
 			const hasRoom = sent.length < (hasQueue ? sentAtOnce : 1) && !sent.some(isUrgent);
 			if (!hasRoom && (!next.isUrgent || sent.some(isUrgent))) return;
 			sent.push(next);
-			void this.#play(next, deviceId, next.send(deviceId, hasQueue, this.jobs.moment));
+			void this.#play(next, deviceId, next.send(deviceId, features, this.jobs.moment));
 		}
 	}
 

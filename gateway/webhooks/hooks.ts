@@ -29,6 +29,7 @@ export const eventNames = [
 	"rollout_finished",
 	"refused",
 	"disk_full",
+	"schedule_failed",
 ] as const;
 export type EventName = (typeof eventNames)[number];
 

@@ -84,10 +84,18 @@ export class Watch {
 
 	onEvent(event: GatewayEvent): void {
 		if (event.type === "rollout") this.#onRollout(event.rollout);
+		if (event.type === "schedule_failed") this.#onSchedule(event);
 		if (event.type !== "crash") return;
 		const { id, kind, firmware_version: version } = event.crash;
 		const crash = { id, kind, version: version || null };
 		this.#tellOf(event.device, "crashed", `has crashed (${kind}).`, { crash });
+	}
+
+	#onSchedule({ type: event, ...schedule }: Extract<GatewayEvent, { type: "schedule_failed" }>): void {
+		const { id, name, outcome, dueAt, reason } = schedule;
+		const what = outcome === "missed" ? "was missed" : "has failed";
+		const text = `The schedule ${name ?? id}, due at ${dueAt}, ${what}: ${reason}`;
+		this.#tell(`schedule-${id}`, { event, text, schedule });
 	}
 
 	/** Each gateway gets it. */

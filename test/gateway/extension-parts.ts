@@ -61,6 +61,7 @@ export const extensionParts = {
 		"test/system/demo.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
 	],
+	schedules: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type ExtensionName = keyof typeof extensionParts;

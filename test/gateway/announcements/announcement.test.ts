@@ -12,7 +12,7 @@ function begin(...ids: readonly string[]) {
 	announcement.ask("/sounds/1.wav", 2_000, at(0));
 	for (const id of ids) {
 		announcement.parts.set(id, "waiting", at(0));
-		announcement.send(id, false, at(0));
+		announcement.send(id, ["sound"], at(0));
 	}
 	const says = (id: string, state: "ready" | "playing" | "played" | "stopped" | "failed", ms = 0) =>
 		announcement.hear(id, { type: "sound_update", deviceId: id, id: "a1", state }, at(ms));

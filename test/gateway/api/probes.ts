@@ -72,6 +72,13 @@ const announcement = (body: object | string): Asked => ({
 
 const manyCommand = (body: object | string): Asked => ({ ...announcement(body), path: "/api/commands" });
 
+const schedule = (body: object | string, path = "/api/schedules"): Asked => ({ ...announcement(body), path });
+const identifying = { command: { targets: { all: true }, payload: { command: "identify" } } };
+const closing = { at: { weekly: { time: "17:50" } }, do: identifying };
+const unspoken = { ...closing, do: { announcement: { text: "hello", targets: { all: true } } } };
+const scheduleTests = { testedIn: "test/gateway/schedules/http.test.ts" };
+const quiet = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
+
 const upload = (body: Buffer): Asked => ({
 	path: "/ota/upload",
 	headers: { ...monitor, ...formHeaders },
@@ -168,6 +175,31 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"DELETE /api/sounds/{id} 507": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"DELETE /api/sounds/{id} 204": { path: `/api/sounds/${wavId}`, headers: monitor },
 	"DELETE /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },
+	"GET /api/schedules 200": { path: "/api/schedules", headers: monitor },
+	"POST /api/schedules 201": schedule(closing),
+	"POST /api/schedules 400": schedule("no JSON"),
+	"POST /api/schedules 409": scheduleTests,
+	"POST /api/schedules 422": schedule({ ...closing, at: { in: 0 } }),
+	"POST /api/schedules 501": schedule(unspoken),
+	"POST /api/schedules 507": scheduleTests,
+	"PUT /api/schedules/{id} 200": scheduleTests,
+	"PUT /api/schedules/{id} 400": scheduleTests,
+	"PUT /api/schedules/{id} 404": schedule(closing, "/api/schedules/unknown"),
+	"PUT /api/schedules/{id} 422": scheduleTests,
+	"PUT /api/schedules/{id} 501": scheduleTests,
+	"PUT /api/schedules/{id} 507": scheduleTests,
+	"DELETE /api/schedules/{id} 204": scheduleTests,
+	"DELETE /api/schedules/{id} 404": { path: "/api/schedules/unknown", headers: monitor },
+	"DELETE /api/schedules/{id} 507": scheduleTests,
+	"GET /api/quiet-hours 200": { path: "/api/quiet-hours", headers: monitor },
+	"PUT /api/quiet-hours 200": schedule(quiet, "/api/quiet-hours"),
+	"PUT /api/quiet-hours 400": schedule("no JSON", "/api/quiet-hours"),
+	"PUT /api/quiet-hours 409": scheduleTests,
+	"PUT /api/quiet-hours 422": schedule({ ...quiet, from: "24:00" }, "/api/quiet-hours"),
+	"PUT /api/quiet-hours 507": scheduleTests,
+	"DELETE /api/quiet-hours/{id} 204": scheduleTests,
+	"DELETE /api/quiet-hours/{id} 404": { path: "/api/quiet-hours/unknown", headers: monitor },
+	"DELETE /api/quiet-hours/{id} 507": scheduleTests,
 	"GET /api/rollouts 200": { path: "/api/rollouts", headers: monitor },
 	"POST /api/rollouts/preview 200": rollout("preview"),
 	"POST /api/rollouts/preview 400": rollout("preview", "no JSON"),

@@ -1,0 +1,202 @@
+/** What schedules do at their times, with a clock that the tests move. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import fs from "node:fs/promises";
+import { describe, test } from "node:test";
+import { eventually } from "../../support/eventually.js";
+import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
+import { tone, wav as wavOf } from "../../support/sounds.js";
+import { ask, ended, runTimed, schedulesOf } from "./gateway.js";
+
+const targets = { devices: ["dev-1-000001"] };
+const loud = { command: { targets, payload: { command: "set_volume", value: 80 } } };
+const song = { announcement: { url: "http://10.0.0.1/a.wav", targets } };
+const wav = wavOf(tone(1_600));
+const soundId = createHash("sha256").update(wav).digest("hex");
+
+const make = async (url: string, body: object) => (await ask(url, "POST", "schedules", body)).body.id;
+/** Commands but those that ask for a report. */
+const heard = ({ commands }: { commands: readonly { command?: unknown }[] }) =>
+	commands.filter(({ command }) => command !== "query_state");
+
+describe("a schedule", () => {
+	test("is done at its time of day, on its days, and again on the next one", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T16:49:58Z");
+		const device = await connect();
+		const at = { weekly: { time: "17:50", days: ["mon", "fri"] } };
+		const { status, body } = await ask(url, "POST", "schedules", { name: "Closing", at, do: loud });
+		assert.equal(status, 201);
+		const { id, createdAt, ...made } = body;
+		const shown = { name: "Closing", at, do: loud, on: true, zone: "Europe/Berlin", by: "monitor" };
+		assert.deepEqual(made, { ...shown, nextAt: "2026-11-27T16:50:00.000Z", last: null });
+		assert.ok(Number(createdAt) !== 0);
+
+		const { last, nextAt } = await ended(url, id);
+		assert.deepEqual([last?.dueAt, last?.outcome, last?.reason], ["2026-11-27T16:50:00.000Z", "done", null]);
+		assert.equal(nextAt, "2026-11-30T16:50:00.000Z");
+		const { body: command } = await ask(url, "GET", `commands/${last?.job}`);
+		assert.deepEqual([command.by, Object(command.devices)[0].state], ["monitor", "done"]);
+		assert.deepEqual(heard(device), [loud.command.payload]);
+
+		clock.set("2026-11-30T16:50:10Z");
+		assert.equal((await ended(url, id, "2026-11-30T16:50:00.000Z")).last?.outcome, "done");
+		assert.equal(heard(device).length, 2);
+	});
+
+	test("that is a timer announces once, with its chime, stays listed for a day, and is gone then", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const device = await connect();
+		const announcement = { ...song.announcement, chime: "attention", chimeVolume: 30, volume: 60 };
+		const id = await make(url, { at: { in: 720 }, do: { announcement } });
+		const [made] = await schedulesOf(url);
+		assert.match(made?.nextAt ?? "", /^2026-11-27T12:12:0/);
+		clock.set("2026-11-27T12:12:09Z");
+		const { last, nextAt } = await ended(url, id);
+		assert.deepEqual([last?.outcome, nextAt], ["done", null]);
+		const [play] = heard(device);
+		const { id: job, chime, chime_volume, volume } = Object(Object(play).value);
+		assert.deepEqual([job, chime, chime_volume, volume], [last?.job, "attention", 30, 60]);
+		clock.set("2026-11-28T12:11:00Z");
+		assert.equal((await schedulesOf(url)).length, 1);
+		clock.set("2026-11-28T12:13:00Z");
+		await eventually(
+			() => schedulesOf(url),
+			({ length }) => length === 0,
+		);
+		assert.equal(heard(device).length, 1);
+	});
+
+	test("is done at a local time, once", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		await connect();
+		const id = await make(url, { at: { once: "2026-11-28T07:30" }, do: loud });
+		assert.equal((await schedulesOf(url))[0]?.nextAt, "2026-11-28T06:30:00.000Z");
+		clock.set("2026-11-28T06:30:00Z");
+		const { last, nextAt } = await ended(url, id);
+		assert.deepEqual([last?.outcome, nextAt], ["done", null]);
+	});
+
+	test("does nothing while it is off, and once it is deleted; changed, it has its new time", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const device = await connect();
+		const daily = { at: { weekly: { time: "18:00" } }, do: loud };
+		const off = await make(url, { ...daily, on: false });
+		const gone = await make(url, daily);
+		const changed = await make(url, daily);
+		assert.equal((await ask(url, "DELETE", `schedules/${gone}`)).status, 204);
+		const later = { at: { weekly: { time: "18:30" } }, do: loud };
+		const { status, body } = await ask(url, "PUT", `schedules/${changed}`, later);
+		assert.deepEqual([status, body.nextAt], [200, "2026-11-27T17:30:00.000Z"]);
+		clock.set("2026-11-27T17:01:00Z");
+		const due = await make(url, { at: { in: 1 }, do: loud });
+		await ended(url, due);
+		assert.equal(heard(device).length, 1);
+		clock.set("2026-11-27T17:31:00Z");
+		await ended(url, changed);
+		assert.equal(heard(device).length, 2);
+		const [, , offOne] = await schedulesOf(url);
+		assert.deepEqual([offOne?.id, offOne?.nextAt, offOne?.last], [off, null, null]);
+	});
+
+	test("that cannot be begun has failed, with a sentence, and is told", async (t) => {
+		const { url, clock, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z");
+		await connect();
+		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
+		await fetch(`${url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
+		const at = { weekly: { time: "18:00" } };
+		const id = await make(url, { name: "Dinner", at, do: { announcement: { sound: soundId, targets } } });
+		await fetch(`${url}/api/sounds/${soundId}`, { method: "DELETE", headers });
+		clock.set("2026-11-27T17:00:00Z");
+		const { last, nextAt } = await ended(url, id);
+		const reason = `No sound is called ${soundId}; see /api/sounds.`;
+		assert.deepEqual([last?.outcome, last?.reason, last?.job], ["failed", reason, null]);
+		assert.equal(nextAt, "2026-11-28T17:00:00.000Z");
+		const dueAt = "2026-11-27T17:00:00.000Z";
+		assert.deepEqual(told, [
+			{ type: "schedule_failed", id, name: "Dinner", outcome: "failed", dueAt, reason },
+		]);
+	});
+
+	test("whose text cannot be spoken has failed too", async (t) => {
+		const { url, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z", { speechCommand: ["false"] });
+		await connect();
+		const id = await make(url, { at: { in: 1 }, do: { announcement: { text: "Pizza", targets } } });
+		const { last } = await ended(url, id);
+		assert.equal(last?.outcome, "failed");
+		assert.match(last?.reason ?? "", /^The program of SPEECH_COMMAND gave no sound\./);
+		assert.equal(told.length, 1);
+	});
+});
+
+describe("after a restart a schedule", () => {
+	test("is as it was, is late if it was due less than 5 minutes ago, and missed if longer, which is told", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
+		await first.connect();
+		const late = await make(first.url, { at: { in: 3600 }, do: loud });
+		const missed = await make(first.url, { name: "Early", at: { weekly: { time: "13:30" } }, do: loud });
+		const before = await schedulesOf(first.url);
+		await first.gateway.close();
+
+		const second = await runTimed(t, "2026-11-27T13:04:00Z", { dataDir, limits: { scheduleSettleMs: 500 } });
+		const { url } = second;
+		assert.deepEqual(await schedulesOf(url), before);
+		const device = await second.connect();
+		const done = await ended(url, late);
+		assert.deepEqual([done.last?.outcome, done.nextAt], ["late", null]);
+		assert.equal(heard(device).length, 1);
+		const leftOut = await ended(url, missed);
+		const dueAt = "2026-11-27T12:30:00.000Z";
+		const reason = "It could not be done within 5 minutes of its time.";
+		assert.deepEqual(
+			[leftOut.last?.outcome, leftOut.last?.dueAt, leftOut.last?.reason],
+			["missed", dueAt, reason],
+		);
+		assert.equal(leftOut.nextAt, "2026-11-28T12:30:00.000Z");
+		const event = { type: "schedule_failed", id: missed, name: "Early", outcome: "missed", dueAt, reason };
+		assert.deepEqual(second.told, [event]);
+		assert.equal(heard(device).length, 1);
+	});
+
+	test("that was missed several times is told once, and done if the latest time was just now", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runTimed(t, "2026-11-20T12:00:00Z", { dataDir });
+		await first.connect();
+		const id = await make(first.url, { at: { weekly: { time: "13:30" } }, do: loud });
+		await first.gateway.close();
+		const second = await runTimed(t, "2026-11-27T12:31:00Z", { dataDir });
+		await second.connect();
+		const { last, nextAt } = await ended(second.url, id, "2026-11-27T12:30:00.000Z");
+		assert.deepEqual([last?.outcome, nextAt], ["late", "2026-11-28T12:30:00.000Z"]);
+		assert.deepEqual(
+			second.told.map(({ outcome, dueAt }) => [outcome, dueAt]),
+			[["missed", "2026-11-20T12:30:00.000Z"]],
+		);
+	});
+
+	test("whose outcome was not written is done under the id that it had, or missed", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
+		await first.connect();
+		const id = String(await make(first.url, { at: { in: 60 }, do: loud }));
+		const old = String(await make(first.url, { at: { in: 60 }, do: loud }));
+		await first.gateway.close();
+		for (const [name, dueAt] of [
+			[id, "2026-11-27T12:01:00Z"],
+			[old, "2026-11-27T11:50:00Z"],
+		] as const) {
+			const file = `${dataDir}/schedules/${name}.json`;
+			const { dueAt: _, ...record } = JSON.parse(await fs.readFile(file, "utf8"));
+			const claim = { dueAt: Date.parse(dueAt), job: "0123456789abcdef", gateway: "" };
+			await fs.writeFile(file, JSON.stringify({ ...record, claim }));
+		}
+		const limits = { scheduleTakeOverMs: 500 };
+		const second = await runTimed(t, "2026-11-27T12:01:01Z", { dataDir, limits });
+		const device = await second.connect();
+		const { last } = await ended(second.url, id);
+		assert.deepEqual([last?.outcome, last?.job], ["late", "0123456789abcdef"]);
+		assert.equal((await ended(second.url, old)).last?.outcome, "missed");
+		assert.equal(heard(device).length, 1);
+	});
+});
