@@ -139,6 +139,8 @@ export class RolloutStore {
 		if (this.find(id)) return false;
 		try {
 			await this.#clear(id);
+			// Of another gateway, which has stored the rest of it meanwhile.
+			if (this.find(id)) return false;
 			for (const entry of entriesOf(rollout)) {
 				const isAppended = await this.#append(id, entry);
 				if (!isAppended) return isAppended;

@@ -55,7 +55,10 @@ const server = () => {
 	const memory = new MemoryServer();
 	let joined = 0;
 	/** A gateway that believes to drive, until something shows the opposite. */
-	const join = async (failing = (_text: string): "before" | "after" | undefined => undefined) => {
+	const join = async (
+		failing = (_text: string): "before" | "after" | undefined | Promise<undefined> => undefined,
+		removing = async () => {},
+	) => {
 		joined += 1;
 		const gatewayId = `gateway ${joined}`;
 		const bus = memory.connect();
@@ -63,12 +66,15 @@ const server = () => {
 		const problems: string[] = [];
 		const gateway = { stale: 0, isDeaf: false, changed: new Set<string>(), problems, bus };
 		const log: Log = {
-			removeBefore: (...parameters) => real.removeBefore(...parameters),
+			removeBefore: async (...parameters) => {
+				await removing();
+				await real.removeBefore(...parameters);
+			},
 			read: ({ onAll, onEntry }) =>
 				real.read({ onAll, onEntry: (...entry) => gateway.isDeaf || onEntry(...entry) }),
 			append: async (key, text, after) => {
 				assert.ok(text.length < 1 << 20, `${key} is too long for NATS`);
-				const when = failing(text);
+				const when = await failing(text);
 				if (when === "before") throw new BusError("away", "cut off");
 				const written = await real.append(key, text, after);
 				if (when === "after") throw new BusError("timeout", "cut off");
@@ -214,6 +220,26 @@ test("of a roll-out that was not stored completely nothing is shown, and nothing
 	assert.ok(await driver.store.create(created));
 	await settle();
 	assert.deepEqual((await join()).store.find("autumn"), created);
+});
+
+test("of two gateways that create it at the same moment one does, wherever they meet", async () => {
+	const { join } = server();
+	let goOn = () => {};
+	const isRemoving = new Promise<undefined>((resolve) => {
+		goOn = () => resolve(undefined);
+	});
+	const first = await join((text) => (text.includes('"head"') ? isRemoving : undefined));
+	const isCreated = first.store.create(rolloutOf(2));
+	// It has read the plan alone, as of a gateway that was killed then, and meanwhile the rest comes.
+	const other = await join(undefined, async () => {
+		goOn();
+		assert.ok(await isCreated);
+		await settle();
+	});
+	await settle();
+	assert.equal(await other.store.create(rolloutOf(3)), false);
+	await settle();
+	for (const { store } of [first, other]) assert.equal(store.find("autumn")?.devices.size, 2);
 });
 
 test("one with ended and running devices moves to the log as it is", async () => {
