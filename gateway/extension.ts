@@ -44,6 +44,8 @@ export type GatewayEvent =
 	| { readonly type: "change"; readonly change: Change }
 	/** A crash of a device of this gateway was stored. */
 	| { readonly type: "crash"; readonly device: Device; readonly crash: Crash }
+	/** What devices have come to in an announcement of this gateway or another one: an `announcement_update`. */
+	| { readonly type: "announcement"; readonly frame: string }
 	/** A roll-out has changed, here or at another gateway; it may come again. */
 	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> }
 	/** Quiet hours were changed, here or at another gateway. */

@@ -36,7 +36,10 @@ interface Preparation {
 }
 
 export interface AnnouncementsOptions {
-	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log" | "settings">;
+	readonly core: Pick<
+		Core,
+		"sessions" | "monitors" | "execute" | "emit" | "now" | "monotonic" | "log" | "settings"
+	>;
 	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
 }
@@ -59,6 +62,7 @@ export class Announcements {
 			onTick: (announcement) => this.#onTick(announcement),
 			onStop: (announcement) => this.#stop(announcement),
 			followedMs,
+			onShown: (frame) => options.core.emit({ type: "announcement", frame }),
 		});
 	}
 

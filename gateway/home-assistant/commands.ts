@@ -2,7 +2,7 @@
 
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { isRecord } from "../../device/protocol/schema.js";
-import { longestSeconds } from "../api/announcement.js";
+import { type AskedAnnouncement, longestSeconds } from "../api/announcement.js";
 import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
@@ -15,7 +15,7 @@ import { type Facts, wholeBrightness } from "./entities.js";
 type Ask =
 	| { readonly type: "control_device"; readonly payload: Readonly<Record<string, unknown>> }
 	| { readonly type: "trigger_ota"; readonly version: string }
-	| { readonly sound?: string; readonly text?: string; readonly volume?: number; readonly seconds?: number }
+	| (Pick<AskedAnnouncement, "sound" | "text" | "volume" | "priority"> & { readonly seconds?: number })
 	| Refused;
 
 /** The light that a device was asked for last: Home Assistant sends colour and effect one by one. */
@@ -50,6 +50,7 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	identify: (text) => onlyFor("PRESS", text) ?? control("identify"),
 	restart: (text) => onlyFor("PRESS", text) ?? control("restart"),
 	speech: (text) => ({ text }),
+	urgent_speech: (text) => ({ text, priority: "urgent" }),
 	siren: commandSiren,
 	firmware: (text, { release }) => {
 		const none = refuse("no_firmware", "there is no release for this device");

@@ -272,6 +272,6 @@ export class Devices {
 }
 
 /** Whether another gateway has it, which publishes it. */
-function isAtAnotherGateway({ session }: Device): boolean {
+export function isAtAnotherGateway({ session }: Device): boolean {
 	return session.link.isRemote === true;
 }

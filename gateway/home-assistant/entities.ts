@@ -13,6 +13,7 @@ import {
 	type StateReport,
 } from "../../device/protocol/messages.js";
 import { type BoardPart, hasPart } from "../../device/protocol/models.js";
+import { playStates } from "../api/announcement.js";
 import type { Release } from "../api/firmware.js";
 import { isActiveUpdate } from "../api/statuses.js";
 import type { Device } from "../sessions/device.js";
@@ -42,6 +43,7 @@ const summaryCharacters = 255;
 
 const percent = { platform: "number", min: 0, max: 100, step: 1, unit_of_measurement: "%" };
 const press = { platform: "event", device_class: "button", event_types: ["press_start"] };
+const notify = { platform: "notify", feature: "sound" } as const;
 const diagnostic = { entity_category: "diagnostic" };
 const config = { entity_category: "config" };
 const disabled = { enabled_by_default: false };
@@ -62,7 +64,15 @@ const entities: Readonly<Record<string, Entity>> = {
 		brightness_scale: 100,
 	},
 	siren: { name: "Sounds", icon: "mdi:speaker", platform: "siren" },
-	speech: { name: "Speech", icon: "mdi:account-voice", platform: "notify", feature: "sound" },
+	speech: { name: "Speak", icon: "mdi:account-voice", ...notify },
+	urgent_speech: { name: "Speak urgently", icon: "mdi:bullhorn", ...notify },
+	announcement: {
+		name: "Announcement",
+		icon: "mdi:bullhorn-outline",
+		platform: "event",
+		event_types: playStates,
+		feature: "sound",
+	},
 	identify: {
 		name: "Identify",
 		device_class: "identify",

@@ -1,20 +1,22 @@
 /**
- * Presses of buttons and crashes, as events of Home Assistant: of each device 10 at once, then one a second. The broker keeps
- * none.
+ * Presses of buttons and crashes (of each device 10 at once, then one a second), and what becomes of announcements (of each
+ * at most 4 a second), as events of Home Assistant. The broker keeps none.
  */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
+import type { FrameOf } from "../api/frames.js";
 import type { Core } from "../extension.js";
 import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Broker } from "./broker.js";
+import { isAtAnotherGateway } from "./devices.js";
 import { buttons } from "./entities.js";
 
 const rate = { perSecond: 1, burst: 10 };
 
 export interface EventsOptions {
-	readonly core: Pick<Core, "monotonic">;
+	readonly core: Pick<Core, "monotonic" | "sessions">;
 	readonly broker: Pick<Broker, "send">;
 	/** Of this gateway's topics. */
 	readonly base: string;
@@ -24,6 +26,8 @@ interface State {
 	readonly bucket: TokenBucket;
 	/** In its latest report. */
 	pressed: readonly string[];
+	/** What became of an announcement last. */
+	announcement: string;
 }
 
 export class Events {
@@ -39,13 +43,27 @@ export class Events {
 			if (!device || uplink.type !== "state_report") return;
 			const state = this.#stateOf(device);
 			const pressed = buttons.filter((name) => uplink.peripherals.buttons[name]);
-			for (const name of pressed) if (!state.pressed.includes(name)) this.#send(device, name, "press_start");
+			for (const name of pressed)
+				if (!state.pressed.includes(name)) this.#sendSeldom(device, name, "press_start");
 			state.pressed = pressed;
 		},
 	};
 
 	onCrash(device: Device, kind: CrashKind): void {
-		this.#send(device, "crash", kind);
+		this.#sendSeldom(device, "crash", kind);
+	}
+
+	/** @param text of an `announcement_update` */
+	onAnnouncement(text: string): void {
+		const { id, name, devices }: FrameOf<"announcement_update"> = JSON.parse(text);
+		for (const { deviceId, state: event_type, reason } of devices) {
+			const device = this.#options.core.sessions.devices.get(deviceId);
+			if (!device || isAtAnotherGateway(device)) continue;
+			const state = this.#stateOf(device);
+			const latest = `${id} ${event_type}`;
+			if (state.announcement !== latest) this.#send(device, "announcement", { event_type, id, name, reason });
+			state.announcement = latest;
+		}
 	}
 
 	#stateOf(device: Device): State {
@@ -53,15 +71,19 @@ export class Events {
 		const state = this.#states.get(device) ?? {
 			bucket: new TokenBucket({ ...rate, monotonic }),
 			pressed: [],
+			announcement: "",
 		};
 		this.#states.set(device, state);
 		return state;
 	}
 
+	#sendSeldom(device: Device, entity: string, event_type: string): void {
+		if (this.#stateOf(device).bucket.take()) this.#send(device, entity, { event_type });
+	}
+
 	/** Without the broker it is lost: later it would be taken for a new one. */
-	#send(device: Device, entity: string, event_type: string): void {
+	#send({ deviceId }: Device, entity: string, event: object): void {
 		const { broker, base } = this.#options;
-		if (this.#stateOf(device).bucket.take())
-			broker.send(`${base}/${device.deviceId}/${entity}`, JSON.stringify({ event_type }));
+		broker.send(`${base}/${deviceId}/${entity}`, JSON.stringify(event));
 	}
 }

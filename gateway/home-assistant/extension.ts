@@ -73,6 +73,7 @@ function createHomeAssistant(core: Core): Extension {
 	return {
 		onEvent: (event) => {
 			if (event.type === "crash") events?.onCrash(event.device, event.crash.kind);
+			if (event.type === "announcement") events?.onAnnouncement(event.frame);
 		},
 		open,
 		close: async () => {

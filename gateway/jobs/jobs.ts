@@ -63,6 +63,8 @@ export interface JobsOptions<J> {
 	readonly onStop: (job: J) => void;
 	/** After a job's end, while devices may still say something of it. */
 	readonly followedMs: number;
+	/** Called with each frame for monitors, also of another gateway's jobs. */
+	readonly onShown?: (frame: string) => void;
 }
 
 const keptAtMost = 100;
@@ -171,6 +173,13 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		return running.map((job) => job.frameOf(job.parts.shown()));
 	}
 
+	/** @param frame of a job of this gateway or another one */
+	show(frame: string): void {
+		const { core, channel, onShown } = this.options;
+		core.monitors.broadcast(channel, frame);
+		onShown?.(frame);
+	}
+
 	close(): void {
 		clearInterval(this.#timer);
 		this.#timer = undefined;
@@ -203,12 +212,12 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 	}
 
 	#tick(): void {
-		const { core, channel, onTick } = this.options;
+		const { onTick } = this.options;
 		for (const job of this.#jobs.values()) {
 			onTick(job);
 			for (let some = job.parts.takeChanges(); some.length > 0; some = job.parts.takeChanges()) {
 				const frame = job.frameOf(some);
-				core.monitors.broadcast(channel, frame);
+				this.show(frame);
 				this.onFrame?.(frame);
 			}
 		}

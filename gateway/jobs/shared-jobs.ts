@@ -27,7 +27,7 @@ interface Question {
 
 export interface SharedJobsOptions<D extends JobDescription, J extends Job<D>> {
 	readonly peers: { readonly id: string; readonly bus: Bus };
-	readonly core: Pick<Core, "monitors" | "log">;
+	readonly core: Pick<Core, "log">;
 	readonly jobs: Jobs<D, J>;
 }
 
@@ -49,14 +49,14 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 	}
 
 	open(): void {
-		const { peers, core } = this.#options;
+		const { peers, core, jobs } = this.#options;
 		const { bus, id } = peers;
 		const frames = (gateway: string) => `${subjectOf("gw", "jobs", this.#channel)}.${gateway}`;
 		const own = frames(subjectOf(id));
 		this.#ends = [
 			bus.serve(subjectOf("gw", "job", this.#channel, id), async (text) => this.#answer(JSON.parse(text))),
 			bus.subscribe(frames("*"), (frame, subject) => {
-				if (subject !== own) core.monitors.broadcast(this.#channel, frame);
+				if (subject !== own) jobs.show(frame);
 			}),
 		];
 		const isClosed = () => this.#isClosed;

@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { Change } from "../../../gateway/access/access.js";
 import type { GatewayOptions } from "../../../gateway/core.js";
 import type { GatewayEvent } from "../../../gateway/extension.js";
@@ -507,11 +509,13 @@ test("presses of buttons are events, published once and not kept by the broker",
 	assert.equal(presses().length, 2, "a button that is held is pressed once");
 	for (const { payload } of presses()) assert.deepEqual(JSON.parse(payload), { event_type: "press_start" });
 	// Far more than a person presses: 10 at once, then one a second.
+	const began = performance.now();
 	for (let count = 0; count < 40; count++)
 		for (const isDown of [true, false]) device.report({ [play]: isDown });
 	device.report({ "peripherals.audio.volume": 99 });
 	await home.shows(dev, "volume", "99");
-	assert.ok(presses().length >= 10 && presses().length < 20, `${presses().length} presses`);
+	const most = 2 + 10 + Math.ceil((performance.now() - began) / 1000);
+	assert.ok(presses().length >= 10 && presses().length <= most, `${presses().length} presses of ${most}`);
 	const later = await ScriptedHomeAssistant.start(t, broker);
 	await later.until(() => later.isAvailable(dev));
 	assert.equal(later.count(/btn_play$/), 0, "the broker keeps none");
@@ -532,6 +536,61 @@ test("a crash is an event, with its kind", skipWithout("fleet"), async (t) => {
 	assert.deepEqual(JSON.parse(payload), { event_type: "exception" });
 	assert.ok(device.isConnected);
 });
+
+test(
+	"texts are spoken, urgently too, and what becomes of announcements on a device are events",
+	skipWithout("announcements"),
+	async (t) => {
+		const { home, add, run, gateway } = await startHome(t);
+		const file = join(await temporaryDirectory(t), "voice.wav");
+		await writeFile(file, wav(tone(3200)));
+		await gateway.close();
+		const { url } = await run({ speechCommand: ["cat", file] });
+		const device = await add(dev, { url });
+		await add(proto, { url });
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		const eventsOf = (id: string) =>
+			home.heard
+				.filter(({ topic }) => topic === `device-gateway/hall/${id}/announcement`)
+				.map(({ payload }) => JSON.parse(payload));
+		const becomes = async (name: string, state: string, reason: string | null = null) => {
+			const { id } = asked.get(name) ?? assert.fail(name);
+			const more = reason !== null && { reason };
+			const from = eventsOf(dev).length;
+			device.send({ type: "sound_update", deviceId: dev, id, state, ...more });
+			const event = { event_type: state, id, name, reason };
+			await home.until(() =>
+				eventsOf(dev)
+					.slice(from)
+					.some((each) => isDeepStrictEqual(each, event)),
+			);
+		};
+		const asked = new Map<string, { readonly id: string; readonly priority: string }>();
+		const speak = async (entity: string, text: string) => {
+			const count = device.commands.length;
+			await home.command(dev, entity, text);
+			await home.until(() => device.commands.length > count);
+			asked.set(text, Object(device.commands.at(-1)?.value));
+		};
+		await speak("speech", "Dinner is ready");
+		await becomes("Dinner is ready", "playing");
+		await speak("urgent_speech", "The door is open");
+		assert.deepEqual(
+			[...asked.values()].map(({ priority }) => priority),
+			["normal", "urgent"],
+		);
+		await becomes("Dinner is ready", "waiting");
+		await becomes("The door is open", "playing");
+		await becomes("The door is open", "played");
+		await becomes("Dinner is ready", "resumed");
+		await becomes("Dinner is ready", "stopped", "button");
+		const count = eventsOf(dev).length;
+		device.close();
+		await home.until(() => !home.isAvailable(dev));
+		assert.equal(eventsOf(dev).length, count, "of what has ended there are no more");
+		assert.deepEqual(eventsOf(proto), []);
+	},
+);
 
 test("with a password and TLS; a wrong password is tried again, with a sentence in the log", {
 	skip: brokerMissing || (whyNoCertificates() ?? false),
