@@ -3,8 +3,10 @@
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { isRecord } from "../../device/protocol/schema.js";
 import { type AskedAnnouncement, longestSeconds } from "../api/announcement.js";
+import { usualQuietHours } from "../api/client/times.js";
+import { askedQuietHours } from "../api/quiet-hours.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
+import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
@@ -16,6 +18,7 @@ type Ask =
 	| { readonly type: "control_device"; readonly payload: Readonly<Record<string, unknown>> }
 	| { readonly type: "trigger_ota"; readonly version: string }
 	| (Pick<AskedAnnouncement, "sound" | "text" | "volume" | "priority"> & { readonly seconds?: number })
+	| { readonly quietHours: unknown }
 	| Refused;
 
 /** The light that a device was asked for last: Home Assistant sends colour and effect one by one. */
@@ -46,6 +49,9 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	progress: (text, _facts, { color }) =>
 		control("set_light", { color, effect: "progress", progress: numberOf(text) / 100 }),
 	auto_brightness: (text) => control("set_auto_brightness", text === "ON" || (text !== "OFF" && text)),
+	quiet: (text, facts) => quietHoursOf(facts, { on: text === "ON" || (text !== "OFF" && text) }),
+	quiet_from: (from, facts) => quietHoursOf(facts, { from }),
+	quiet_until: (until, facts) => quietHoursOf(facts, { until }),
 	ring: (text) => onlyFor("OFF", text) ?? control("set_brightness", 0),
 	identify: (text) => onlyFor("PRESS", text) ?? control("identify"),
 	restart: (text) => onlyFor("PRESS", text) ?? control("restart"),
@@ -168,7 +174,11 @@ export class EntityCommands {
 		if ("refusal" in ask) return ask;
 		const { execute, emit } = this.#core;
 		const { deviceId } = device;
-		const outcome = await ("type" in ask ? execute({ ...ask, targetId: deviceId }) : this.#play(device, ask));
+		const outcome = await ("type" in ask
+			? execute({ ...ask, targetId: deviceId })
+			: "quietHours" in ask
+				? this.#setQuietHours(ask.quietHours)
+				: this.#play(device, ask));
 		// The broker does not say who has sent it.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
 		const change = { person, remoteAddress: "MQTT", deviceId, what: entity, body: ask };
@@ -183,7 +193,7 @@ export class EntityCommands {
 		const { announcements } = this.#core.services();
 		if (!announcements) return refuse("unsupported_command", "this gateway keeps no sounds");
 		if (!session.isReachable) return refuse("target_offline", "the device is not connected");
-		try {
+		return attempt(async () => {
 			const asked = { ...what, targets: { devices: [deviceId] } };
 			const id = await announcements.begin(asked, { by: null });
 			const stop = {
@@ -192,12 +202,29 @@ export class EntityCommands {
 				payload: control("stop_sound", { id }).payload,
 			};
 			if (seconds !== undefined) setTimeout(() => void this.#core.execute(stop), seconds * 1000).unref();
-			return { command: "control_device" };
-		} catch (error) {
-			if (!(error instanceof HttpProblem)) throw error;
-			return refuse("invalid_command", error.refusal.detail);
-		}
+		});
 	}
+
+	async #setQuietHours(asked: unknown): Promise<Outcome> {
+		return attempt(async () => this.#core.services().quietHours?.set(asked, null));
+	}
+}
+
+async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
+	try {
+		await work();
+		return { command: "control_device" };
+	} catch (error) {
+		if (!(error instanceof HttpProblem)) throw error;
+		return refuse("invalid_command", error.refusal.detail);
+	}
+}
+
+/** Quiet hours of this device alone: as those that count for it now, but for what is changed. */
+function quietHoursOf({ device, quietHours }: Facts, change: object): Ask {
+	const known = { on: false, ...usualQuietHours, ...quietHours?.of(device) };
+	const asked = { ...known, ...change, targets: { device: device.deviceId } };
+	return { quietHours: pick(askedQuietHours, asked) };
 }
 
 function control(command: string, value?: unknown) {

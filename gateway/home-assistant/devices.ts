@@ -114,6 +114,11 @@ export class Devices {
 		this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
 	}
 
+	/** What is shown of all devices may have changed. */
+	onChanged(): void {
+		this.#touchAll();
+	}
+
 	/** A message below the base of this gateway's topics, by another client or from before. */
 	onOwn(topic: string, deviceId: string, text: string, isRetained: boolean): void {
 		const { core, gateway } = this.#options;
@@ -155,12 +160,9 @@ export class Devices {
 
 	factsOf(device: Device): Facts {
 		const release = this.#release?.images.some((image) => fits(image, device)) ? this.#release : undefined;
-		return {
-			device,
-			release,
-			tones: this.#tones,
-			canSpeak: this.#options.core.services().announcements?.canSpeak === true,
-		};
+		const { announcements, quietHours } = this.#options.core.services();
+		const canSpeak = announcements?.canSpeak === true;
+		return { device, release, tones: this.#tones, canSpeak, quietHours };
 	}
 
 	/** It is published again with the next message of the device. */

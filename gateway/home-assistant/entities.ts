@@ -14,8 +14,11 @@ import {
 } from "../../device/protocol/messages.js";
 import { type BoardPart, hasPart } from "../../device/protocol/models.js";
 import { playStates } from "../api/announcement.js";
+import { usualQuietHours } from "../api/client/times.js";
 import type { Release } from "../api/firmware.js";
+import { timeOfDay } from "../api/schedule.js";
 import { isActiveUpdate } from "../api/statuses.js";
+import type { QuietHoursService } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 
 /** What entities are made of. */
@@ -26,6 +29,8 @@ export interface Facts {
 	/** Ids of kept sounds by their names in Home Assistant. */
 	readonly tones: ReadonlyMap<string, string>;
 	readonly canSpeak: boolean;
+	/** Undefined: this gateway keeps none. */
+	readonly quietHours: QuietHoursService | undefined;
 }
 
 interface Entity {
@@ -46,6 +51,8 @@ const press = { platform: "event", device_class: "button", event_types: ["press_
 const notify = { platform: "notify", feature: "sound" } as const;
 const diagnostic = { entity_category: "diagnostic" };
 const config = { entity_category: "config" };
+const quiet = { feature: "quiet", ...config } as const;
+const time = { platform: "text", min: 5, max: 5, pattern: timeOfDay.pattern };
 const disabled = { enabled_by_default: false };
 const measurement = { platform: "sensor", state_class: "measurement" };
 const decibel = { device_class: "signal_strength", unit_of_measurement: "dBm", ...diagnostic };
@@ -90,6 +97,9 @@ const entities: Readonly<Record<string, Entity>> = {
 		feature: "light",
 		...config,
 	},
+	quiet: { name: "Quiet hours", icon: "mdi:weather-night", platform: "switch", ...quiet },
+	quiet_from: { name: "Quiet from", icon: "mdi:clock-start", ...time, ...quiet },
+	quiet_until: { name: "Quiet until", icon: "mdi:clock-end", ...time, ...quiet },
 	haptics: { name: "Haptics", icon: "mdi:vibrate", part: "haptics", ...percent },
 	btn_play: { name: "Play button", ...press },
 	btn_mute: { name: "Mute button", ...press },
@@ -128,12 +138,14 @@ export function componentsOf(facts: Facts, base: string): Readonly<Record<string
 }
 
 /** The platform alone removes an entity, if there was one. */
-function componentOf(key: string, entity: Entity, { device, tones, canSpeak }: Facts, base: string): object {
+function componentOf(key: string, entity: Entity, facts: Facts, base: string): object {
+	const { device, tones, canSpeak, quietHours } = facts;
 	const { platform, part, feature, ...options } = entity;
 	const { deviceId, model, session } = device;
 	const hasIt = part === undefined || (model !== undefined && hasPart(model, part));
 	const knowsIt = feature === undefined || session.handshake.features.includes(feature);
-	if (!hasIt || !knowsIt || (platform === "notify" && !canSpeak)) return { platform };
+	const isKept = (platform !== "notify" || canSpeak) && (feature !== "quiet" || quietHours !== undefined);
+	if (!hasIt || !knowsIt || !isKept) return { platform };
 	const state_topic = `${base}/${deviceId}/${platform === "event" ? key : "state"}`;
 	const command_topic = `${base}/${deviceId}/${key}/set`;
 	const value_template = `{{ value_json.${key} }}`;
@@ -141,6 +153,7 @@ function componentOf(key: string, entity: Entity, { device, tones, canSpeak }: F
 	switch (platform) {
 		case "number":
 		case "switch":
+		case "text":
 			return { ...common, state_topic, value_template, command_topic };
 		case "light":
 			return {
@@ -195,12 +208,13 @@ export function wholeBrightness(percent: number): number {
  */
 export function stateOf(
 	{ peripherals, health, network, system }: StateReport,
-	{ device, release }: Facts,
+	{ device, release, quietHours }: Facts,
 	lastBrightness: number,
 ) {
 	const { audio, led_ring: ring } = peripherals;
 	const { vitals, metadata } = device;
 	const { firmware_version: installed_version } = system;
+	const { on: isQuiet, from, until } = { on: false, ...usualQuietHours, ...quietHours?.of(device) };
 	const onOrOff = (isOn: boolean | undefined) => (isOn ? "ON" : "OFF");
 	return {
 		volume: audio.volume,
@@ -210,6 +224,9 @@ export function stateOf(
 		color: channelsOf(ring.light?.color ?? white),
 		progress: Math.round((ring.light?.progress ?? 0) * 100),
 		auto_brightness: onOrOff(ring.auto_brightness),
+		quiet: onOrOff(isQuiet),
+		quiet_from: from,
+		quiet_until: until,
 		siren: onOrOff(audio.player_state === "playing"),
 		haptics: peripherals.haptic_intensity,
 		touch: onOrOff(peripherals.touch_active),

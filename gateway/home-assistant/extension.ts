@@ -2,7 +2,7 @@
 
 import { hostname } from "node:os";
 import { trimmed } from "../access/origin.js";
-import type { Core, Extension, Joined } from "../extension.js";
+import type { Core, Extension, GatewayEvent, Joined } from "../extension.js";
 import { Broker } from "./broker.js";
 import { EntityCommands } from "./commands.js";
 import { Devices } from "./devices.js";
@@ -23,7 +23,7 @@ function createHomeAssistant(core: Core): Extension {
 	if (!mqtt) throw new TypeError("MQTT_URL is not set.");
 	const { prefix } = mqtt;
 	let broker: Broker | undefined;
-	let events: Events | undefined;
+	let onEvent = (_event: GatewayEvent) => {};
 	let timer: NodeJS.Timeout | undefined;
 
 	const open = async () => {
@@ -65,16 +65,18 @@ function createHomeAssistant(core: Core): Extension {
 		const devices = new Devices({ core, broker, prefix, gateway, previousBase: previous.base });
 		const commands = new EntityCommands(core, (device) => devices.factsOf(device));
 		sessions.listen(devices.sessions);
-		events = new Events({ core, broker, base });
+		const events = new Events({ core, broker, base });
 		sessions.listen(events.sessions);
+		onEvent = (event) => {
+			if (event.type === "crash") events.onCrash(event.device, event.crash.kind);
+			else if (event.type === "announcement") events.onAnnouncement(event.frame);
+			else if (event.type === "quiet_hours") devices.onChanged();
+		};
 		await devices.refresh();
 		timer = setInterval(() => devices.refresh().catch(onError), refreshMs).unref();
 	};
 	return {
-		onEvent: (event) => {
-			if (event.type === "crash") events?.onCrash(event.device, event.crash.kind);
-			if (event.type === "announcement") events?.onAnnouncement(event.frame);
-		},
+		onEvent: (event) => onEvent(event),
 		open,
 		close: async () => {
 			clearInterval(timer);

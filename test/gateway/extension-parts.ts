@@ -26,6 +26,7 @@ export const extensionParts = {
 		"test/browser/announce.long.test.ts",
 		"test/bench/sound.ts",
 		"test/system/announcement.test.ts",
+		"test/system/announcement-queue.test.ts",
 	],
 	commands: [],
 	wifi: ["test/browser/wifi.long.test.ts"],

@@ -7,6 +7,9 @@ import { titleOf } from "./command-words.js";
 import { weekdays } from "./rollout-plan.js";
 import { capital, duration, plural } from "./words.js";
 
+/** What is shown where none are set. */
+export const usualQuietHours = Object.freeze({ from: "22:00", until: "07:00", volume: 20, brightness: 0.1 });
+
 /** "Daily", "Mon–Fri", "Sun–Thu", "Sat, Sun" @param days at least one */
 export function daysText(days: readonly string[] = weekdays): string {
 	if (days.length === weekdays.length) return "Daily";

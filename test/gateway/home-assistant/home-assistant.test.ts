@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { features } from "../../../device/protocol/messages.js";
 import type { Change } from "../../../gateway/access/access.js";
 import type { GatewayOptions } from "../../../gateway/core.js";
 import type { GatewayEvent } from "../../../gateway/extension.js";
@@ -589,6 +590,65 @@ test(
 		await home.until(() => !home.isAvailable(dev));
 		assert.equal(eventsOf(dev).length, count, "of what has ended there are no more");
 		assert.deepEqual(eventsOf(proto), []);
+	},
+);
+
+test(
+	"quiet hours of a device are a switch and two times, as they count for it",
+	skipWithout("schedules"),
+	async (t) => {
+		const { home, add, call, lines, changes, url } = await startHome(t);
+		const device = await add(dev);
+		await add(proto, { features: features.filter((name) => name !== "quiet") });
+		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
+		assert.equal(home.devices.get(proto)?.components.quiet, undefined, "its firmware knows none");
+		const shows = (...states: readonly string[]) =>
+			home.until(() => {
+				const keys = ["quiet", "quiet_from", "quiet_until"];
+				return isDeepStrictEqual(
+					keys.map((key) => home.state(dev, key)),
+					states,
+				);
+			});
+		const kept = async () => {
+			const response = await fetch(`${url}/api/quiet-hours`, { headers: bearer(monitorToken) });
+			const { quietHours } = Object(await response.json());
+			return quietHours.find(({ targets }: { targets: { device?: string } }) => targets.device === dev);
+		};
+		await shows("OFF", "22:00", "07:00");
+		const house = { targets: { all: true }, from: "21:00", until: "06:00", days: ["sun"], onlyUrgent: true };
+		await call("PUT", "/api/quiet-hours", JSON.stringify(house));
+		await shows("ON", "21:00", "06:00");
+		await home.command(dev, "quiet", "OFF");
+		await shows("OFF", "21:00", "06:00");
+		await home.command(dev, "quiet_from", "23:30");
+		await home.command(dev, "quiet_until", "05:15");
+		await home.command(dev, "quiet", "ON");
+		await shows("ON", "23:30", "05:15");
+		const { days, onlyUrgent, by, targets } = await kept();
+		assert.deepEqual([days, onlyUrgent, by, targets], [["sun"], true, null, { device: dev }]);
+		const [change] = changes.filter(({ what }) => what === "quiet_from");
+		assert.equal(change?.person.name, "Home Assistant");
+		const isSent = () =>
+			device.commands.some(({ command, value }) => command === "set_quiet" && value !== null);
+		await home.until(isSent);
+
+		const wrong = [
+			["quiet", "maybe"],
+			["quiet_from", "24:00"],
+			["quiet_until", ""],
+			["quiet_until", "05:1"],
+		] as const;
+		for (const [key, payload] of wrong) await home.publish(`device-gateway/hall/${dev}/${key}/set`, payload);
+		await home.until(() => lines.length === wrong.length);
+		assert.deepEqual(
+			lines.map(({ entity, code }) => [entity, code]),
+			wrong.map(([key]) => [key, "invalid_command"]),
+		);
+		assert.match(String(lines[1]?.problem), /from must be a time of day such as 22:00/);
+		const { on, from, until } = await kept();
+		assert.deepEqual([on, from, until], [true, "23:30", "05:15"]);
+		await shows("ON", "23:30", "05:15");
 	},
 );
 

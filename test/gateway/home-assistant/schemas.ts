@@ -118,6 +118,19 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			device_class: oneOf("outlet", "switch"),
 		},
 	},
+	text: {
+		source: "text.py",
+		required: ["command_topic"],
+		options: {
+			...readWrite,
+			value_template: template,
+			command_template: template,
+			min: count,
+			max: count,
+			mode: oneOf("text", "password"),
+			pattern: (value) => text(value) && new RegExp(String(value)).source === value,
+		},
+	},
 	siren: {
 		source: "siren.py",
 		required: ["command_topic"],
@@ -331,6 +344,11 @@ export function checkState(config: Component, state: string): void {
 	switch (config.platform) {
 		case "number":
 			assert.ok(Number(state) >= Number(config.min) && Number(state) <= Number(config.max), problem);
+			return;
+		case "text":
+			// components/text/__init__.py: one that does not match is an error.
+			assert.match(state, new RegExp(`^(?:${config.pattern})$`), problem);
+			assert.ok(state.length >= Number(config.min) && state.length <= Number(config.max), problem);
 			return;
 		case "binary_sensor": {
 			const { payload_on: on = "ON", payload_off: off = "OFF" } = config;

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { ask } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
-import { asTargets, placeText, quietText } from "../../../api/client/times.js";
+import { asTargets, placeText, quietText, usualQuietHours } from "../../../api/client/times.js";
 import { clock, plural } from "../../../api/client/words.js";
 import type { AskedQuietHours, QuietHours } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
@@ -82,8 +82,6 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 	);
 }
 
-const usual = { from: "22:00", until: "07:00", volume: 20, brightness: 0.1 } as const;
-
 interface QuietFormProps {
 	readonly given: QuietHours["targets"];
 	readonly all: readonly QuietHours[];
@@ -96,7 +94,7 @@ interface QuietFormProps {
 function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 	const at = (targets: QuietHours["targets"]): Draft => {
 		const known = all.find((each) => JSON.stringify(each.targets) === JSON.stringify(targets));
-		return known ? { ...bodyOf(known), on: true } : { ...usual, targets };
+		return known ? { ...bodyOf(known), on: true } : { ...usualQuietHours, targets };
 	};
 	const [draft, setDraft] = useState(() => at(given));
 	const { targets, from, until, days = weekdays, volume, brightness, onlyUrgent = false } = draft;
@@ -118,14 +116,14 @@ function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 				text="Limit the volume"
 				label="Volume at most"
 				value={volume}
-				usual={usual.volume}
+				usual={usualQuietHours.volume}
 				onChange={(next) => change({ volume: next })}
 			/>
 			<Limit
 				text="Limit the ring's brightness"
 				label="Brightness at most"
 				value={brightness === undefined ? undefined : Math.round(brightness * 100)}
-				usual={usual.brightness * 100}
+				usual={usualQuietHours.brightness * 100}
 				onChange={(next) => change({ brightness: next === undefined ? undefined : next / 100 })}
 			/>
 			<Check
