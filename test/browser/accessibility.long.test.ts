@@ -7,7 +7,7 @@ import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
 import { putRollout, quickPlan, runReleasedFleet } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
-import { runGateway, temporaryDirectory } from "../support/running.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { violations, widerThan } from "./axe.js";
 import { browsing, gatewayAway } from "./browsing.js";
@@ -47,9 +47,25 @@ async function everyState(t: TestContext): Promise<string> {
 	];
 	await putRollout(url, "stopped", quickPlan({ target: { devices }, groups }));
 	await putRollout(url, "over", quickPlan({ target: { devices: ["dev-1-crashd"] } }));
+	await change(url, "POST", "schedules", {
+		at: { once: "2037-11-28T07:30" },
+		do: { command: { targets: { all: true }, payload: { command: "stop_sound" } } },
+	});
+	await change(url, "PUT", "quiet-hours", {
+		targets: { all: true },
+		from: "22:00",
+		until: "07:00",
+		volume: 20,
+	});
 	for (const targetId of ["dev-1-waits0", "dev-1-failed", "dev-1-backed"])
 		await watcher.ask({ type: "trigger_ota", targetId, version: "latest" });
 	return url;
+}
+
+async function change(url: string, method: string, path: string, body: object): Promise<void> {
+	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+	const response = await fetch(`${url}/api/${path}`, { method, headers, body: JSON.stringify(body) });
+	assert.ok(response.ok, await response.text());
 }
 
 const views = [
@@ -69,6 +85,7 @@ const views = [
 	["a device in safe mode", "#/device/dev-1-unsafe", ".safe-mode"],
 	["firmware", "#/firmware", ".rollout.bad .device-list li"],
 	["announcing", "#/announce", ".announce .primary"],
+	["times", "#/times", ".times li >> nth=1"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["the Wi-Fi of all devices", "#/settings/wifi", ".wifi summary"],
 	["people", "#/settings/people", ".listed li"],
@@ -238,12 +255,13 @@ test("nothing is wider than the window, from 320 to 1920 pixels", { skip }, asyn
 test("the keyboard reaches everything in its order, and a new view from its top", { skip }, async (t) => {
 	const page = await open(t, await everyState(t));
 	await page.locator(".device-row").first().waitFor();
+	await page.getByRole("link", { name: "Times" }).waitFor();
 	const focused = (): Promise<string> =>
 		page.evaluate(
 			"document.activeElement.getAttribute('aria-label') || document.activeElement.textContent || document.activeElement.type",
 		);
 	const order: string[] = [];
-	for (let press = 0; press < 16 && order.at(-1) !== "search"; press++) {
+	for (let press = 0; press < 17 && order.at(-1) !== "search"; press++) {
 		await page.keyboard.press("Tab");
 		order.push((await focused()).replace(/:? \d+$/, "").trim());
 	}
@@ -253,6 +271,7 @@ test("the keyboard reaches everything in its order, and a new view from its top"
 		"Home",
 		"Announce",
 		"Attention",
+		"Times",
 		"Firmware",
 		"Add device",
 		"Settings",

@@ -27,6 +27,7 @@ const views = [
 	["the log of a device", `#/devices/${id}/log`, ".log .toolbar"],
 	["firmware", "#/firmware", ".rollout.bad .device-list li"],
 	["announcing", "#/announce", ".announce .primary"],
+	["times", "#/times", ".times li"],
 	["settings of all devices", "#/settings", ".fleet-settings .field"],
 	["adding a device", "#/add", ".install form"],
 ] as const;
@@ -105,6 +106,9 @@ test("text of twice the size in the browser's settings", { skip }, async (t) => 
 	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
 	const body = JSON.stringify({ name: "Speaker", room: "Meeting room 2" });
 	assert.ok((await fetch(`${url}/api/devices/${id}`, { method: "PATCH", headers, body })).ok);
+	const lit = { command: { targets: { all: true }, payload: { command: "set_brightness", value: 0.4 } } };
+	const schedule = JSON.stringify({ at: { weekly: { time: "17:50" } }, do: lit });
+	assert.ok((await fetch(`${url}/api/schedules`, { method: "POST", headers, body: schedule })).ok);
 	const devices = ["dev-1-000002", "dev-1-000003"];
 	const groups = [{ size: 1, soakSeconds: 0 }, { size: "rest" }] as const;
 	await putRollout(url, "stopped", quickPlan({ target: { devices }, groups }));
@@ -137,6 +141,14 @@ test("text of twice the size in the browser's settings", { skip }, async (t) => 
 			await page.getByRole("button", { name: "Edit name, room and note" }).click();
 			await page.locator(".label-form").waitFor();
 			await fits(page, width);
+			for (const name of ["Add a schedule…", "Set quiet hours…"]) {
+				await page.goto(`${url}/#/times`);
+				await page.reload();
+				await page.getByRole("button", { name }).click();
+				await page.getByRole("dialog").getByRole("button", { name: "Save" }).waitFor();
+				// It is scrolled.
+				assert.deepEqual(await widerThan(page, width), []);
+			}
 		});
 	}
 });

@@ -22,11 +22,14 @@ export const extensionParts = {
 	],
 	announcements: [
 		"scripts/say.ts",
+		"scripts/say",
 		"test/bench/load/listeners.ts",
 		"test/browser/announce.long.test.ts",
 		"test/bench/sound.ts",
+		"test/scripts/say.test.ts",
 		"test/system/announcement.test.ts",
 		"test/system/announcement-queue.test.ts",
+		"test/system/say-later.test.ts",
 	],
 	commands: [],
 	wifi: ["test/browser/wifi.long.test.ts"],
@@ -62,7 +65,7 @@ export const extensionParts = {
 		"test/system/demo.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
 	],
-	schedules: [],
+	schedules: ["test/browser/times.long.test.ts", "test/system/say-later.test.ts"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type ExtensionName = keyof typeof extensionParts;

@@ -86,8 +86,13 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 						>
 							{last && (
 								<p class={["failed", "missed"].includes(last.outcome) ? "problem" : "hint"}>
-									{lastText(schedule, last, now)}{" "}
-									{action.announcement && last.job && <a href={announceAddress()}>Its answers</a>}
+									{lastText(schedule, last, now)}
+									{action.announcement && last.job && (
+										<>
+											{" "}
+											<a href={announceAddress()}>Its answers</a>
+										</>
+									)}
 								</p>
 							)}
 						</TimeRow>

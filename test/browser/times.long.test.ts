@@ -1,0 +1,203 @@
+/** The view of times: schedules, timers and quiet hours, with a device in XS. */
+
+import assert from "node:assert/strict";
+import fs, { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { makeTokens, tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
+import { localTime } from "../../gateway/api/client/times.js";
+import { extensions } from "../../gateway/extensions.js";
+import { createSchedules } from "../../gateway/schedules/extension.js";
+import { skip } from "../support/chromium.js";
+import { runFleet } from "../support/fleet.js";
+import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
+import { violations } from "./axe.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+const view = "#/times";
+/** Of this process, which the gateway of a test runs in. */
+const timezoneId = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const hourMs = 3_600_000;
+
+/** A gateway that speaks, with a device in the kitchen. */
+async function setUp(t: TestContext) {
+	const voice = join(await temporaryDirectory(t), "voice.mjs");
+	const spoken = wav(tone(bytesPerSecond)).toString("base64");
+	await writeFile(voice, `process.stdin.resume(); process.stdout.write(Buffer.from("${spoken}", "base64"));`);
+	const { url, powerOn } = await runFleet(t, undefined, { speechCommand: [process.execPath, voice] });
+	const call = async (method: string, path: string, body: object) => {
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const response = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) });
+		assert.ok(response.ok, await response.text());
+	};
+	const { device, deviceId, report } = await powerOn("DEV-1", { serial: "a1b2c3" });
+	await report();
+	await call("PATCH", `/api/devices/${deviceId}`, { room: "Kitchen" });
+	return { url, call, report, deviceId, captured: capture(device.board) };
+}
+
+test("schedules", { skip }, async (t) => {
+	const { url, call, report, captured } = await setUp(t);
+	const page = await open(t, url, { view, timezoneId });
+	const list = page.getByRole("list", { name: "Schedules" });
+	const dialog = page.getByRole("dialog");
+	/** Its questions, which have the same texts, are closed. */
+	const listed = (text: string | RegExp) => list.getByText(text).filter({ visible: true });
+	const save = () => dialog.getByRole("button", { name: "Save" }).click();
+
+	await t.test("are added, for days of the week", async () => {
+		await page.getByText("Announcements, chimes and commands at times of days").waitFor();
+		assert.equal(await page.getByText("Times are those of").count(), 0);
+		await page.getByRole("button", { name: "Add a schedule…" }).click();
+		await dialog.getByRole("button", { name: "Save", disabled: true }).waitFor();
+		assert.deepEqual(await violations(page), []);
+		await dialog.getByLabel("What the gateway says").fill("We close in ten minutes");
+		for (const day of ["Sat", "Sun"]) await dialog.getByLabel(day).uncheck();
+		await dialog.getByRole("combobox", { name: "Where" }).selectOption("Kitchen");
+		await dialog.getByLabel("Chime first").check();
+		await save();
+		await listed("“We close in ten minutes”").waitFor();
+		await listed(/^Mon–Fri 08:00 · Kitchen · (next|in) /).waitFor();
+		assert.equal(await dialog.count(), 0);
+		assert.deepEqual(await violations(page), []);
+	});
+
+	await t.test("are edited, switched off and deleted, after a question", async () => {
+		const name = "“We close in ten minutes”";
+		await page.getByRole("button", { name: `Edit ${name}` }).click();
+		assert.ok(await dialog.getByLabel("Chime first").isChecked());
+		await dialog.getByLabel("Time").fill("17:50");
+		await dialog.getByLabel("Sat").check();
+		await save();
+		await listed(/^Mon–Sat 17:50 · Kitchen · /).waitFor();
+		await page.getByRole("button", { name: `On: ${name}`, pressed: true }).click();
+		await listed("Mon–Sat 17:50 · Kitchen · off").waitFor();
+		await page.getByRole("button", { name: `Delete ${name}` }).click();
+		await dialog.getByRole("button", { name: "Keep it" }).click();
+		await page.getByRole("button", { name: `Delete ${name}` }).click();
+		await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+		await list.getByText(name).first().waitFor({ state: "detached" });
+	});
+
+	await t.test("are for once, or timers, which are cancelled", async () => {
+		await page.getByRole("button", { name: "Add a schedule…" }).click();
+		await dialog.getByRole("button", { name: "Once" }).click();
+		await dialog.getByLabel("Date and time").fill("2037-11-28T07:30");
+		await dialog.getByRole("combobox", { name: "What" }).selectOption("Play a chime");
+		await save();
+		await listed("Chime: Attention").waitFor();
+		await listed("Sat 28 Nov 07:30 · All devices").waitFor();
+		await page.getByRole("button", { name: "Start a timer…" }).click();
+		await dialog.getByLabel("Minutes").fill("20");
+		await dialog.getByRole("combobox", { name: "What" }).selectOption("Set the volume");
+		await save();
+		await listed(/^Timer: 20 min · All devices · in (20|19) minutes$/).waitFor();
+		await page.getByRole("button", { name: "Cancel Volume 30" }).click();
+		await list.getByText("Volume 30").waitFor({ state: "detached" });
+	});
+
+	await t.test("say what happened last", async () => {
+		const targets = { room: "Kitchen" };
+		const payload = { command: "set_volume", value: 33 };
+		await call("POST", "/api/schedules", { at: { in: 1 }, do: { command: { targets, payload } } });
+		await call("POST", "/api/schedules", {
+			at: { in: 1 },
+			do: { announcement: { targets, text: "Pizza" } },
+		});
+		await report(({ peripherals }) => peripherals.audio.volume === 33);
+		await listed(/^Done at \d\d:\d\d$/).waitFor();
+		await listed(/^Played at \d\d:\d\d/).waitFor();
+		await list.getByRole("link", { name: "Its answers" }).click();
+		const article = page.getByRole("article", { name: "Pizza" });
+		await article.getByText("1 played").waitFor();
+		assert.ok(captured().includes(tone(bytesPerSecond).subarray(0, 1000)));
+	});
+
+	await t.test("have the gateway's time zone, which is named where the browser has another", async (t) => {
+		const elsewhere = timezoneId === "Asia/Tokyo" ? "Asia/Karachi" : "Asia/Tokyo";
+		const page = await open(t, url, { view, timezoneId: elsewhere });
+		await page.getByText(`Times are those of ${timezoneId}, the gateway's time zone.`).waitFor();
+		await page.getByText("Sat 28 Nov 07:30 · All devices").first().waitFor();
+	});
+});
+
+test("quiet hours are set from a room, which says until when they hold, as its devices do", {
+	skip,
+}, async (t) => {
+	const { url, report, deviceId } = await setUp(t);
+	const page = await open(t, url, { view: "#/rooms/Kitchen", timezoneId });
+	await page.getByRole("link", { name: "Quiet hours…" }).click();
+	const dialog = page.getByRole("dialog", { name: "Set quiet hours" });
+	assert.equal(
+		await dialog.getByRole("combobox", { name: "Where" }).locator("option:checked").textContent(),
+		"Kitchen",
+	);
+	const [from = "", until = ""] = [-hourMs, hourMs].map((ms) =>
+		localTime(Date.now() + ms, timezoneId).slice(-5),
+	);
+	await dialog.getByLabel("From").fill(from);
+	await dialog.getByLabel("Until").fill(until);
+	await dialog.getByLabel("Limit the ring's brightness").uncheck();
+	assert.deepEqual(await violations(page), []);
+	await dialog.getByRole("button", { name: "Save" }).click();
+	const rules = page.getByRole("list", { name: "Quiet hours" });
+	const text = `Daily ${from}–${until}: volume at most 20`;
+	await rules.getByText(`${text} · now, until ${until}`).first().waitFor();
+	assert.deepEqual(await violations(page), []);
+	await report(({ quiet }) => quiet?.until !== undefined);
+
+	await page.goto(`${url}/#/rooms/Kitchen`);
+	await page
+		.getByRole("region", { name: "Kitchen" })
+		.getByRole("link", { name: `Quiet until ${until}` })
+		.waitFor();
+	await page.goto(`${url}/#/devices/${deviceId}`);
+	await page.getByRole("link", { name: `Quiet until ${until}` }).waitFor();
+	await page.locator(".hero").getByText("More", { exact: true }).click();
+	await page.getByRole("link", { name: "Quiet hours…" }).click();
+	assert.equal(
+		await dialog.getByRole("combobox", { name: "Where" }).locator("option:checked").textContent(),
+		deviceId,
+	);
+	await dialog.getByRole("button", { name: "Cancel" }).click();
+
+	await page.getByRole("button", { name: "On: Kitchen", pressed: true }).click();
+	await rules.getByText(`${text} · off`).first().waitFor();
+	await report(({ quiet }) => quiet?.until === undefined);
+	await page.goto(`${url}/#/devices/${deviceId}`);
+	await page.locator(".facts-panel").waitFor();
+	await page.getByRole("link", { name: /^Quiet until/ }).waitFor({ state: "detached" });
+	await page.goto(`${url}/${view}`);
+	await page.getByRole("button", { name: "Delete Kitchen" }).click();
+	await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+	await rules.getByText(text).first().waitFor({ state: "detached" });
+});
+
+test("a viewer sees the times, and changes nothing", { skip }, async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const token = "a-token-of-the-lobby-screen";
+	const named = [{ name: "lobby-screen", role: "viewer", token }] as const;
+	await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named });
+	const { url } = await runGateway(t, { dataDir });
+	const page = await open(t, url, {
+		view,
+		prepare: async (context) => {
+			await context.clearCookies();
+			await context.request.post(`${url}/login`, { form: { token }, maxRedirects: 0 });
+		},
+	});
+	await page.getByText("lobby-screen may look, and change nothing.").waitFor();
+	for (const name of ["Add a schedule…", "Start a timer…", "Set quiet hours…"])
+		await page.getByRole("button", { name, disabled: true }).waitFor();
+});
+
+test("a gateway without schedules has no such view, and says so", { skip }, async (t) => {
+	const { url } = await runGateway(t, {
+		extensions: extensions.filter((each) => each !== createSchedules),
+	});
+	const page = await open(t, url, { view, expected: /404/ });
+	await page.getByText("This gateway has no schedules.").waitFor();
+	assert.equal(await page.getByRole("link", { name: "Times" }).count(), 0);
+});

@@ -1,0 +1,50 @@
+/** `npm run say` at a later time, through a gateway to a device in XS. */
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runCommand } from "../support/command-line.js";
+import { eventually } from "../support/eventually.js";
+import { runFleet } from "../support/fleet.js";
+import { monitorToken, temporaryDirectory } from "../support/running.js";
+import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
+
+test("npm run say has the gateway play a file later, lists it, and takes it back", async (t) => {
+	const fleet = await runFleet(t);
+	const samples = noise(bytesPerSecond);
+	const file = join(await temporaryDirectory(t), "pizza.wav");
+	await writeFile(file, wav(samples));
+	const { device, report } = await fleet.powerOn("DEV-1", { serial: "a1b2c3" });
+	await report();
+	const captured = capture(device.board);
+	const say = async (...words: readonly string[]) => {
+		const env = { MONITOR_TOKEN: monitorToken };
+		const command = runCommand(t, "scripts/say.ts", ["--gateway", fleet.url, ...words], env);
+		const code = await command.exitCode;
+		return { code, output: command.output() };
+	};
+
+	const soon = await say("--in", "1s", "--chime", "--all", file);
+	assert.equal(soon.code, 0, soon.output);
+	assert.match(soon.output, /^[\w-]+ {2}sound \w+, Timer: 1 s, All devices, in [01] seconds?$/m);
+	await eventually(
+		() => captured().includes(samples),
+		(isPlayed) => isPlayed,
+	);
+	assert.ok(captured().indexOf(samples) > bytesPerSecond / 2, "a chime came first");
+
+	const later = await say("--at", "2037-11-28T07:30", "--device", "dev-1-a1b2c3", file);
+	assert.equal(later.code, 0, later.output);
+	const [, id = ""] = /npm run say -- --cancel ([\w-]+) takes it back\./.exec(later.output) ?? [];
+	const listed = new RegExp(`^${id} {2}sound \\w+, Sat 28 Nov 07:30, dev-1-a1b2c3$`, "m");
+	const times = await say("--times");
+	assert.match(times.output, listed);
+	assert.match(times.output, /, over, Played at \d\d:\d\d$/m);
+	assert.match(times.output, /^Times are those of \S+\.$/m);
+	assert.deepEqual(await say("--cancel", id), { code: 0, output: `${id} is cancelled.\n` });
+	assert.doesNotMatch((await say("--times")).output, listed);
+	const again = await say("--cancel", id);
+	assert.equal(again.code, 1);
+	assert.match(again.output, new RegExp(id));
+});
