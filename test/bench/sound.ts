@@ -1,10 +1,10 @@
 /**
- * Announcements: how soon a virtual device plays, how far apart several begin, and what it costs to serve a sound to many devices,
- * beside nginx.
+ * Announcements: how soon a virtual device plays, also an urgent one over another, how far apart several begin, and what it costs
+ * to serve a sound to many devices, beside nginx.
  */
 
 import { setTimeout } from "node:timers/promises";
-import type { Announcement } from "../../gateway/api/announcement.js";
+import type { Announcement, AskedAnnouncement } from "../../gateway/api/announcement.js";
 import { ask } from "../../gateway/api/client/request.js";
 import { bytesPerSecond, noise, wav } from "../support/sounds.js";
 import { Child } from "./child.js";
@@ -40,9 +40,14 @@ export async function run(): Promise<readonly Row[]> {
 	}
 }
 
+/** Of a sound that is interrupted. */
+const interruptedSeconds = 4;
+/** While the codec fades out, which is heard again. */
+const rampMs = 40;
+
 /** Noise, as silence would not be heard to begin. */
-function sound(seconds: number): Uint8Array<ArrayBuffer> {
-	return new Uint8Array(wav(noise(bytesPerSecond * seconds)));
+function sound(seconds: number, seed?: number): Uint8Array<ArrayBuffer> {
+	return new Uint8Array(wav(noise(bytesPerSecond * seconds, seed)));
 }
 
 async function upload(url: string, { monitor }: Tokens, file: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -57,7 +62,8 @@ async function upload(url: string, { monitor }: Tokens, file: Uint8Array<ArrayBu
 
 async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly Row[]> {
 	const headers = { Authorization: `Bearer ${tokens.monitor}` };
-	const id = await upload(url, tokens, sound(1));
+	const id = await upload(url, tokens, sound(1, 2));
+	const long = await upload(url, tokens, sound(interruptedSeconds));
 	const all = Array.from({ length: together / inProcess }, () => new Child<Players>("load/players.ts"));
 	try {
 		const ids: string[] = [];
@@ -76,21 +82,29 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 		while (!(await areKnown())) await setTimeout(50);
 		// The startup chime must not be taken for the sound.
 		await setTimeout(3_000);
-		const play = async (devices: readonly string[]) => {
+		/** @returns when the devices begin, in milliseconds after the request */
+		const begin = async (body: AskedAnnouncement & { readonly targets: { devices: readonly string[] } }) => {
 			await Promise.all(all.map((child) => child.ask("forget")));
 			const began = performance.timeOrigin + performance.now();
 			const { id: announced } = await ask<{ readonly id: string }>(`${url}/api/announcements`, {
 				method: "POST",
-				body: { sound: id, targets: { devices } },
+				body,
 				headers,
 			});
-			const firsts = await Promise.all(all.map((child) => child.ask("firsts", devices)));
+			const firsts = await Promise.all(all.map((child) => child.ask("firsts", body.targets.devices)));
+			return { announced, afterMs: firsts.flat().map((at) => at - began) };
+		};
+		const ended = async (announced: string) => {
 			for (;;) {
 				const { endedAt } = await ask<Announcement>(`${url}/api/announcements/${announced}`, { headers });
-				if (endedAt !== null) break;
+				if (endedAt !== null) return;
 				await setTimeout(50);
 			}
-			return firsts.flat().map((at) => at - began);
+		};
+		const play = async (devices: readonly string[]) => {
+			const { announced, afterMs } = await begin({ sound: id, targets: { devices } });
+			await ended(announced);
+			return afterMs;
 		};
 		const alone: number[] = [];
 		for (let time = 0; time < 4 * roundCount; time += 1) alone.push(...(await play(ids.slice(0, 1))));
@@ -98,6 +112,18 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 		for (let time = 0; time < 2 * roundCount; time += 1) {
 			const firsts = await play(ids);
 			spreads.push(Math.max(...firsts) - Math.min(...firsts));
+		}
+		const urgent: number[] = [];
+		const leftOut: number[] = [];
+		const [player] = all;
+		const [deviceId = ""] = ids;
+		for (let time = 0; player && time < 4 * roundCount; time += 1) {
+			const targets = { devices: [deviceId] };
+			const { announced } = await begin({ sound: long, targets });
+			await setTimeout(500 + 100 * (time % 10));
+			urgent.push(...(await begin({ sound: id, targets, priority: "urgent" })).afterMs);
+			await ended(announced);
+			leftOut.push(await player.ask("leftOutMs", { deviceId, seconds: interruptedSeconds }));
 		}
 		const ours = (atMost: number) => ({ target: { of: "ours", atMost } as const });
 		return [
@@ -108,6 +134,16 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 				{ benchmark, what: `first samples of ${together} devices apart, p95`, unit: "ms", ...ours(30) },
 				[percentile(spreads, 95)],
 			),
+			measure(
+				{ benchmark, what: "request to first sample of an urgent one, p95", unit: "ms", ...ours(100) },
+				[percentile(urgent, 95)],
+			),
+			measure({ benchmark, what: "left out of the sound it interrupts, most", unit: "ms", ...ours(1) }, [
+				Math.max(0, ...leftOut),
+			]),
+			measure({ benchmark, what: "heard twice of that sound, most", unit: "ms", ...ours(rampMs) }, [
+				Math.max(0, ...leftOut.map((ms) => -ms)),
+			]),
 		];
 	} finally {
 		await Promise.all(all.map((child) => child.close()));

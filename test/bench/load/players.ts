@@ -1,7 +1,8 @@
-/** Virtual devices that note when they play the first sample of a sound, as one of several processes. */
+/** Virtual devices that note when they play the first sample of a sound, and what they play, as one of several processes. */
 
 import { setTimeout } from "node:timers/promises";
 import { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { bytesPerSecond, noise } from "../../support/sounds.js";
 import { serve } from "../child.js";
 
 export interface PlayersOptions {
@@ -15,7 +16,13 @@ interface Player {
 	readonly deviceId: string;
 	/** Milliseconds since 1970, by a clock that all processes have; undefined: it has played nothing since `forget`. */
 	firstAt: number | undefined;
+	/** What its output had at each start, and what has left it since; the latest three. */
+	runs: { readonly samples: Uint8Array; readonly played: Uint8Array[] }[];
 }
+
+/** To find where in a sound it was played; a resumed one fades in before. */
+const soughtBytes = 320;
+const fadeBytes = 6400;
 
 const players: Player[] = [];
 
@@ -25,13 +32,15 @@ const handlers = {
 		for (const serial of serials) {
 			const settings = { gateway: `${url.replace("http", "ws")}/device`, token };
 			const { deviceId, board } = await VirtualDevice.start({ model: "DEV-1", serial, settings });
-			const player: Player = { deviceId, firstAt: undefined };
+			const player: Player = { deviceId, firstAt: undefined, runs: [] };
 			board.listen({
 				// Its first sample leaves the output with the start; onPlayed follows a block later.
 				onSound: (sound) => {
+					if (sound) player.runs = [...player.runs.slice(-2), { samples: sound.samples, played: [] }];
 					if (player.firstAt === undefined && sound?.samples.some((byte) => byte !== 0))
 						player.firstAt = performance.timeOrigin + performance.now();
 				},
+				onPlayed: (samples) => player.runs.at(-1)?.played.push(samples),
 			});
 			players.push(player);
 		}
@@ -48,6 +57,19 @@ const handlers = {
 			if (firsts.length === playing.length) return firsts;
 			await setTimeout(20);
 		}
+	},
+	/**
+	 * @param seconds of the sound that another one interrupted last
+	 * @returns how much of it was left out where it went on, in milliseconds; negative: heard twice
+	 */
+	leftOutMs: ({ deviceId, seconds }: { readonly deviceId: string; readonly seconds: number }) => {
+		const sound = noise(seconds * bytesPerSecond);
+		const [interrupted, , resumed] = players.find((player) => player.deviceId === deviceId)?.runs ?? [];
+		const before = Buffer.concat(interrupted?.played ?? []).subarray(-soughtBytes);
+		const after = resumed?.samples.subarray(fadeBytes, fadeBytes + soughtBytes) ?? [];
+		const [stoppedAt, wentOnAt] = [sound.indexOf(before), sound.indexOf(Buffer.from(after))];
+		if (stoppedAt < 0 || wentOnAt < 0) throw new Error("the interrupted sound was not heard");
+		return ((wentOnAt - fadeBytes - stoppedAt - soughtBytes) * 1000) / bytesPerSecond;
 	},
 };
 
