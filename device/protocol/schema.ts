@@ -306,7 +306,7 @@ function describeSchema(schema: Schema): string {
 		case "list":
 			return schema.minItems === schema.maxItems
 				? `a list of ${schema.maxItems}`
-				: `a list of at most ${schema.maxItems}`;
+				: `a list of ${schema.minItems ? `${schema.minItems} to` : "at most"} ${schema.maxItems}`;
 		case "null":
 			return "null";
 		case "either":
