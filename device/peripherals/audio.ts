@@ -65,8 +65,6 @@ export class Audio {
 
 	#state: PlayerState = "idle";
 	#track: Track | undefined;
-	/** Whether a person has set a volume while it plays, which stands. */
-	#isSetByPerson = false;
 	#endTimer: Timer | undefined;
 	#stopTimer: Timer | undefined;
 	/** While the codec does not answer. */
@@ -160,7 +158,7 @@ export class Audio {
 	}
 
 	get #trackVolume(): number | undefined {
-		return this.#isSetByPerson ? undefined : this.#track?.volume;
+		return this.#track?.isOverruled ? undefined : this.#track?.volume;
 	}
 
 	/** As a person has set it: without that of a track. */
@@ -204,13 +202,13 @@ export class Audio {
 		this.#end(by, "idle");
 		this.#silenceNow();
 		this.#track = track;
-		this.#isSetByPerson = false;
 		this.#setGain();
 		this.#begin();
 	}
 
 	pause(): void {
 		if (this.#state !== "playing") return;
+		this.#release();
 		this.#track?.rewind(this.heardBytes);
 		this.#isStreaming = false;
 		this.#endAtByte = undefined;
@@ -258,7 +256,7 @@ export class Audio {
 
 	#setVolume(volume: number): void {
 		const previous = this.volume;
-		this.#isSetByPerson = true;
+		if (this.#track) this.#track.isOverruled = true;
 		if (this.#volume === volume && previous === volume) return;
 		this.#volume = volume;
 		if (volume > 0) this.#audibleVolume = volume;

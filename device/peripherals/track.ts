@@ -14,6 +14,8 @@ export interface Track {
 	readonly uri: string;
 	/** 0 to 100, while it plays; undefined: as a person has set it. It may change when samples are released. */
 	readonly volume: number | undefined;
+	/** A person has set another volume while it played, which stands. */
+	isOverruled?: boolean;
 	/** No chime replaces it. */
 	readonly isUrgent?: boolean;
 	/** Bytes that take() has. */

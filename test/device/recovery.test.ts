@@ -26,8 +26,11 @@ describe("play and mute held for 10 s", () => {
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, pass, connection, command } = timed;
 		await command({ command: "set_volume", value: 12 }, ({ audio }) => audio.volume === 12);
+		connection.send({ command: "set_quiet", value: { id: "n1", periods: [{ from: 1, until: 2 }] } });
+		await connection.next("state_report", ({ quiet }) => quiet?.id === "n1");
 		await pass(5000);
 		assert.equal(device.setting("volume"), "12");
+		assert.match(device.setting("quiet") ?? "", /n1/);
 		set(timed, both, true);
 		await pass(20);
 		const counts: number[] = [];
@@ -40,7 +43,7 @@ describe("play and mute held for 10 s", () => {
 		assert.notEqual(device.setting("gateway"), undefined, "not yet");
 		await passUntil(device, connection.closed);
 		while (device.started.resetReason !== "SW_RESET") await setImmediate();
-		for (const name of ["ssid", "password", "gateway", "token", "ca", "sntp", "volume"])
+		for (const name of ["ssid", "password", "gateway", "token", "ca", "sntp", "volume", "quiet"])
 			assert.equal(device.setting(name), undefined, name);
 		await pass(1000);
 		assert.equal(pixelsOf(timed).filter((pixel) => pixel === "2f2f2f").length, 1, "waits to be installed");

@@ -1,6 +1,12 @@
-/** Moddable's `Resource` in Node: chimes of half a second, with their header of 12 bytes. */
+/** Of a chime. */
+export const chimeLevel = 500;
+export const chimeSamples = 8_000;
+const headerBytes = 12;
+
+/** Moddable's `Resource` in Node: chimes of half a second, all samples alike. */
 export default class Resource extends ArrayBuffer {
 	constructor(_name: string) {
-		super(12 + 16_000);
+		super(headerBytes + chimeSamples * 2);
+		new Int16Array(this, headerBytes).fill(chimeLevel);
 	}
 }

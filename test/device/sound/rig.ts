@@ -54,6 +54,8 @@ class Output implements AudioOutput {
 	readonly work = new Work();
 	readonly #onWritable: () => void;
 	readonly #blockMs: number;
+	/** What it was given since it last stopped. */
+	#run: Buffer[] = [];
 	#startedAtMs: number | undefined;
 	#playedBlocks = 0;
 	#writtenBytes = 0;
@@ -81,6 +83,13 @@ class Output implements AudioOutput {
 		this.#startedAtMs = undefined;
 		this.#playedBlocks = 0;
 		this.#writtenBytes = 0;
+		this.#run = [];
+	}
+
+	/** What has left it since it started. */
+	get played(): Int16Array {
+		const byteCount = this.#startedAtMs === undefined ? 0 : (clock.now - this.#startedAtMs) * 32;
+		return new Int16Array(Uint8Array.from(Buffer.concat(this.#run).subarray(0, byteCount)).buffer);
 	}
 
 	write(samples: Uint8Array): void {
@@ -89,7 +98,9 @@ class Output implements AudioOutput {
 		if (this.#writtenBytes + samples.byteLength > fitting * blockBytes) throw new Error("insufficient space");
 		if (samples.byteLength % 2 !== 0) throw new Error("full samples only");
 		this.#writtenBytes += samples.byteLength;
-		this.written.push(Buffer.from(samples));
+		const copy = Buffer.from(samples);
+		this.written.push(copy);
+		this.#run.push(copy);
 		this.work.add(samples.byteLength);
 	}
 
@@ -113,7 +124,18 @@ class Output implements AudioOutput {
 class ReadyCodec implements Codec {
 	readonly isReady = true;
 	volume = -1;
-	isMuted = true;
+	#isMuted = true;
+	onMuted = (_isMuted: boolean) => {};
+
+	get isMuted(): boolean {
+		return this.#isMuted;
+	}
+
+	set isMuted(isMuted: boolean) {
+		if (isMuted === this.#isMuted) return;
+		this.#isMuted = isMuted;
+		this.onMuted(isMuted);
+	}
 
 	check(): void {}
 
@@ -144,6 +166,8 @@ export class Rig {
 	readonly audio: Audio;
 	readonly sounds: Sounds;
 	readonly codec: Codec;
+	/** By track, between two moments at which the codec was muted. */
+	readonly heard: { readonly uri: string; readonly samples: Int16Array }[] = [];
 	readonly #outputs: Output[] = [];
 	readonly reading = new Work();
 	#isUpdating = false;
@@ -151,7 +175,7 @@ export class Rig {
 	constructor({ server, volume, slowness = 1, fault, leadInMs = 0, onUpdate }: RigOptions) {
 		this.fault = fault;
 		const currentFault = () => this.fault;
-		const codecs: Codec[] = [];
+		const codecs: ReadyCodec[] = [];
 		const outputs = this.#outputs;
 		const { reading } = this;
 		const io = class extends server.sockets {
@@ -180,7 +204,13 @@ export class Rig {
 			audibleVolume: volume || 50,
 			onChanged: () => {},
 		});
-		this.codec = codecs[0] ?? new ReadyCodec();
+		const codec = codecs[0] ?? new ReadyCodec();
+		let uri = "";
+		codec.onMuted = (isMuted) => {
+			if (isMuted) this.heard.push({ uri, samples: this.output?.played ?? new Int16Array() });
+			else uri = this.audio.report.current_track;
+		};
+		this.codec = codec;
 		this.sounds = new Sounds({
 			audio: this.audio,
 			bufferBytes,
