@@ -139,8 +139,6 @@ export class Sounds implements Component {
 	#begin(sound: Sound): void {
 		this.#sound = sound;
 		this.#planFlush();
-		// They may have begun while it waited.
-		if (this.#options.audio.isUrgentOnly && !sound.isUrgent) return sound.stop("quiet hours");
 		sound.load();
 	}
 
@@ -389,6 +387,8 @@ class Sound implements Track {
 			if (this.#options.request.ready) this.#options.send({ id: this.id, state: "ready" });
 		}
 		if (this.#state !== "ready" || !this.#isAllowed || this.#awaitsChime) return;
+		// They may have begun since it came.
+		if (this.#options.audio.isUrgentOnly && !this.isUrgent) return this.stop("quiet hours");
 		this.#enter("playing");
 		Timer.clear(this.#expiryTimer);
 		this.#expiryTimer = undefined;
