@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { WebSocket } from "ws";
 import type { Model } from "../device/protocol/schema.js";
+import type { AskedQuietHours } from "../gateway/api/quiet-hours.js";
+import type { AskedSchedule } from "../gateway/api/schedule.js";
 import { extensions } from "../gateway/extensions.js";
 import { Gateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
@@ -36,6 +38,7 @@ const views = [
 	{ name: "attention", view: "#/attention", ready: ".concern" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollout .device-list li" },
+	{ name: "times", view: "#/times", ready: ".times li" },
 	{ name: "add", view: "#/add", ready: "main form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
@@ -128,6 +131,24 @@ const releases: readonly (readonly [version: string, date: string, ...models: Mo
 	["1.4.0", "2026-01-02", "DEV-1", "PROTO-1"],
 ];
 
+const everywhere = { all: true };
+const schedules: readonly AskedSchedule[] = [
+	{
+		at: { weekly: { time: "17:50", days: ["mon", "tue", "wed", "thu", "fri"] } },
+		do: { announcement: { text: "We close in ten minutes", chime: "attention", targets: everywhere } },
+	},
+	{
+		name: "Good morning",
+		at: { weekly: { time: "07:00" } },
+		do: { command: { targets: { room: "Bedroom" }, payload: { command: "set_volume", value: 30 } } },
+	},
+	{ at: { in: 720 }, do: { announcement: { text: "The pizza", targets: { room: "Living room" } } } },
+];
+const quietHours: readonly AskedQuietHours[] = [
+	{ targets: everywhere, from: "22:00", until: "07:00", volume: 20, brightness: 0.1 },
+	{ targets: { room: "Bedroom" }, from: "20:00", until: "08:00", onlyUrgent: true },
+];
+
 /** About as large as a board's. */
 const program = Buffer.alloc(1_300_000);
 
@@ -161,6 +182,7 @@ async function run(words: readonly string[]): Promise<void> {
 		monitorToken,
 		log,
 		extensions,
+		speechCommand: [process.execPath],
 		...wholeFleetAtOnce,
 		now: () => Date.now() - clock.behindMs,
 		monotonic: () => performance.now() + dayMs - clock.behindMs,
@@ -173,6 +195,8 @@ async function run(words: readonly string[]): Promise<void> {
 		if (watched) await reportForADay(url, await watched.connect(), clock);
 		await Promise.all(fleet.filter((device) => device !== watched).map((device) => device.connect()));
 		await nameDevices(url);
+		for (const schedule of schedules) await send(url, "POST", "schedules", schedule);
+		for (const hours of quietHours) await send(url, "PUT", "quiet-hours", hours);
 		await updateSome(url, fleet);
 		await shootAll({ browser, url }, views, watched);
 		fleet.push(...(await connectMore(url, largeFleet - fleet.length)));
@@ -191,10 +215,14 @@ async function nameDevices(url: string): Promise<void> {
 
 /** Waits until the gateway knows the device. */
 async function label(url: string, deviceId: string, given: object): Promise<void> {
-	const path = `${url}/api/devices/${deviceId}`;
+	while (!(await fetch(`${url}/api/devices/${deviceId}`, { headers: bearer(monitorToken) })).ok)
+		await setTimeout(20);
+	await send(url, "PATCH", `devices/${deviceId}`, given);
+}
+
+async function send(url: string, method: string, path: string, body: object): Promise<void> {
 	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-	while (!(await fetch(path, { headers })).ok) await setTimeout(20);
-	await fetch(path, { method: "PATCH", headers, body: JSON.stringify(given) });
+	await fetch(`${url}/api/${path}`, { method, headers, body: JSON.stringify(body) });
 }
 
 /** Devices of several versions, some with a name and a room, some of them away. */

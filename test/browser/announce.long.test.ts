@@ -128,7 +128,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		assert.deepEqual(await violations(page), []);
 	});
 
-	await t.test("an urgent one, which is heard where it is muted", async (t) => {
+	await t.test("an urgent one with a chime, which is heard where it is muted", async (t) => {
 		await call("POST", "/api/commands", {
 			targets: { devices: [proto] },
 			payload: { command: "set_volume", value: 0 },
@@ -136,6 +136,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		const page = await open(t, url, { view: "#/announce?room=Kitchen" });
 		await page.getByText("1 muted: only an urgent announcement is heard there.").waitFor();
 		await page.getByLabel(/^Urgent/).check();
+		await page.getByLabel("Chime first").check();
 		await page.getByText("only an urgent announcement is heard there.").waitFor({ state: "detached" });
 		await page.getByRole("button", { name: "Kept", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
@@ -143,7 +144,8 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		// The list has earlier ones that were played.
 		await eventually(
 			async () => (await call("GET", "/api/announcements")).announcements[0],
-			({ again, counts }) => again?.priority === "urgent" && counts.played === 1,
+			({ again, counts }) =>
+				again?.priority === "urgent" && again.chime === "attention" && counts.played === 1,
 		);
 		await call("POST", "/api/commands", {
 			targets: { devices: [proto] },

@@ -107,6 +107,7 @@ test("schedules", { skip }, async (t) => {
 			do: { announcement: { targets, text: "Pizza" } },
 		});
 		await report(({ peripherals }) => peripherals.audio.volume === 33);
+		await page.getByRole("button", { name: "On: Volume 33", pressed: false }).waitFor();
 		await listed(/^Done at \d\d:\d\d$/).waitFor();
 		await listed(/^Played at \d\d:\d\d/).waitFor();
 		await list.getByRole("link", { name: "Its answers" }).click();

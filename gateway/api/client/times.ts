@@ -30,14 +30,16 @@ export function whenText({ weekly, once, in: seconds = 0 }: Schedule["at"]): str
 	return once ? dayAndTime(`${once}Z`, "UTC") : `Timer: ${duration(seconds)}`;
 }
 
-/** "in 12 minutes", "next Sat 28 Nov 07:30"; empty: `whenText` says it. @param now in milliseconds */
+/** "in 12 minutes", "next Sat 28 Nov", "at 17:50"; empty: `whenText` says it. @param now in milliseconds */
 export function dueText({ at, on, nextAt, zone }: Schedule, now: number): string {
 	if (!on) return "off";
 	if (nextAt === null) return "over";
 	const seconds = Math.max(0, Math.round((Date.parse(nextAt) - now) / 1000));
 	if (seconds < 90) return relative.format(seconds, "second");
 	if (seconds < 90 * 60) return relative.format(Math.round(seconds / 60), "minute");
-	return at.once ? "" : `next ${timeText(nextAt, now, zone)}`;
+	const text = timeText(nextAt, now, zone);
+	if (at.weekly) return `next ${text.slice(0, -6) || "today"}`;
+	return at.once ? "" : `at ${text}`;
 }
 
 /** "Played at 17:50", "Missed at 17:50. The gateway was not running." */

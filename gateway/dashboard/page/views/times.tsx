@@ -65,9 +65,10 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 			)}
 			<ul class="listed" aria-label="Schedules">
 				{schedules.map((schedule) => {
-					const { id, name, at, do: action, on, nextAt, last } = schedule;
+					const { id, name, at, do: action, nextAt, last } = schedule;
+					const isOn = nextAt !== null;
 					const { targets = {} } = action.announcement ?? action.command ?? {};
-					const isTimer = at.in !== undefined && nextAt !== null;
+					const isTimer = at.in !== undefined && isOn;
 					return (
 						<TimeRow
 							key={id}
@@ -79,8 +80,8 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 								dueText(schedule, now),
 							]}
 							action="play_sound"
-							isOn={on}
-							onToggle={isTimer ? undefined : () => send("PUT", id, { name, at, do: action, on: !on })}
+							isOn={isOn}
+							onToggle={isTimer ? undefined : () => send("PUT", id, { name, at, do: action, on: !isOn })}
 							onEdit={() => setEdited(schedule)}
 							onDelete={() => send("DELETE", id)}
 						>

@@ -64,8 +64,10 @@ describe("a schedule in words", () => {
 		assert.equal(due(720), "in 12 minutes");
 		assert.equal(due(89), "in 89 seconds");
 		assert.equal(due(-3), "in 0 seconds");
-		assert.equal(due(17_400), "next 17:50");
-		assert.equal(due(86_400), "next Fri 27 Nov 13:00");
+		assert.equal(due(17_400), "next today");
+		assert.equal(due(86_400), "next Fri 27 Nov");
+		assert.equal(due(17_400, { in: 20_000 }), "at 17:50");
+		assert.equal(due(86_400, { in: 90_000 }), "at Fri 27 Nov 13:00");
 		assert.equal(due(86_400, { once: "2026-11-27T13:00" }), "", "its time says it");
 		assert.equal(dueText(schedule({ on: false }), now), "off");
 		assert.equal(dueText(schedule({}), now), "over");
