@@ -4,6 +4,7 @@
  */
 
 import { createHash, randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import {
 	boolean,
 	changeOf,
@@ -169,7 +170,7 @@ export class Schedules {
 		if (this.#store.all.size >= schedulesAtMost)
 			throw new HttpProblem(409, `There are ${schedulesAtMost} schedules; delete one first.`);
 		const id = randomBytes(8).toString("hex");
-		const record = { ...this.#make(asked, action, by), createdAt: this.#core.now() };
+		const record = this.#make(asked, action, by);
 		if (await this.#store.save(id, record)) return this.find(id);
 		void this.#store.drop(id);
 		throw this.#store.failure("could not be written to", "it was not made");
@@ -177,13 +178,10 @@ export class Schedules {
 
 	/** @throws {HttpProblem} 404, 422, and 507 or 503 if it cannot be stored yet: then it is in force all the same */
 	async change(id: string, asked: AskedSchedule, action: Action, by: string): Promise<Schedule> {
-		const made = this.#make(asked, action, by);
 		for (;;) {
-			const { createdAt, claim, last } = this.#store.find(id);
-			const record = { ...made, createdAt, ...(claim && { claim }), ...(last && { last }) };
-			const isWritten = await this.#store.save(id, record);
+			const isWritten = await this.#store.save(id, this.#make(asked, action, by, this.#store.find(id)));
 			// Another gateway was first: perhaps it has acted on it.
-			if (this.#store.find(id).at !== made.at) continue;
+			if (this.#store.find(id).at !== asked.at) continue;
 			if (isWritten) return this.find(id);
 			throw this.#store.failure("is in force, but not yet written to", "that is tried again every second");
 		}
@@ -301,17 +299,28 @@ export class Schedules {
 		return isOwn && (isWritten || !this.#core.peers.bus);
 	}
 
-	#make(asked: AskedSchedule, action: Action, by: string): Omit<Kept, "createdAt"> {
-		const { name, at, on = true } = asked;
+	#make({ name, at, on = true }: AskedSchedule, action: Action, by: string, previous?: Kept): Kept {
 		const now = this.#core.now();
-		const dueAt = at.in === undefined ? nextTime(at, this.#zone, now) : now + at.in * 1000;
+		const { createdAt = now, claim, last } = previous ?? {};
+		// One that is due at this moment stays so.
+		const isSame =
+			previous?.on &&
+			previous.zone === this.#zone &&
+			at.in === undefined &&
+			isDeepStrictEqual(previous.at, at);
+		const next = at.in === undefined ? nextTime(at, this.#zone, now) : now + at.in * 1000;
+		const dueAt = isSame ? previous.dueAt : next;
 		if (on && dueAt === undefined)
 			throw new HttpProblem(
 				422,
 				`at.once: ${at.once} is over in ${this.#zone}, or no such day; choose a later time.`,
 			);
-		const due = on && dueAt !== undefined && { dueAt };
-		return { ...(name && { name }), at, do: action, on, zone: this.#zone, by, ...due };
+		const due = {
+			...(on && dueAt !== undefined && { dueAt }),
+			...(claim && { claim }),
+			...(last && { last }),
+		};
+		return { ...(name && { name }), at, do: action, on, zone: this.#zone, by, createdAt, ...due };
 	}
 
 	#tell(id: string, { name }: Pick<Kept, "name">, { outcome, reason, ...last }: Failure): void {

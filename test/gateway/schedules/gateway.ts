@@ -1,6 +1,7 @@
 /** A gateway in the zone Europe/Berlin whose clock a test moves, with a device that keeps quiet hours as the firmware does. */
 
 import type { TestContext } from "node:test";
+import { features } from "../../../device/protocol/messages.js";
 import type { QuietHours } from "../../../gateway/api/quiet-hours.js";
 import type { Schedule } from "../../../gateway/api/schedule.js";
 import type { GatewayEvent } from "../../../gateway/extension.js";
@@ -87,7 +88,7 @@ export interface Timed extends Running {
 	readonly clock: Clock;
 	/** What extensions were told of schedules. */
 	readonly told: Extract<GatewayEvent, { type: "schedule_failed" }>[];
-	connect(deviceId?: string): Promise<QuietDevice>;
+	connect(deviceId?: string, features?: readonly string[]): Promise<QuietDevice>;
 }
 
 export async function runTimed(t: TestContext, time: string, options: RunOptions = {}): Promise<Timed> {
@@ -110,9 +111,9 @@ export async function runTimed(t: TestContext, time: string, options: RunOptions
 		...running,
 		clock,
 		told,
-		async connect(deviceId = "dev-1-000001") {
+		async connect(deviceId = "dev-1-000001", has: readonly string[] = features) {
 			const monitor = await running.monitor();
-			const device = await new QuietDevice({ url: running.url, deviceId }).connect();
+			const device = await new QuietDevice({ url: running.url, deviceId, features: has }).connect();
 			t.after(() => device.close());
 			await monitor.until((frame) => frame.type === "device_message" && frame.deviceId === deviceId);
 			monitor.socket.terminate();

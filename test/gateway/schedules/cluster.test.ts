@@ -1,0 +1,163 @@
+/** Schedules and quiet hours of several gateways: one acts, and each knows all. */
+
+import assert from "node:assert/strict";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { features } from "../../../device/protocol/messages.js";
+import { eventually } from "../../support/eventually.js";
+import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
+import { tone, wav } from "../../support/sounds.js";
+import { type Clustered, runGateways } from "../cluster/gateways.js";
+import { memoryBuses } from "../cluster/memory-buses.js";
+import { Clock, ended, QuietDevice, quietHoursOf, schedulesOf } from "./gateway.js";
+
+const noon = "2026-11-27T12:00:00Z";
+const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
+const loud = (volume: number) => ({
+	command: { targets: { devices: ids }, payload: { command: "set_volume", value: volume } },
+});
+
+async function run(t: TestContext, options: Parameters<typeof runGateways>[3] = {}) {
+	const clock = new Clock(noon);
+	const buses = await memoryBuses();
+	const limits = { scheduleSettleMs: 0, ...options.limits };
+	const gateways = await runGateways(t, buses, 3, { now: clock.now, ...options, limits });
+	const devices: QuietDevice[] = [];
+	for (const [index, deviceId] of ids.entries()) {
+		const { url } = gateways[index] ?? {};
+		assert.ok(url);
+		const device = await new QuietDevice({ url, deviceId, features }).connect();
+		t.after(() => device.close());
+		devices.push(device);
+	}
+	for (const gateway of gateways)
+		await eventually(
+			() => connectedTo(gateway),
+			(count) => count === 3,
+		);
+	return { clock, buses, gateways, devices };
+}
+
+/** Number of devices that a gateway knows as connected, of all gateways. */
+async function connectedTo({ open }: Clustered): Promise<number> {
+	const monitor = await open("/monitor", { headers: bearer(monitorToken) });
+	const { sessions } = await monitor.next();
+	monitor.socket.terminate();
+	return sessions.filter(({ connected, state }) => connected && state !== null).length;
+}
+
+const heard = ({ commands }: QuietDevice, command: string) =>
+	commands.filter((each) => each.command === command);
+
+test("what is due is done by one of three gateways, time after time; all show the same", async (t) => {
+	const { clock, gateways, devices } = await run(t);
+	const [a, b, c] = gateways;
+	assert.ok(a && b && c);
+	const { status, body } = await b.api("POST", "/api/schedules", {
+		at: { weekly: { time: "18:00" } },
+		do: loud(80),
+	});
+	assert.equal(status, 201);
+	for (const day of ["2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"]) {
+		clock.set(`${day}T17:00:00Z`);
+		const shown = await Promise.all(gateways.map(({ url }) => ended(url, body.id, `${day}T17:00:00.000Z`)));
+		assert.deepEqual([shown[0]?.last?.outcome, shown[1], shown[2]], ["done", shown[0], shown[0]]);
+	}
+	// Later commands come after those that would be too many.
+	await a.api("POST", "/api/commands", loud(10).command);
+	for (const device of devices) {
+		const isLast = (found: readonly object[]) => Object(found.at(-1)).value === 10;
+		const found = await eventually(() => heard(device, "set_volume"), isLast);
+		assert.equal(found.length, 5);
+	}
+});
+
+test("one that another gateway changes while it is due is done once; one that it deletes, by none", async (t) => {
+	const { clock, gateways, devices } = await run(t);
+	const [a, b] = gateways;
+	assert.ok(a && b);
+	const daily = { at: { weekly: { time: "18:00" } }, do: loud(80) };
+	const { body: changed } = await a.api("POST", "/api/schedules", daily);
+	const { body: deleted } = await a.api("POST", "/api/schedules", { ...daily, do: loud(70) });
+	const knows = async () => (await schedulesOf(b.url)).length;
+	await eventually(knows, (count) => count === 2);
+	assert.equal((await b.api("DELETE", `/api/schedules/${deleted.id}`)).status, 204);
+	clock.set("2026-11-27T17:00:00Z");
+	const path = `/api/schedules/${changed.id}`;
+	for (let count = 0; count < 20; count += 1)
+		assert.equal((await b.api("PUT", path, { ...daily, name: `Name ${count}` })).status, 200);
+	await ended(a.url, changed.id);
+	for (const { url } of gateways) {
+		const isSame = (found: readonly { name?: string }[]) =>
+			found.length === 1 && found[0]?.name === "Name 19";
+		await eventually(() => schedulesOf(url), isSame);
+	}
+	for (const device of devices)
+		assert.deepEqual(
+			heard(device, "set_volume").map(({ value }) => value),
+			[80],
+		);
+});
+
+test("a claim of a gateway that has gone is taken over by one of the others", async (t) => {
+	const { clock, buses, gateways, devices } = await run(t, { limits: { scheduleTakeOverMs: 300 } });
+	const [a] = gateways;
+	assert.ok(a);
+	const { body } = await a.api("POST", "/api/schedules", { at: { in: 3600 }, do: loud(80) });
+	const bucket = await (await buses.connect()).bucket("gw-record-schedules");
+	const entry = await bucket.get(String(body.id));
+	const { dueAt, ...record } = JSON.parse(entry?.text ?? "{}");
+	clock.set("2026-11-27T13:00:10Z");
+	const claim = { dueAt, job: "0123456789abcdef", gateway: "a gateway that was killed" };
+	assert.ok(await bucket.set(String(body.id), JSON.stringify({ ...record, claim }), entry?.revision ?? 0));
+	const { last } = await ended(a.url, body.id);
+	assert.deepEqual([last?.outcome, last?.job], ["late", "0123456789abcdef"]);
+	const command = await a.api("GET", "/api/commands/0123456789abcdef");
+	assert.equal(command.status, 200);
+	for (const device of devices) assert.equal(heard(device, "set_volume").length, 1);
+});
+
+test("a text that takes long to be spoken is not taken over, and played once", async (t) => {
+	const directory = await temporaryDirectory(t);
+	await writeFile(join(directory, "a.wav"), wav(tone(1_600)));
+	const program = join(directory, "speak.sh");
+	await writeFile(program, `#!/bin/sh\nsleep 2\ncat ${directory}/a.wav\n`);
+	await chmod(program, 0o755);
+	const { gateways, devices } = await run(t, {
+		speechCommand: [program],
+		limits: { scheduleTakeOverMs: 300 },
+	});
+	const [a] = gateways;
+	assert.ok(a);
+	const announcement = { text: "Pizza", targets: { devices: ids }, together: false };
+	const { body } = await a.api("POST", "/api/schedules", { at: { in: 1 }, do: { announcement } });
+	const { last } = await ended(a.url, body.id);
+	assert.equal(last?.outcome, "late");
+	for (const device of devices)
+		assert.deepEqual(
+			(
+				await eventually(
+					() => heard(device, "play_sound"),
+					({ length }) => length > 0,
+				)
+			).map(({ value }) => Object(value).id),
+			[last?.job],
+		);
+});
+
+test("quiet hours that one gateway is asked for reach the devices of all", async (t) => {
+	const { gateways, devices } = await run(t);
+	const [a, b] = gateways;
+	assert.ok(a && b);
+	const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
+	const { body } = await a.api("PUT", "/api/quiet-hours", nights);
+	for (const device of devices) while (device.quiet.length < 1) await setTimeout(10);
+	const [value] = devices.map(({ quiet }) => quiet[0]);
+	for (const device of devices) assert.deepEqual(device.quiet, [value]);
+	assert.deepEqual(await quietHoursOf(b.url), [body]);
+	assert.equal((await b.api("DELETE", `/api/quiet-hours/${body.id}`)).status, 204);
+	for (const device of devices) while (device.quiet.length < 2) await setTimeout(10);
+	for (const device of devices) assert.deepEqual(device.quiet, [value, null]);
+});

@@ -1,0 +1,186 @@
+/** Which quiet hours devices are sent, and when, with a clock that the tests move. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
+import { ofFleet } from "../cluster/gateways.js";
+import { ask, type QuietDevice, quietHoursOf, runTimed, utc } from "./gateway.js";
+
+const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
+
+/** Resolves with the latest quiet hours that a device was sent, once it was sent as many. */
+async function sent(device: QuietDevice, count: number) {
+	while (device.quiet.length < count) await setTimeout(10);
+	assert.equal(device.quiet.length, count);
+	const value: {
+		readonly id: string;
+		readonly periods: readonly { readonly from: number; readonly until: number }[];
+		readonly [name: string]: unknown;
+	} | null = JSON.parse(JSON.stringify(device.quiet.at(-1)));
+	return value;
+}
+
+const hoursOf = (periods: readonly { readonly from: number; readonly until: number }[] = []) =>
+	periods.map(({ from, until }) => (until - from) / 3600);
+
+/** A report that shows what it has must not be answered. */
+async function staysQuiet(url: string, device: QuietDevice, count: number): Promise<void> {
+	device.report();
+	device.report();
+	// A command comes after what the reports would have been answered with.
+	await ask(url, "POST", "commands", { targets: { all: true }, payload: { command: "identify" } });
+	while (!device.commands.some(({ command }) => command === "identify")) await setTimeout(10);
+	device.commands.length = 0;
+	assert.equal(device.quiet.length, count);
+}
+
+describe("quiet hours", () => {
+	test("reach a device as the periods of two weeks, once, and again in its next session if it has lost them", async (t) => {
+		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const device = await connect();
+		const { status, body } = await ask(url, "PUT", "quiet-hours", {
+			...nights,
+			brightness: 0.1,
+			onlyUrgent: true,
+		});
+		const { id, changedAt, ...rest } = body;
+		const shown = { on: true, zone: "Europe/Berlin", by: "monitor", holdsUntil: null };
+		assert.deepEqual([status, rest], [200, { ...nights, brightness: 0.1, onlyUrgent: true, ...shown }]);
+		const value = await sent(device, 1);
+		const { id: digest, periods, ...limits } = value ?? { id: "" };
+		assert.match(digest, /^[0-9a-f]{16}$/);
+		assert.deepEqual(limits, { volume: 20, brightness: 0.1, only_urgent: true });
+		// Of today, from midnight in UTC, to the same time in two weeks.
+		const [first] = periods ?? [];
+		assert.deepEqual(first, {
+			from: utc("2026-11-26T21:00Z") / 1000,
+			until: utc("2026-11-27T06:00Z") / 1000,
+		});
+		assert.deepEqual(hoursOf(periods), Array(15).fill(9));
+		await staysQuiet(url, device, 1);
+		await device.restart();
+		await staysQuiet(url, device, 1);
+		device.set({ quiet: undefined });
+		await device.restart();
+		assert.deepEqual(await sent(device, 2), value);
+	});
+
+	test("are an hour less in the night when clocks are put forward, and an hour more when back", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-03-20T12:00:00Z");
+		const device = await connect();
+		await ask(url, "PUT", "quiet-hours", nights);
+		const spring = await sent(device, 1);
+		assert.deepEqual(hoursOf(spring?.periods), [9, 9, 9, 9, 9, 9, 9, 9, 9, 8, 9, 9, 9, 9, 9]);
+		clock.set("2026-10-20T12:00:00Z");
+		const autumn = await sent(device, 2);
+		assert.deepEqual(hoursOf(autumn?.periods), [9, 9, 9, 9, 9, 10, 9, 9, 9, 9, 9, 9, 9, 9, 9]);
+		const ends = autumn?.periods.slice(4, 6).map(({ until }) => new Date(until * 1000).toISOString());
+		assert.deepEqual(ends, ["2026-10-24T05:00:00.000Z", "2026-10-25T06:00:00.000Z"]);
+	});
+
+	test("of a day hold as they say, over the change of clocks both ways", async (t) => {
+		const { url, clock } = await runTimed(t, "2026-03-28T20:59:00Z");
+		await ask(url, "PUT", "quiet-hours", nights);
+		const holds = async () => (await quietHoursOf(url))[0]?.holdsUntil;
+		const days = [
+			["2026-03-28T20:59:00Z", "2026-03-28T21:00:00Z", "2026-03-29T05:00:00.000Z"],
+			["2026-10-24T19:59:00Z", "2026-10-24T20:00:00Z", "2026-10-25T06:00:00.000Z"],
+		] as const;
+		for (const [before, begin, end] of days) {
+			clock.set(before);
+			assert.equal(await holds(), null);
+			clock.set(begin);
+			assert.equal(await holds(), end);
+			clock.set(new Date(utc(end) - 2_000).toISOString());
+			assert.equal(await holds(), end);
+			clock.set(end);
+			assert.equal(await holds(), null);
+		}
+	});
+
+	test("go on day by day, so that a device always has two weeks", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T23:59:00Z");
+		const device = await connect();
+		await ask(url, "PUT", "quiet-hours", nights);
+		await sent(device, 1);
+		clock.set("2026-11-28T00:00:00Z");
+		const next = await sent(device, 2);
+		assert.equal(next?.periods.at(-1)?.from, utc("2026-12-11T21:00Z") / 1000);
+	});
+
+	test(
+		"of a device count before those of its room, and these before those of all; one whose are off has none",
+		ofFleet,
+		async (t) => {
+			const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+			const [one, two] = [await connect("dev-1-000001"), await connect("dev-1-000002")];
+			const label = async (room: string) => {
+				const body = JSON.stringify({ room });
+				const init = { method: "PATCH", headers: bearer(monitorToken), body };
+				assert.equal((await fetch(`${url}/api/devices/dev-1-000001`, init)).status, 200);
+			};
+			const volumes = async (counts: readonly [number, number]) =>
+				[await sent(one, counts[0]), await sent(two, counts[1])].map((value) => value?.volume ?? null);
+			await label("Kitchen");
+			await ask(url, "PUT", "quiet-hours", nights);
+			assert.deepEqual(await volumes([1, 1]), [20, 20]);
+			await ask(url, "PUT", "quiet-hours", { ...nights, targets: { room: "Kitchen" }, volume: 30 });
+			assert.deepEqual(await volumes([2, 1]), [30, 20]);
+			await label("Hall");
+			assert.deepEqual(await volumes([3, 1]), [20, 20]);
+			await label("Kitchen");
+			assert.deepEqual(await volumes([4, 1]), [30, 20]);
+			const own = { ...nights, targets: { device: "dev-1-000001" }, volume: 40 };
+			await ask(url, "PUT", "quiet-hours", own);
+			assert.deepEqual(await volumes([5, 1]), [40, 20]);
+			await ask(url, "PUT", "quiet-hours", { ...own, on: false });
+			assert.deepEqual(await volumes([6, 1]), [null, 20]);
+			const listed = await quietHoursOf(url);
+			assert.deepEqual(
+				listed.map(({ targets, on }) => [targets, on]),
+				[
+					[{ all: true }, true],
+					[{ room: "Kitchen" }, true],
+					[{ device: "dev-1-000001" }, false],
+				],
+			);
+			for (const { id } of listed.slice(1))
+				assert.equal((await ask(url, "DELETE", `quiet-hours/${id}`)).status, 204);
+			assert.deepEqual(await volumes([7, 1]), [20, 20]);
+			await ask(url, "DELETE", `quiet-hours/${listed[0]?.id}`);
+			assert.deepEqual(await volumes([8, 2]), [null, null]);
+		},
+	);
+
+	test("are kept over a restart, and taken from a device that has some of which the gateway knows nothing", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
+		const device = await first.connect();
+		await ask(first.url, "PUT", "quiet-hours", nights);
+		const value = await sent(device, 1);
+		const before = await quietHoursOf(first.url);
+		await first.gateway.close();
+		const second = await runTimed(t, "2026-11-27T12:10:00Z", { dataDir });
+		assert.deepEqual(await quietHoursOf(second.url), before);
+		assert.deepEqual(await sent(await second.connect(), 1), value);
+		const other = await runTimed(t, "2026-11-27T12:10:00Z");
+		const taught = await other.connect();
+		taught.set({ quiet: { id: "0123456789abcdef" } });
+		await taught.restart();
+		assert.equal(await sent(taught, 1), null);
+	});
+
+	test("are sent again after the next report where a device was busy, and not at all to older firmware", async (t) => {
+		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const device = await connect();
+		const old = await connect("dev-1-000002", ["sound"]);
+		await ask(url, "PUT", "quiet-hours", nights);
+		await sent(device, 1);
+		device.refuse("set_quiet", "the device is being updated; try again after it");
+		device.set({ quiet: undefined });
+		device.report();
+		await sent(device, 2);
+		assert.deepEqual(old.quiet, []);
+	});
+});
