@@ -173,7 +173,10 @@ export class Sounds {
 			};
 			await draft.keep(sha256);
 			this.#sounds.set(sha256, kept);
-			if (!(await this.#records.save(sha256, kept))) {
+			const isKept = await this.#records.save(sha256, kept);
+			const current = this.#sounds.get(sha256);
+			// Or another gateway has stored the same sound at the same moment.
+			if (!isKept && (!current || current === kept)) {
 				if (!known) await this.#delete(sha256);
 				else {
 					this.#sounds.set(sha256, known);
@@ -212,12 +215,13 @@ export class Sounds {
 		this.#uses.set(id, (this.#uses.get(id) ?? 0) + 1);
 	}
 
-	/** Of hold(), or of a temporary sound that was added. */
+	/** Of hold(), or of a temporary sound that was added. Another gateway may play the same: then it goes after an hour. */
 	async release(id: string): Promise<void> {
 		const uses = (this.#uses.get(id) ?? 1) - 1;
 		if (uses > 0) return void this.#uses.set(id, uses);
 		this.#uses.delete(id);
-		if (this.#sounds.get(id)?.isTemporary && !this.#passing.has(id)) await this.#delete(id);
+		if (this.#core.peers.bus || this.#passing.has(id)) return;
+		if (this.#sounds.get(id)?.isTemporary) await this.#delete(id);
 	}
 
 	#notReached(how: string): HttpProblem {

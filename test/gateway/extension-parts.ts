@@ -21,6 +21,8 @@ export const extensionParts = {
 		"test/system/rollout.test.ts",
 	],
 	announcements: [
+		"test/system/schedules.test.ts",
+		"test/system/schedules.long.test.ts",
 		"scripts/say.ts",
 		"scripts/say",
 		"test/bench/load/listeners.ts",
@@ -42,11 +44,13 @@ export const extensionParts = {
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/gateway/home-assistant/cluster.test.ts",
+		"test/gateway/schedules/cluster.test.ts",
 		"test/support/gateway-cluster.ts",
 		"test/support/nats.ts",
 		"test/support/nats-credentials.ts",
 		"test/system/cluster-kills.long.test.ts",
 		"test/system/nats-away.long.test.ts",
+		"test/system/schedules.long.test.ts",
 		"test/system/cluster.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
 	],
@@ -65,7 +69,12 @@ export const extensionParts = {
 		"test/system/demo.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
 	],
-	schedules: ["test/browser/times.long.test.ts", "test/system/say-later.test.ts"],
+	schedules: [
+		"test/browser/times.long.test.ts",
+		"test/system/say-later.test.ts",
+		"test/system/schedules.test.ts",
+		"test/system/schedules.long.test.ts",
+	],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type ExtensionName = keyof typeof extensionParts;

@@ -11,7 +11,7 @@ import { bearer, monitorToken, temporaryDirectory } from "../../support/running.
 import { tone, wav } from "../../support/sounds.js";
 import { type Clustered, runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { Clock, ended, QuietDevice, quietHoursOf, schedulesOf } from "./gateway.js";
+import { Clock, ended, ofActions, QuietDevice, quietHoursOf, schedulesOf } from "./gateway.js";
 
 const noon = "2026-11-27T12:00:00Z";
 const ids = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
@@ -51,57 +51,65 @@ async function connectedTo({ open }: Clustered): Promise<number> {
 const heard = ({ commands }: QuietDevice, command: string) =>
 	commands.filter((each) => each.command === command);
 
-test("what is due is done by one of three gateways, time after time; all show the same", async (t) => {
-	const { clock, gateways, devices } = await run(t);
-	const [a, b, c] = gateways;
-	assert.ok(a && b && c);
-	const { status, body } = await b.api("POST", "/api/schedules", {
-		at: { weekly: { time: "18:00" } },
-		do: loud(80),
-	});
-	assert.equal(status, 201);
-	for (const day of ["2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"]) {
-		clock.set(`${day}T17:00:00Z`);
-		const shown = await Promise.all(gateways.map(({ url }) => ended(url, body.id, `${day}T17:00:00.000Z`)));
-		assert.deepEqual([shown[0]?.last?.outcome, shown[1], shown[2]], ["done", shown[0], shown[0]]);
-	}
-	// Later commands come after those that would be too many.
-	await a.api("POST", "/api/commands", loud(10).command);
-	for (const device of devices) {
-		const isLast = (found: readonly object[]) => Object(found.at(-1)).value === 10;
-		const found = await eventually(() => heard(device, "set_volume"), isLast);
-		assert.equal(found.length, 5);
-	}
-});
+test(
+	"what is due is done by one of three gateways, time after time; all show the same",
+	ofActions,
+	async (t) => {
+		const { clock, gateways, devices } = await run(t);
+		const [a, b, c] = gateways;
+		assert.ok(a && b && c);
+		const { status, body } = await b.api("POST", "/api/schedules", {
+			at: { weekly: { time: "18:00" } },
+			do: loud(80),
+		});
+		assert.equal(status, 201);
+		for (const day of ["2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"]) {
+			clock.set(`${day}T17:00:00Z`);
+			const shown = await Promise.all(gateways.map(({ url }) => ended(url, body.id, `${day}T17:00:00.000Z`)));
+			assert.deepEqual([shown[0]?.last?.outcome, shown[1], shown[2]], ["done", shown[0], shown[0]]);
+		}
+		// Later commands come after those that would be too many.
+		await a.api("POST", "/api/commands", loud(10).command);
+		for (const device of devices) {
+			const isLast = (found: readonly object[]) => Object(found.at(-1)).value === 10;
+			const found = await eventually(() => heard(device, "set_volume"), isLast);
+			assert.equal(found.length, 5);
+		}
+	},
+);
 
-test("one that another gateway changes while it is due is done once; one that it deletes, by none", async (t) => {
-	const { clock, gateways, devices } = await run(t);
-	const [a, b] = gateways;
-	assert.ok(a && b);
-	const daily = { at: { weekly: { time: "18:00" } }, do: loud(80) };
-	const { body: changed } = await a.api("POST", "/api/schedules", daily);
-	const { body: deleted } = await a.api("POST", "/api/schedules", { ...daily, do: loud(70) });
-	const knows = async () => (await schedulesOf(b.url)).length;
-	await eventually(knows, (count) => count === 2);
-	assert.equal((await b.api("DELETE", `/api/schedules/${deleted.id}`)).status, 204);
-	clock.set("2026-11-27T17:00:00Z");
-	const path = `/api/schedules/${changed.id}`;
-	for (let count = 0; count < 20; count += 1)
-		assert.equal((await b.api("PUT", path, { ...daily, name: `Name ${count}` })).status, 200);
-	await ended(a.url, changed.id);
-	for (const { url } of gateways) {
-		const isSame = (found: readonly { name?: string }[]) =>
-			found.length === 1 && found[0]?.name === "Name 19";
-		await eventually(() => schedulesOf(url), isSame);
-	}
-	for (const device of devices)
-		assert.deepEqual(
-			heard(device, "set_volume").map(({ value }) => value),
-			[80],
-		);
-});
+test(
+	"one that another gateway changes while it is due is done once; one that it deletes, by none",
+	ofActions,
+	async (t) => {
+		const { clock, gateways, devices } = await run(t);
+		const [a, b] = gateways;
+		assert.ok(a && b);
+		const daily = { at: { weekly: { time: "18:00" } }, do: loud(80) };
+		const { body: changed } = await a.api("POST", "/api/schedules", daily);
+		const { body: deleted } = await a.api("POST", "/api/schedules", { ...daily, do: loud(70) });
+		const knows = async () => (await schedulesOf(b.url)).length;
+		await eventually(knows, (count) => count === 2);
+		assert.equal((await b.api("DELETE", `/api/schedules/${deleted.id}`)).status, 204);
+		clock.set("2026-11-27T17:00:00Z");
+		const path = `/api/schedules/${changed.id}`;
+		for (let count = 0; count < 20; count += 1)
+			assert.equal((await b.api("PUT", path, { ...daily, name: `Name ${count}` })).status, 200);
+		await ended(a.url, changed.id);
+		for (const { url } of gateways) {
+			const isSame = (found: readonly { name?: string }[]) =>
+				found.length === 1 && found[0]?.name === "Name 19";
+			await eventually(() => schedulesOf(url), isSame);
+		}
+		for (const device of devices)
+			assert.deepEqual(
+				heard(device, "set_volume").map(({ value }) => value),
+				[80],
+			);
+	},
+);
 
-test("a claim of a gateway that has gone is taken over by one of the others", async (t) => {
+test("a claim of a gateway that has gone is taken over by one of the others", ofActions, async (t) => {
 	const { clock, buses, gateways, devices } = await run(t, { limits: { scheduleTakeOverMs: 300 } });
 	const [a] = gateways;
 	assert.ok(a);
@@ -119,7 +127,7 @@ test("a claim of a gateway that has gone is taken over by one of the others", as
 	for (const device of devices) assert.equal(heard(device, "set_volume").length, 1);
 });
 
-test("a text that takes long to be spoken is not taken over, and played once", async (t) => {
+test("a text that takes long to be spoken is not taken over, and played once", ofActions, async (t) => {
 	const directory = await temporaryDirectory(t);
 	await writeFile(join(directory, "a.wav"), wav(tone(1_600)));
 	const program = join(directory, "speak.sh");

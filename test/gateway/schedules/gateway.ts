@@ -1,5 +1,6 @@
 /** A gateway in the zone Europe/Berlin whose clock a test moves, with a device that keeps quiet hours as the firmware does. */
 
+import { existsSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
 import type { QuietHours } from "../../../gateway/api/quiet-hours.js";
@@ -13,6 +14,15 @@ import type { Command } from "../../support/simulated-device.js";
 
 // Before a gateway asks for it.
 process.env.TZ = "Europe/Berlin";
+
+/** Options of a test that needs other extensions. */
+const needs = (...names: readonly string[]) => {
+	const missing = names.find((name) => !existsSync(`gateway/${name}`));
+	return { skip: missing === undefined ? false : `${missing}/ was removed` };
+};
+export const ofFleet = needs("fleet");
+/** What schedules do. */
+export const ofActions = needs("announcements", "commands");
 
 export const utc = (text: string) => Date.parse(text);
 

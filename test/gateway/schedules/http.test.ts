@@ -5,7 +5,7 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
-import { ask, ended, quietHoursOf, runTimed, schedulesOf } from "./gateway.js";
+import { ask, ended, ofActions, quietHoursOf, runTimed, schedulesOf } from "./gateway.js";
 
 const targets = { all: true };
 const identify = { command: { targets, payload: { command: "identify" } } };
@@ -26,7 +26,7 @@ const oneOfTimes =
 const oneOfTargets =
 	'targets is one of {"all": true}, {"room": "Kitchen"} and {"devices": ["dev-1-a1b2c3"]}.';
 
-describe("a schedule is refused with a sentence", () => {
+describe("a schedule is refused with a sentence", ofActions, () => {
 	const refused: Readonly<Record<string, readonly [body: object, detail: string | RegExp, status?: number]>> =
 		{
 			"without a time": [{ do: identify }, "at is missing."],
@@ -255,53 +255,57 @@ describe("quiet hours are refused with a sentence", () => {
 	});
 });
 
-test("with a full disk nothing is made or deleted, a change is in force, and a timer still comes", async (t) => {
-	let isFull = false;
-	const full = () => Object.assign(new Error("full"), { code: "ENOSPC" });
-	const isStored = (path: unknown) => isFull && /schedules|quiet-hours/.test(String(path));
-	const open: typeof fs.open = async (path, ...rest) => {
-		if (isStored(path)) throw full();
-		return fs.open(path, ...rest);
-	};
-	const rm: typeof fs.rm = async (path, options) => {
-		if (isStored(path)) throw full();
-		return fs.rm(path, options);
-	};
-	const { url } = await run(t, { disk: { ...fs, open, rm } });
-	const { body: kept } = await ask(url, "POST", "schedules", schedule);
-	const { body: timer } = await ask(url, "POST", "schedules", { at: { in: 2 }, do: identify });
-	const { body: hours } = await ask(url, "PUT", "quiet-hours", quiet);
-	isFull = true;
-	const refusal = async (method: string, path: string, body?: object) => {
-		const { status, body: problem } = await ask(url, method, path, body);
-		assert.equal(status, 507, `${method} ${path}`);
-		return problem.detail;
-	};
-	const ids = async () => (await schedulesOf(url)).map(({ id }) => id).sort();
-	const before = [kept.id, timer.id].sort();
-	assert.equal(
-		await refusal("POST", "schedules", schedule),
-		"The schedule could not be written to the gateway's disk; it was not made.",
-	);
-	assert.deepEqual(await ids(), before);
-	const again = "that is tried again every second.";
-	const change = { ...schedule, name: "Closing" };
-	assert.equal(
-		await refusal("PUT", `schedules/${kept.id}`, change),
-		`The schedule is in force, but not yet written to the gateway's disk; ${again}`,
-	);
-	const gone = "could not be removed from the gateway's disk; try again.";
-	assert.equal(await refusal("DELETE", `schedules/${kept.id}`), `The schedule ${gone}`);
-	assert.deepEqual(await ids(), before);
-	assert.equal((await schedulesOf(url)).find(({ id }) => id === kept.id)?.name, "Closing");
-	assert.equal((await ended(url, timer.id)).last?.outcome, "done");
-	assert.equal(
-		await refusal("PUT", "quiet-hours", { ...quiet, volume: 10 }),
-		`The set of quiet hours is in force, but not yet written to the gateway's disk; ${again}`,
-	);
-	assert.equal(await refusal("DELETE", `quiet-hours/${hours.id}`), `The set of quiet hours ${gone}`);
-	assert.equal((await quietHoursOf(url))[0]?.volume, 10);
-	isFull = false;
-	assert.equal((await ask(url, "DELETE", `schedules/${kept.id}`)).status, 204);
-	assert.equal((await ask(url, "DELETE", `quiet-hours/${hours.id}`)).status, 204);
-});
+test(
+	"with a full disk nothing is made or deleted, a change is in force, and a timer still comes",
+	ofActions,
+	async (t) => {
+		let isFull = false;
+		const full = () => Object.assign(new Error("full"), { code: "ENOSPC" });
+		const isStored = (path: unknown) => isFull && /schedules|quiet-hours/.test(String(path));
+		const open: typeof fs.open = async (path, ...rest) => {
+			if (isStored(path)) throw full();
+			return fs.open(path, ...rest);
+		};
+		const rm: typeof fs.rm = async (path, options) => {
+			if (isStored(path)) throw full();
+			return fs.rm(path, options);
+		};
+		const { url } = await run(t, { disk: { ...fs, open, rm } });
+		const { body: kept } = await ask(url, "POST", "schedules", schedule);
+		const { body: timer } = await ask(url, "POST", "schedules", { at: { in: 2 }, do: identify });
+		const { body: hours } = await ask(url, "PUT", "quiet-hours", quiet);
+		isFull = true;
+		const refusal = async (method: string, path: string, body?: object) => {
+			const { status, body: problem } = await ask(url, method, path, body);
+			assert.equal(status, 507, `${method} ${path}`);
+			return problem.detail;
+		};
+		const ids = async () => (await schedulesOf(url)).map(({ id }) => id).sort();
+		const before = [kept.id, timer.id].sort();
+		assert.equal(
+			await refusal("POST", "schedules", schedule),
+			"The schedule could not be written to the gateway's disk; it was not made.",
+		);
+		assert.deepEqual(await ids(), before);
+		const again = "that is tried again every second.";
+		const change = { ...schedule, name: "Closing" };
+		assert.equal(
+			await refusal("PUT", `schedules/${kept.id}`, change),
+			`The schedule is in force, but not yet written to the gateway's disk; ${again}`,
+		);
+		const gone = "could not be removed from the gateway's disk; try again.";
+		assert.equal(await refusal("DELETE", `schedules/${kept.id}`), `The schedule ${gone}`);
+		assert.deepEqual(await ids(), before);
+		assert.equal((await schedulesOf(url)).find(({ id }) => id === kept.id)?.name, "Closing");
+		assert.equal((await ended(url, timer.id)).last?.outcome, "done");
+		assert.equal(
+			await refusal("PUT", "quiet-hours", { ...quiet, volume: 10 }),
+			`The set of quiet hours is in force, but not yet written to the gateway's disk; ${again}`,
+		);
+		assert.equal(await refusal("DELETE", `quiet-hours/${hours.id}`), `The set of quiet hours ${gone}`);
+		assert.equal((await quietHoursOf(url))[0]?.volume, 10);
+		isFull = false;
+		assert.equal((await ask(url, "DELETE", `schedules/${kept.id}`)).status, 204);
+		assert.equal((await ask(url, "DELETE", `quiet-hours/${hours.id}`)).status, 204);
+	},
+);

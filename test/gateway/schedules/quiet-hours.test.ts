@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
-import { ofFleet } from "../cluster/gateways.js";
-import { ask, type QuietDevice, quietHoursOf, runTimed, utc } from "./gateway.js";
+import { ask, ofFleet, type QuietDevice, quietHoursOf, runTimed, type Timed, utc } from "./gateway.js";
 
 const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
 
@@ -25,11 +24,13 @@ const hoursOf = (periods: readonly { readonly from: number; readonly until: numb
 	periods.map(({ from, until }) => (until - from) / 3600);
 
 /** A report that shows what it has must not be answered. */
-async function staysQuiet(url: string, device: QuietDevice, count: number): Promise<void> {
+async function staysQuiet(gateway: Timed, device: QuietDevice, count: number): Promise<void> {
 	device.report();
 	device.report();
-	// A command comes after what the reports would have been answered with.
-	await ask(url, "POST", "commands", { targets: { all: true }, payload: { command: "identify" } });
+	const monitor = await gateway.monitor();
+	await monitor.ask({ type: "control_device", targetId: device.deviceId, payload: { command: "identify" } });
+	monitor.socket.terminate();
+	// It comes after what the reports would have been answered with.
 	while (!device.commands.some(({ command }) => command === "identify")) await setTimeout(10);
 	device.commands.length = 0;
 	assert.equal(device.quiet.length, count);
@@ -37,8 +38,9 @@ async function staysQuiet(url: string, device: QuietDevice, count: number): Prom
 
 describe("quiet hours", () => {
 	test("reach a device as the periods of two weeks, once, and again in its next session if it has lost them", async (t) => {
-		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
-		const device = await connect();
+		const gateway = await runTimed(t, "2026-11-27T12:00:00Z");
+		const { url } = gateway;
+		const device = await gateway.connect();
 		const { status, body } = await ask(url, "PUT", "quiet-hours", {
 			...nights,
 			brightness: 0.1,
@@ -58,9 +60,9 @@ describe("quiet hours", () => {
 			until: utc("2026-11-27T06:00Z") / 1000,
 		});
 		assert.deepEqual(hoursOf(periods), Array(15).fill(9));
-		await staysQuiet(url, device, 1);
+		await staysQuiet(gateway, device, 1);
 		await device.restart();
-		await staysQuiet(url, device, 1);
+		await staysQuiet(gateway, device, 1);
 		device.set({ quiet: undefined });
 		await device.restart();
 		assert.deepEqual(await sent(device, 2), value);

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
-import { ask, ended, runTimed, schedulesOf } from "./gateway.js";
+import { ask, ended, ofActions, runTimed, schedulesOf } from "./gateway.js";
 
 const targets = { devices: ["dev-1-000001"] };
 const loud = { command: { targets, payload: { command: "set_volume", value: 80 } } };
@@ -20,7 +20,7 @@ const make = async (url: string, body: object) => (await ask(url, "POST", "sched
 const heard = ({ commands }: { commands: readonly { command?: unknown }[] }) =>
 	commands.filter(({ command }) => command !== "query_state");
 
-describe("a schedule", () => {
+describe("a schedule", ofActions, () => {
 	test("is done at its time of day, on its days, and again on the next one", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T16:49:58Z");
 		const device = await connect();
@@ -129,7 +129,7 @@ describe("a schedule", () => {
 	});
 });
 
-describe("after a restart a schedule", () => {
+describe("after a restart a schedule", ofActions, () => {
 	test("is as it was, is late if it was due less than 5 minutes ago, and missed if longer, which is told", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });

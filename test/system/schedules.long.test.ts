@@ -1,0 +1,139 @@
+/**
+ * Three gateways on NATS, of which one is killed while schedules are due: each is done once. SCHEDULE_ROUNDS says how often,
+ * SCHEDULE_SEED repeats a run's choices.
+ */
+
+import assert from "node:assert/strict";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { Schedule } from "../../gateway/api/schedule.js";
+import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { eventually } from "../support/eventually.js";
+import { GatewayProcess } from "../support/gateway-process.js";
+import { deviceToken, monitorToken } from "../support/gateway-settings.js";
+import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
+import { freePort } from "../support/ports.js";
+import { Random } from "../support/random.js";
+import type { Command } from "../support/simulated-device.js";
+import { tone, wav } from "../support/sounds.js";
+import { SteadyDevice } from "../support/steady-device.js";
+
+const seed = Number(process.env.SCHEDULE_SEED ?? Date.now() % 1_000_000);
+const rounds = Number(process.env.SCHEDULE_ROUNDS ?? 4);
+const schedulesAtOnce = 6;
+const gatewayCount = 3;
+/** Of a schedule one at each gateway, as those that wait for another sound go with their gateway. */
+const idsOf = (schedule: number) =>
+	Array.from({ length: gatewayCount }, (_, gateway) => `dev-1-0000${gateway}${schedule}`);
+
+/** It plays at once. */
+class Player extends SteadyDevice {
+	/** Ids of the sounds that it was asked to play. */
+	readonly played: string[] = [];
+
+	protected override onCommand(command: Command): void {
+		if (command.command !== "play_sound") return super.onCommand(command);
+		const { id } = Object(command.value);
+		this.played.push(id);
+		for (const state of ["playing", "played"])
+			this.send({ type: "sound_update", deviceId: this.deviceId, id, state });
+	}
+}
+
+test("what is due while a gateway is killed is done once", { skip: natsMissing }, async (t) => {
+	t.diagnostic(`SCHEDULE_SEED=${seed}`);
+	const random = new Random(seed);
+	const directory = await temporaryDirectory(t);
+	await writeFile(join(directory, "a.wav"), wav(tone(1_600)));
+	const program = join(directory, "speak.sh");
+	await writeFile(program, `#!/bin/sh\nsleep 0.1\ncat ${directory}/a.wav\n`);
+	await chmod(program, 0o755);
+	const nats = await startNats(t);
+	const gateways: GatewayProcess[] = [];
+	/** By schedule, then by gateway. */
+	const players: Player[][] = Array.from({ length: schedulesAtOnce }, () => []);
+	for (let index = 0; index < gatewayCount; index += 1) {
+		const environment = {
+			DATA_DIR: join(directory, `gateway-${index}`),
+			RELEASES_DIR: join(directory, "releases"),
+			DEVICE_TOKEN: deviceToken,
+			MONITOR_TOKEN: monitorToken,
+			LOG_LEVEL: "info",
+			NATS_URL: nats.url,
+			NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
+			SPEECH_COMMAND: program,
+		};
+		const gateway = new GatewayProcess(t, await freePort(), environment);
+		gateways.push(gateway);
+		for (const [schedule, group] of players.entries())
+			group.push(
+				new Player({
+					url: gateway.url,
+					deviceId: String(idsOf(schedule)[index]),
+					features: ["sound", "queue"],
+					reconnectMs: () => 200,
+					updateMs: () => 0,
+				}),
+			);
+	}
+	await Promise.all(gateways.map((gateway) => gateway.start()));
+	const runs = players.flat().map((player) => player.run());
+	onEnd(t, async () => {
+		for (const player of players.flat()) player.end();
+		await Promise.all(runs);
+	});
+	const allKnow = async () => {
+		for (const gateway of gateways)
+			await eventually(
+				() => gateway.call<{ devices: readonly { connected: boolean }[] }>("GET", "devices"),
+				({ devices }) => devices.filter(({ connected }) => connected).length === players.flat().length,
+			);
+	};
+	const ends: Record<string, number> = {};
+	for (let round = 0; round < rounds; round += 1) {
+		await allKnow();
+		const victim = gateways[random.between(0, gateways.length - 1)];
+		const others = gateways.filter((each) => each !== victim);
+		const [first] = others;
+		assert.ok(victim && first);
+		const made: Schedule[] = [];
+		for (let count = 0; count < schedulesAtOnce; count += 1) {
+			const what = count % 2 === 0 ? { url: "http://10.0.0.1/a.wav" } : { text: "Pizza" };
+			const announcement = { ...what, targets: { devices: idsOf(count) }, together: false };
+			made.push(await first.call("POST", "schedules", { at: { in: 2 }, do: { announcement } }));
+		}
+		const due = Math.min(...made.map(({ nextAt }) => Date.parse(nextAt ?? "")));
+		// Only the one that is killed can begin, or each of them.
+		const isAlone = random.next() < 0.7;
+		await setTimeout(due - 200 - Date.now());
+		if (isAlone) for (const other of others) other.suspend();
+		await setTimeout(due + random.between(0, 700) - Date.now());
+		await victim.kill();
+		for (const other of others) other.resume();
+		const ended = await eventually(
+			() => first.call<{ schedules: readonly Schedule[] }>("GET", "schedules"),
+			({ schedules }) => schedules.every(({ last }) => last !== null),
+		);
+		for (const { id, last } of ended.schedules) {
+			assert.ok(
+				last?.outcome === "done" || last?.outcome === "late",
+				`${JSON.stringify(last)}, round ${round}`,
+			);
+			ends[last.outcome] = (ends[last.outcome] ?? 0) + 1;
+			const group = players[made.findIndex((each) => each.id === id)] ?? [];
+			for (const [index, { played }] of group.entries()) {
+				const times = () => played.filter((each) => each === last.job).length;
+				// A device whose gateway is killed may be away.
+				if (gateways[index] === victim) assert.ok(times() <= 1);
+				else await eventually(times, (count) => count > 0);
+			}
+			await first.call("DELETE", `schedules/${id}`).catch(() => {});
+		}
+		await victim.start();
+	}
+	for (const { deviceId, played } of players.flat())
+		assert.deepEqual(played.length, new Set(played).size, `${deviceId} played one twice`);
+	t.diagnostic(`${JSON.stringify(ends)}`);
+});
