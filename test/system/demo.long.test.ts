@@ -130,7 +130,7 @@ describe("the demo's boards over HTTP", () => {
 			assert.equal((await post(`${board}/input`, input)).status, 204);
 		page.abort();
 		let events = "";
-		for await (const text of (await follow(AbortSignal.timeout(20_000))).body ?? []) {
+		for await (const text of (await follow(t.signal)).body ?? []) {
 			events += Buffer.from(text).toString();
 			if (/"pressed":\[\],.*"isTouched":false/.test(events)) return;
 		}

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { extensions } from "../../gateway/extensions.js";
 import { withHomeAssistant } from "../../gateway/home-assistant/extension.js";
 import { brokerMissing, startMosquitto } from "../gateway/home-assistant/mosquitto.js";
 import { ScriptedHomeAssistant } from "../gateway/home-assistant/scripted-home-assistant.js";
+import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import {
 	bearer,
@@ -19,6 +19,7 @@ import {
 } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
+import { passUntil } from "../support/virtual-time.js";
 
 const skip = { skip: brokerMissing };
 
@@ -92,7 +93,7 @@ test(
 			speechCommand: [process.execPath, program],
 		};
 		const fleet = await runFleet(t, undefined, { ...settings, ...withHomeAssistant({ extensions }) });
-		const { device, deviceId } = await fleet.powerOn("DEV-1");
+		const { device, deviceId } = await fleet.powerOn("DEV-1", { clock: "virtual" });
 		const captured = capture(device.board);
 		await home.until(() => home.isAvailable(deviceId));
 		await home.command(deviceId, "speech", "Dinner is ready");
@@ -103,8 +104,8 @@ test(
 			return announcements[0]?.counts.played === 1 && announcements[0].endedAt !== null;
 		};
 		// The siren alone does not tell: the chime of the start is one too.
-		while (!(await isOver())) await setTimeout(20);
-		await home.shows(deviceId, "siren", "OFF");
+		await passUntil(device, eventually(isOver, Boolean));
+		await passUntil(device, home.shows(deviceId, "siren", "OFF"));
 		assert.ok(captured().includes(samples), "each sample was played");
 	},
 );

@@ -20,6 +20,7 @@ import { freePort } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { filePart, form, formHeaders } from "../support/serving.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
+import { passUntil } from "../support/virtual-time.js";
 
 const skip = hasNginx() ? whyNoCertificates() : howToInstall;
 
@@ -116,7 +117,7 @@ test("nginx's block in gateway/README.md passes on devices, monitors, an image o
 	const headers = bearer(monitorToken);
 	const { addresses } = JSON.parse((await ask("/api/device-setup", { headers })).body);
 	const settings = { gateway: addresses[0], token: deviceToken, ca: authority.base64 };
-	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { settings });
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { settings, clock: "virtual" });
 	await report();
 	const monitor = await open("/monitor", headers);
 	const volume = { command: "set_volume", value: 37 };
@@ -137,7 +138,10 @@ test("nginx's block in gateway/README.md passes on devices, monitors, an image o
 	const announcement = { targets: { devices: [deviceId] }, sound: JSON.parse(sound.body).id };
 	const begun = await ask("/api/announcements", { method: "POST", headers }, JSON.stringify(announcement));
 	assert.equal(begun.status, 202, begun.body);
-	await eventually(async () => heard().includes(samples), Boolean);
+	await passUntil(
+		device,
+		eventually(() => heard().includes(samples), Boolean),
+	);
 });
 
 test("an image that nginx's own limit refuses is said to be refused by the proxy", { skip }, async (t) => {

@@ -13,7 +13,6 @@ export interface Heard {
 	readonly topic: string;
 	readonly payload: string;
 	readonly isRetained: boolean;
-	readonly at: number;
 }
 
 export class ScriptedHomeAssistant {
@@ -45,7 +44,7 @@ export class ScriptedHomeAssistant {
 		this.#client = client;
 		client.on("message", (topic, content, { retain }) => {
 			const payload = content.toString();
-			this.heard.push({ topic, payload, isRetained: retain, at: performance.now() });
+			this.heard.push({ topic, payload, isRetained: retain });
 			try {
 				this.#take(topic, payload);
 			} catch (error) {
