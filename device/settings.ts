@@ -54,7 +54,7 @@ export class Settings {
 	readonly #onTrial: SettingsOptions["onTrial"];
 	readonly #changed = new Map<RememberedSetting, string>();
 	/** Saves reads of flash, for which both cores wait. */
-	readonly #remembered = new Map<RememberedSetting, number | string>();
+	readonly #remembered = new Map<RememberedSetting, number>();
 	#timer: Timer | undefined;
 
 	constructor(options: SettingsOptions) {
@@ -82,7 +82,8 @@ export class Settings {
 	/** Writes within 5 s. */
 	remember(name: RememberedSetting, value: number | string): void {
 		if (this.#remembered.get(name) === value) return;
-		this.#remembered.set(name, value);
+		// A text may be long, and is compared with the flash.
+		if (typeof value === "number") this.#remembered.set(name, value);
 		const text = String(value);
 		if (this.remembered(name) === text) return;
 		this.#changed.set(name, text);

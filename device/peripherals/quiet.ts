@@ -49,25 +49,18 @@ export class Quiet {
 	#use(hours: QuietHours | undefined): void {
 		this.#hours = hours;
 		Timer.clear(this.#timer);
-		this.#timer = hours && Timer.repeat(() => this.#check(), checkIntervalMs);
-		this.#limit(this.#findEnd());
+		this.#timer = hours && Timer.repeat(() => this.#limit(false), checkIntervalMs);
+		this.#limit(true);
 	}
 
-	#check(): void {
-		const until = this.#findEnd();
-		if (until !== this.#until) this.#limit(until);
-	}
-
-	#limit(until: number | undefined): void {
+	/** @param isNew whether others held until now */
+	#limit(isNew: boolean): void {
+		const now = Date.now() / 1000;
+		const until = this.#hours?.periods.find((period) => period.from <= now && now < period.until)?.until;
+		if (until === this.#until && !isNew) return;
 		this.#until = until;
 		this.#options.onLimits(until === undefined ? undefined : this.#hours);
 		this.#options.onChanged();
-	}
-
-	/** @returns the end of the period that holds now */
-	#findEnd(): number | undefined {
-		const now = Date.now() / 1000;
-		return this.#hours?.periods.find(({ from, until }) => from <= now && now < until)?.until;
 	}
 }
 

@@ -9,6 +9,7 @@ import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
 import { bytesPerSecond, noise, SoundServer, wav } from "../../support/sounds.js";
 import { passUntil, powerOnInVirtualTime, type TimedDevice } from "../../support/virtual-time.js";
+import { usedBytes } from "../heap-use.js";
 
 const gainOf = (volume: number) => 10 ** ((volumeRegister(volume) - volumeRegister(100)) / 40);
 const brightest = (device: VirtualDevice) => Math.max(...device.board.pixels);
@@ -216,6 +217,27 @@ test("a clock that is corrected, forward or back, begins and ends a period withi
 	await pass(6 * 3_600_000 + 2_000);
 	assert.equal(await isQuiet(), false);
 	assert.ok(brightest(device) > 0);
+});
+
+test("as many periods as there may be take less than 3 KB of the heap, and none once they are ended", async (t) => {
+	const { device, pass, now, setQuiet } = await powerOn(t);
+	const used = async () => {
+		await pass(6000);
+		return usedBytes(await device.machine.statistics(true));
+	};
+	await setQuiet(null);
+	const before = await used();
+	const periods = Array.from({ length: 16 }, (_, day) => ({
+		from: now + day * 86_400,
+		until: now + day * 86_400 + 36_000,
+	}));
+	await setQuiet({ id: "n1", periods, volume: 20, brightness: 0.1, only_urgent: false });
+	const after = await used();
+	assert.ok(after - before < 3072, `${after - before} bytes`);
+	await setQuiet(null);
+	const end = await used();
+	// A report may be under way.
+	assert.ok(end - before < 1024, `${end - before} bytes`);
 });
 
 describe("set_quiet", () => {
