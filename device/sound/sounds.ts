@@ -26,7 +26,7 @@ const pauseLimitMs = 600_000;
 const watchIntervalMs = 1_000;
 /** Between a chime and its sound; the volume changes in it, since the output asks for samples every 128 ms. */
 const silenceBytes = 0.3 * bytesPerSecond;
-/** More wait at the gateway. */
+/** More wait at the gateway; an urgent one is taken beside them. */
 const mostWaiting = 2;
 
 export type SoundUpdate = Omit<UplinkOf<"sound_update">, "type" | "deviceId">;
@@ -119,8 +119,8 @@ export class Sounds implements Component {
 			return "executed";
 		}
 		if (request.priority === undefined) this.#stopAll("another sound");
-		else if (this.#sound && this.#waiting.length === mostWaiting)
-			return busy(`${mostWaiting} sounds wait already; try again after one of them`);
+		else if (this.#sound && this.#waiting.length >= mostWaiting + Number(request.priority === "urgent"))
+			return busy(`${this.#waiting.length} sounds wait already; try again after one of them`);
 		this.#ring ??= new Ring(this.#options.bufferBytes);
 		const sound = new Sound({
 			...this.#options,

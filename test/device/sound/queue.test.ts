@@ -53,6 +53,21 @@ test("sounds play in the order in which they came, two wait, a third is refused"
 	}
 });
 
+test("an urgent sound is played at once also where as many wait as can", async (t) => {
+	const { connection, play, says } = await powerOn(t, short);
+	play("a");
+	await says("a", "playing");
+	for (const id of ["b", "c"]) play(id);
+	play("u", { priority: "urgent" });
+	await says("a", "waiting");
+	play("d", { priority: "urgent" });
+	const { message } = await connection.next("command_error");
+	assert.equal(message, "3 sounds wait already; try again after one of them");
+	await says("u", "played");
+	await says("a", "resumed");
+	for (const id of ["a", "b", "c"]) await says(id, "played");
+});
+
 test("an urgent sound interrupts another, which goes on after it at the sample where it was heard", async (t) => {
 	const { device, pass, play, says } = await powerOn(t, short);
 	const captured = capture(device.board);
