@@ -4,16 +4,17 @@ import { deviceId } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	changeOf,
+	either,
 	float,
 	type Infer,
 	integer,
+	nothing,
 	object,
 	optional,
+	string,
 } from "../../device/protocol/schema.js";
-import { someDays, timeOfDay } from "./schedule.js";
+import { someDays, timeOfDay, utcTime } from "./schedule.js";
 import { freeText } from "./text.js";
-
-export const quietHoursAtMost = 1_000;
 
 /** The body of `PUT /api/quiet-hours`, which replaces those of the same targets. Of the three limits at least one. */
 export const askedQuietHours = object({
@@ -40,18 +41,23 @@ export const askedQuietHours = object({
 });
 export type AskedQuietHours = Infer<typeof askedQuietHours>;
 
-export interface QuietHours extends AskedQuietHours {
-	readonly id: string;
-	readonly on: boolean;
+/** As they are stored. */
+export const keptQuietHours = object({
+	...askedQuietHours.fields,
+	on: boolean(),
 	/** IANA name of the gateway's zone when they were set: `from` and `until` are of this zone. */
-	readonly zone: string;
+	zone: string(64),
 	/** The name of the token by which they were set; null: by another program of the gateway, such as Home Assistant. */
-	readonly by: string | null;
-	/** UTC. */
-	readonly changedAt: string;
+	by: either(nothing, string(64)),
+	changedAt: utcTime,
+});
+
+/** As they are shown. */
+export type QuietHours = Infer<typeof keptQuietHours> & {
+	readonly id: string;
 	/** UTC: until when they hold now; null: they do not. */
 	readonly holdsUntil: string | null;
-}
+};
 
 /** `GET /api/quiet-hours`: those of all, then of rooms, then of devices. */
 export interface QuietHoursList {

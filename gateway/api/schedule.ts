@@ -3,18 +3,21 @@
 import {
 	boolean,
 	changeOf,
+	either,
 	type Infer,
 	integer,
 	list,
+	nothing,
 	object,
 	oneOf,
 	optional,
 	pattern,
+	string,
 } from "../../device/protocol/schema.js";
-import { type AskedAnnouncement, askedAnnouncement } from "./announcement.js";
-import { type Ask, askedCommand } from "./command.js";
+import { askedAnnouncement } from "./announcement.js";
+import { askedCommand, asks } from "./command.js";
 import { days } from "./rollout.js";
-import type { Targets } from "./targets.js";
+import { targets } from "./targets.js";
 import { freeText } from "./text.js";
 
 export const schedulesAtMost = 200;
@@ -49,43 +52,49 @@ export const askedSchedule = object({
 });
 export type AskedSchedule = Infer<typeof askedSchedule>;
 
-/** In the order in which people read them. */
-export const scheduleOutcomes = ["failed", "missed", "late", "done"] as const;
-export type ScheduleOutcome = (typeof scheduleOutcomes)[number];
+/** UTC, as all times of a schedule. */
+export const utcTime = pattern(24, "^\\d{4}(-\\d\\d){2}T\\d\\d(:\\d\\d){2}\\.\\d{3}Z$", "a time in UTC,");
+const job = string(16);
 
 /** What happened at a due time. */
-export interface LastRun {
-	/** UTC, like all times here. */
-	readonly dueAt: string;
+const lastRun = object({
+	dueAt: utcTime,
 	/** When it was done, or given up. */
-	readonly at: string;
+	at: utcTime,
 	/** `late`: done more than 15 s after its time; `missed`: more than 5 minutes after it, so it was left out. */
-	readonly outcome: ScheduleOutcome;
+	outcome: oneOf("failed", "missed", "late", "done"),
 	/** One sentence; null: the outcome says it. */
-	readonly reason: string | null;
+	reason: either(nothing, string(1300)),
 	/** Id of the announcement or the command; null: none has begun. */
-	readonly job: string | null;
-}
+	job: either(nothing, job),
+});
+export type LastRun = Infer<typeof lastRun>;
 
-export interface Schedule {
-	readonly id: string;
-	readonly name?: string;
-	readonly at: AskedSchedule["at"];
-	readonly do: {
-		readonly announcement?: AskedAnnouncement;
-		readonly command?: { readonly targets: Targets; readonly payload: Ask };
-	};
-	readonly on: boolean;
+/** As it was checked: it needs nothing else to be begun. */
+export const checkedAction = changeOf({
+	announcement: optional(askedAnnouncement),
+	command: optional(object({ targets, payload: either(...Object.values(asks)) })),
+});
+
+/** As it is stored and shown. */
+export const schedule = object({
+	name: askedSchedule.fields.name,
+	at,
+	do: checkedAction,
+	on: boolean(),
 	/** IANA name of the gateway's zone when the schedule was made or changed: its local times are of this zone. */
-	readonly zone: string;
+	zone: string(64),
 	/** The name of the token by which it was made or changed. */
-	readonly by: string;
-	readonly createdAt: string;
+	by: string(64),
+	createdAt: utcTime,
 	/** Null: it is off, or was the last time. */
-	readonly nextAt: string | null;
+	nextAt: either(nothing, utcTime),
 	/** Null: it was not due yet. */
-	readonly last: LastRun | null;
-}
+	last: either(nothing, lastRun),
+	/** While it is acted on, beside what is shown. */
+	claim: optional(object({ dueAt: utcTime, job, gateway: string(36) })),
+});
+export type Schedule = Omit<Infer<typeof schedule>, "claim"> & { readonly id: string };
 
 /** `GET /api/schedules`: the next due first; those that have ended stay for a day. */
 export interface ScheduleList {

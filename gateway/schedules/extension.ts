@@ -24,7 +24,7 @@ export function createSchedules(core: Core): Extension {
 			},
 		},
 		get readinessProblem() {
-			return schedules.readinessProblem ?? quietHours.readinessProblem;
+			return schedules.store.readinessProblem ?? quietHours.store.readinessProblem;
 		},
 		open: async () => {
 			await quietHours.open();

@@ -5,20 +5,14 @@
 
 import { createHash } from "node:crypto";
 import type { CommandOf } from "../../device/protocol/messages.js";
-import { boolean, type Infer, object, optional, string } from "../../device/protocol/schema.js";
-import {
-	type AskedQuietHours,
-	askedQuietHours,
-	type QuietHours,
-	quietHoursAtMost,
-} from "../api/quiet-hours.js";
+import type { Infer } from "../../device/protocol/schema.js";
+import { type AskedQuietHours, keptQuietHours, type QuietHours } from "../api/quiet-hours.js";
 import type { Core } from "../extension.js";
 import { targetsOf } from "../jobs/targets.js";
 import { HttpProblem } from "../problem.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
-import { time } from "../storage/time.js";
 import { Store } from "./store.js";
 import { periodsOf } from "./times.js";
 
@@ -29,16 +23,7 @@ const sentMs = 14 * dayMs;
 const comparedAtOnce = 64;
 const tickMs = 1_000;
 
-const kept = object({
-	...askedQuietHours.fields,
-	on: boolean(),
-	zone: string(64),
-	/** Absent: another program of the gateway. */
-	by: optional(string(64)),
-	/** Milliseconds since 1970. */
-	changedAt: time,
-});
-type Kept = Infer<typeof kept>;
+type Kept = Infer<typeof keptQuietHours>;
 type Value = CommandOf<"set_quiet">["value"];
 
 /** What devices are sent for a record on a day. */
@@ -56,7 +41,7 @@ export class QuietHoursStore {
 	readonly #core: QuietHoursCore;
 	readonly #zone: string;
 	/** By ids that follow from the targets. */
-	readonly #store: Store<typeof kept>;
+	readonly store: Store<typeof keptQuietHours>;
 	readonly #sent = new WeakMap<Kept, Sent>();
 	/** The id of what a device has, or was sent; null: nothing. Absent: it has not reported in this session. */
 	readonly #known = new WeakMap<Session, string | null>();
@@ -68,11 +53,11 @@ export class QuietHoursStore {
 	constructor(core: QuietHoursCore, zone: string) {
 		this.#core = core;
 		this.#zone = zone;
-		this.#store = new Store({
+		this.store = new Store({
 			core,
 			name: "quiet-hours",
 			noun: "set of quiet hours",
-			schema: kept,
+			schema: keptQuietHours,
 			check: (record) => void periodsOf(record, 0, 1),
 			onChange: () => {
 				core.emit({ type: "quiet_hours" });
@@ -97,15 +82,15 @@ export class QuietHoursStore {
 		onOwnChanged: ({ device }, reason) => {
 			if (device && reason === "labelled") this.#compare(device);
 		},
+		onForgotten: ({ deviceId }, why) => {
+			const id = idOf({ device: deviceId });
+			if (why !== "removed" && this.store.all.has(id)) void this.store.drop(id);
+		},
 	};
-
-	get readinessProblem(): string | undefined {
-		return this.#store.readinessProblem;
-	}
 
 	/** @throws {Error} if its records cannot be had */
 	async open(): Promise<void> {
-		await this.#store.open();
+		await this.store.open();
 		// Without its records it would end what devices have.
 		this.#isOpen = true;
 		this.tick();
@@ -115,14 +100,14 @@ export class QuietHoursStore {
 	close(): Promise<void> {
 		this.#isOpen = false;
 		clearInterval(this.#timer);
-		return this.#store.close();
+		return this.store.close();
 	}
 
 	/** Those of all, then of rooms, then of devices. */
 	list(): readonly QuietHours[] {
 		const order = ({ targets: { all, room, device } }: Kept) =>
 			`${all ? 0 : device ? 2 : 1} ${room ?? device}`;
-		const sorted = [...this.#store.all].sort(([, a], [, b]) => order(a).localeCompare(order(b), "en"));
+		const sorted = [...this.store.all].sort(([, a], [, b]) => order(a).localeCompare(order(b), "en"));
 		return sorted.map(([id, record]) => this.#describe(id, record));
 	}
 
@@ -135,19 +120,14 @@ export class QuietHoursStore {
 	/**
 	 * Replaces those of the same targets.
 	 * @param by the name of a person's token; null: another program
-	 * @throws {HttpProblem} 409, 422, and 507 or 503 if they cannot be stored yet: then they are in force all the same
+	 * @throws {HttpProblem} 422, and 507 or 503 if they cannot be stored yet: then they are in force all the same
 	 */
 	async set(asked: AskedQuietHours, by: string | null): Promise<QuietHours> {
 		const id = this.#check(asked);
-		const who = by !== null && { by };
-		const record = { ...asked, on: asked.on ?? true, zone: this.#zone, ...who, changedAt: this.#core.now() };
-		if (await this.#store.save(id, record)) return this.#describe(id, record);
-		throw this.#store.failure("is in force, but not yet written to", "that is tried again every second");
-	}
-
-	/** @throws {HttpProblem} 404, and 507 or 503 if they cannot be removed */
-	remove(id: string): Promise<void> {
-		return this.#store.remove(id);
+		const changedAt = isoTime(this.#core.now());
+		const record = { ...asked, on: asked.on ?? true, zone: this.#zone, by, changedAt };
+		if (await this.store.save(id, record)) return this.#describe(id, record);
+		throw this.store.failure("is in force, but not yet written to", "that is tried again every second");
 	}
 
 	/** Once a day devices get the periods of another day. */
@@ -158,7 +138,7 @@ export class QuietHoursStore {
 		void this.#compareAll();
 	}
 
-	/** @returns the id @throws {HttpProblem} 409, 422 */
+	/** @returns the id @throws {HttpProblem} 422 */
 	#check({ targets, volume, brightness, onlyUrgent }: AskedQuietHours): string {
 		const { all, room, device } = targets;
 		if ([all || undefined, room || undefined, device].filter((each) => each !== undefined).length !== 1)
@@ -169,31 +149,29 @@ export class QuietHoursStore {
 		if (volume === undefined && brightness === undefined && !onlyUrgent)
 			throw new HttpProblem(422, "Say what is limited: one of volume, brightness and onlyUrgent.");
 		const id = idOf(targets);
-		if (this.#store.all.has(id)) return id;
+		if (this.store.all.has(id)) return id;
 		const { devices } = this.#core.sessions;
 		if (room !== undefined) targetsOf(devices, { room });
 		if (device !== undefined && !devices.has(device))
 			throw new HttpProblem(422, `targets: no device is called ${device}; see /api/devices.`);
-		if (this.#store.all.size < quietHoursAtMost) return id;
-		throw new HttpProblem(409, `${quietHoursAtMost} quiet hours are set; delete some first.`);
+		return id;
 	}
 
 	/** Its own, else its room's, else those of all. */
 	#find({ deviceId, label: { room } }: Device): readonly [id: string, record: Kept] | undefined {
 		const places = [{ device: deviceId }, ...(room === undefined ? [] : [{ room }]), { all: true }];
 		for (const id of places.map(idOf)) {
-			const record = this.#store.all.get(id);
+			const record = this.store.all.get(id);
 			if (record) return [id, record];
 		}
 		return undefined;
 	}
 
 	#describe(id: string, record: Kept): QuietHours {
-		const { by = null, changedAt, ...rest } = record;
 		const now = this.#core.now();
 		const [period] = record.on ? periodsOf(record, now, now + 1) : [];
 		const holdsUntil = period ? isoTime(period.until) : null;
-		return { id, ...rest, by, changedAt: isoTime(changedAt), holdsUntil };
+		return { id, ...record, holdsUntil };
 	}
 
 	/** Whole days since 1970, in UTC: so all gateways send the same. */

@@ -48,14 +48,14 @@ export function timesRoutes({ requirePerson, zone, schedules, quietHours }: Time
 		.route("/api/schedules/:id")
 		.put(requirePerson, async (request, response) => {
 			const { id } = request.params;
-			requireRight(request, schedules.find(id));
+			requireRight(request, schedules.store.find(id));
 			const { asked, action } = await readSchedule(request, schedules);
 			send(response, await schedules.change(id, asked, action, nameOf(request)));
 		})
 		.delete(requirePerson, async (request, response) => {
 			const { id } = request.params;
-			requireRight(request, schedules.find(id));
-			await schedules.remove(id);
+			requireRight(request, schedules.store.find(id));
+			await schedules.store.remove(id);
 			response.status(204).end();
 		})
 		.all(refuseMethod("PUT, DELETE"));
@@ -75,7 +75,7 @@ export function timesRoutes({ requirePerson, zone, schedules, quietHours }: Time
 	router
 		.route("/api/quiet-hours/:id")
 		.delete(requirePerson, async ({ params: { id } }, response) => {
-			await quietHours.remove(id);
+			await quietHours.store.remove(id);
 			response.status(204).end();
 		})
 		.all(refuseMethod("DELETE"));

@@ -25,13 +25,13 @@ function patternOf({ weekly, once }: AskedSchedule["at"]): string | undefined {
 
 /**
  * @param zone IANA name @param after milliseconds since 1970
- * @returns the next due time after it, in milliseconds since 1970; undefined: there is none
+ * @returns the next due time after it, in UTC; null: there is none
  * @throws {Error} if this computer does not know the zone
  */
-export function nextTime(at: AskedSchedule["at"], zone: string, after: number): number | undefined {
+export function nextTime(at: AskedSchedule["at"], zone: string, after: number): string | null {
 	const pattern = patternOf(at);
-	if (pattern === undefined) return undefined;
-	return new Cron(pattern, { timezone: zone }).nextRun(new Date(after))?.getTime();
+	if (pattern === undefined) return null;
+	return new Cron(pattern, { timezone: zone }).nextRun(new Date(after))?.toISOString() ?? null;
 }
 
 /** In milliseconds since 1970. */

@@ -116,10 +116,16 @@ test("a claim of a gateway that has gone is taken over by one of the others", of
 	const { body } = await a.api("POST", "/api/schedules", { at: { in: 3600 }, do: loud(80) });
 	const bucket = await (await buses.connect()).bucket("gw-record-schedules");
 	const entry = await bucket.get(String(body.id));
-	const { dueAt, ...record } = JSON.parse(entry?.text ?? "{}");
+	const { nextAt: dueAt, ...record } = JSON.parse(entry?.text ?? "{}");
 	clock.set("2026-11-27T13:00:10Z");
 	const claim = { dueAt, job: "0123456789abcdef", gateway: "a gateway that was killed" };
-	assert.ok(await bucket.set(String(body.id), JSON.stringify({ ...record, claim }), entry?.revision ?? 0));
+	assert.ok(
+		await bucket.set(
+			String(body.id),
+			JSON.stringify({ ...record, nextAt: null, claim }),
+			entry?.revision ?? 0,
+		),
+	);
 	const { last } = await ended(a.url, body.id);
 	assert.deepEqual([last?.outcome, last?.job], ["late", "0123456789abcdef"]);
 	const command = await a.api("GET", "/api/commands/0123456789abcdef");

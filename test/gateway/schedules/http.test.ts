@@ -54,7 +54,7 @@ describe("a schedule is refused with a sentence", ofActions, () => {
 			],
 			"with no day": [
 				{ ...schedule, at: { weekly: { time: "17:50", days: [] } } },
-				"at.weekly.days must be a list of at most 7.",
+				"at.weekly.days must be a list of 1 to 7.",
 			],
 			"with a time with a zone": [
 				{ ...schedule, at: { once: "2026-11-28T07:30Z" } },
@@ -238,20 +238,6 @@ describe("quiet hours are refused with a sentence", () => {
 		const detail = "No set of quiet hours is called unknown; see /api/quiet-hours.";
 		assert.deepEqual([gone, problem.detail], [404, detail]);
 		assert.deepEqual(await quietHoursOf(url), []);
-	});
-
-	test("beyond 1,000", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		await fs.mkdir(`${dataDir}/quiet-hours`);
-		const record = { from: "22:00", until: "07:00", volume: 20, on: true, zone: "UTC", changedAt: 0 };
-		for (let count = 0; count < 1_000; count += 1) {
-			const targets = { device: `dev-1-${count}` };
-			const file = `${dataDir}/quiet-hours/${count.toString(16).padStart(16, "0")}.json`;
-			await fs.writeFile(file, JSON.stringify({ ...record, targets }));
-		}
-		const { url } = await run(t, { dataDir });
-		const { status, body } = await ask(url, "PUT", "quiet-hours", quiet);
-		assert.deepEqual([status, body.detail], [409, "1000 quiet hours are set; delete some first."]);
 	});
 });
 

@@ -16,6 +16,12 @@ const wav = wavOf(tone(1_600));
 const soundId = createHash("sha256").update(wav).digest("hex");
 
 const make = async (url: string, body: object) => (await ask(url, "POST", "schedules", body)).body.id;
+/** It is told once it is stored, which may be shown before. */
+const isTold = (told: readonly unknown[]) =>
+	eventually(
+		() => told.length,
+		(count) => count === 1,
+	);
 /** Commands but those that ask for a report. */
 const heard = ({ commands }: { commands: readonly { command?: unknown }[] }) =>
 	commands.filter(({ command }) => command !== "query_state");
@@ -113,6 +119,7 @@ describe("a schedule", ofActions, () => {
 		assert.deepEqual([last?.outcome, last?.reason, last?.job], ["failed", reason, null]);
 		assert.equal(nextAt, "2026-11-28T17:00:00.000Z");
 		const dueAt = "2026-11-27T17:00:00.000Z";
+		await isTold(told);
 		assert.deepEqual(told, [
 			{ type: "schedule_failed", id, name: "Dinner", outcome: "failed", dueAt, reason },
 		]);
@@ -125,7 +132,7 @@ describe("a schedule", ofActions, () => {
 		const { last } = await ended(url, id);
 		assert.equal(last?.outcome, "failed");
 		assert.match(last?.reason ?? "", /^The program of SPEECH_COMMAND gave no sound\./);
-		assert.equal(told.length, 1);
+		await isTold(told);
 	});
 });
 
@@ -155,6 +162,7 @@ describe("after a restart a schedule", ofActions, () => {
 		);
 		assert.equal(leftOut.nextAt, "2026-11-28T12:30:00.000Z");
 		const event = { type: "schedule_failed", id: missed, name: "Early", outcome: "missed", dueAt, reason };
+		await isTold(second.told);
 		assert.deepEqual(second.told, [event]);
 		assert.equal(heard(device).length, 1);
 	});
@@ -169,6 +177,7 @@ describe("after a restart a schedule", ofActions, () => {
 		await second.connect();
 		const { last, nextAt } = await ended(second.url, id, "2026-11-27T12:30:00.000Z");
 		assert.deepEqual([last?.outcome, nextAt], ["late", "2026-11-28T12:30:00.000Z"]);
+		await isTold(second.told);
 		assert.deepEqual(
 			second.told.map(({ outcome, dueAt }) => [outcome, dueAt]),
 			[["missed", "2026-11-20T12:30:00.000Z"]],
@@ -183,13 +192,13 @@ describe("after a restart a schedule", ofActions, () => {
 		const old = String(await make(first.url, { at: { in: 60 }, do: loud }));
 		await first.gateway.close();
 		for (const [name, dueAt] of [
-			[id, "2026-11-27T12:01:00Z"],
-			[old, "2026-11-27T11:50:00Z"],
+			[id, "2026-11-27T12:01:00.000Z"],
+			[old, "2026-11-27T11:50:00.000Z"],
 		] as const) {
 			const file = `${dataDir}/schedules/${name}.json`;
-			const { dueAt: _, ...record } = JSON.parse(await fs.readFile(file, "utf8"));
-			const claim = { dueAt: Date.parse(dueAt), job: "0123456789abcdef", gateway: "" };
-			await fs.writeFile(file, JSON.stringify({ ...record, claim }));
+			const record = JSON.parse(await fs.readFile(file, "utf8"));
+			const claim = { dueAt, job: "0123456789abcdef", gateway: "" };
+			await fs.writeFile(file, JSON.stringify({ ...record, nextAt: null, claim }));
 		}
 		const limits = { scheduleTakeOverMs: 500 };
 		const second = await runTimed(t, "2026-11-27T12:01:01Z", { dataDir, limits });

@@ -13,8 +13,9 @@ function dueTimes(at: At, zone: string, after: string, count = 3): readonly (str
 	const found: (string | undefined)[] = [];
 	let time: number | undefined = Date.parse(after);
 	while (time !== undefined && found.length < count) {
-		time = nextTime(at, zone, time);
-		found.push(time === undefined ? undefined : new Date(time).toISOString().slice(0, 16));
+		const next = nextTime(at, zone, time);
+		time = next === null ? undefined : Date.parse(next);
+		found.push(next?.slice(0, 16));
 	}
 	return found;
 }
