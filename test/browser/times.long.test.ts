@@ -55,7 +55,7 @@ test("schedules", { skip }, async (t) => {
 		assert.deepEqual(await violations(page), []);
 		await dialog.getByLabel("What the gateway says").fill("We close in ten minutes");
 		for (const day of ["Sat", "Sun"]) await dialog.getByLabel(day).uncheck();
-		await dialog.getByRole("combobox", { name: "Where" }).selectOption("Kitchen");
+		await dialog.getByRole("combobox", { name: "Where" }).selectOption("Kitchen (1)");
 		await dialog.getByLabel("Chime first").check();
 		await save();
 		await listed("“We close in ten minutes”").waitFor();
@@ -133,7 +133,7 @@ test("quiet hours are set from a room, which says until when they hold, as its d
 	const dialog = page.getByRole("dialog", { name: "Set quiet hours" });
 	assert.equal(
 		await dialog.getByRole("combobox", { name: "Where" }).locator("option:checked").textContent(),
-		"Kitchen",
+		"Kitchen (1)",
 	);
 	const [from = "", until = ""] = [-hourMs, hourMs].map((ms) =>
 		localTime(Date.now() + ms, timezoneId).slice(-5),

@@ -7,10 +7,11 @@ import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
 import { listedDevices, useApp, useResource, useTopic } from "../app/hooks.js";
 import type { Resource } from "../app/resource.js";
-import { nameOf, roomsOf } from "../model/filter.js";
+import { nameOf } from "../model/filter.js";
+import { devicesIn } from "../model/rooms.js";
 import { Button, fewDevices } from "../parts/button.js";
-import { Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
+import { Place } from "../parts/place.js";
 import { Problem } from "../parts/problem.js";
 import { Latest } from "./latest.js";
 import { AnnouncementOptions, type PlayOptions } from "./options.js";
@@ -42,33 +43,18 @@ interface WhereProps {
 
 function Where({ sounds, search, source }: WhereProps) {
 	const app = useTopic("list");
-	const [given] = useState(() => targetsIn(search, app.selection.keys));
 	const { listVersion } = app.fleet;
 	const entries = useMemo(
 		() => app.fleet.all().filter(({ session }) => session.deviceId !== null),
 		[app.fleet, listVersion],
 	);
-	const [targets, setTargets] = useState(given);
-	const chosen = JSON.stringify(targets);
+	const [targets, setTargets] = useState(() => targetsIn(search, app.selection.keys));
 	const [options, setOptions] = useState<PlayOptions>({});
 	/** Key of the button. A new source makes a new button, without the previous problem. Where no source is left it stays: that may be its problem. */
 	const sources = useRef({ count: 0, latest: source });
 	if (source && source !== sources.current.latest)
 		sources.current = { count: sources.current.count + 1, latest: source };
-	const rooms = new Set([...roomsOf(entries), ...(given.room === undefined ? [] : [given.room])]);
-	const place = (name: string, asked: Targets, isMeant: (entry: Entry) => boolean) => ({
-		name,
-		value: JSON.stringify(asked),
-		devices: entries.filter(isMeant),
-	});
-	const places = [
-		place("All devices", { all: true }, () => true),
-		...Array.from(rooms, (room) => place(room, { room }, ({ session }) => session.room === room)),
-		...(given.devices
-			? [place("Chosen devices", given, ({ key }) => given.devices?.includes(key) ?? false)]
-			: []),
-	];
-	const { devices } = places.find(({ value }) => value === chosen) ?? { devices: [] };
+	const devices = devicesIn(targets, entries);
 	const [only] = devices;
 	const count = devices.length === 1 && only ? nameOf(only) : plural(devices.length, "device");
 	const announce = async () => {
@@ -80,20 +66,12 @@ function Where({ sounds, search, source }: WhereProps) {
 	};
 	return (
 		<Panel title="Where" look="stack">
-			<Choice
-				label="Play it on"
-				value={chosen}
-				onChange={(value) => setTargets(JSON.parse(value))}
-				options={places.map(({ value, name, devices: { length } }) => [
-					value,
-					`${name} (${length.toLocaleString("en")})`,
-				])}
-			/>
+			<Place label="Play it on" targets={targets} onChange={setTargets} />
 			<p class="hint">{obstacles(devices, options)}</p>
 			<AnnouncementOptions options={options} onChange={(changed) => setOptions({ ...options, ...changed })} />
 			<div class="actions">
 				<Button
-					key={`${sources.current.count} ${chosen}`}
+					key={`${sources.current.count} ${JSON.stringify(targets)}`}
 					look="primary"
 					action="play_sound"
 					disabled={!source || devices.length === 0}

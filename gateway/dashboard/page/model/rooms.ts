@@ -2,6 +2,7 @@
 
 import type { Entry } from "../../../api/client/fleet.js";
 import type { QuietHours } from "../../../api/quiet-hours.js";
+import type { Targets } from "../../../api/targets.js";
 import { inOrder } from "./filter.js";
 
 export interface Room {
@@ -15,6 +16,13 @@ export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 	return [...grouped(entries, ({ session }) => session.room)]
 		.sort(([a], [b]) => Number(a === undefined) - Number(b === undefined) || inOrder(a ?? "", b ?? ""))
 		.map(([name, inRoom]) => ({ name, entries: inRoom }));
+}
+
+/** The devices that something is asked for. */
+export function devicesIn({ all, room, devices = [] }: Targets, entries: readonly Entry[]): readonly Entry[] {
+	const isMeant = ({ key, session }: Entry) =>
+		room === undefined ? devices.includes(key) : session.room === room;
+	return all ? entries : entries.filter(isMeant);
 }
 
 export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map<K, V[]> {

@@ -108,7 +108,11 @@ function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 			onSave={() => onSave(draft)}
 			onClosed={onClosed}
 		>
-			<Place targets={asTargets(targets)} onChange={(next) => setDraft(at(asQuietTargets(next)))} />
+			<Place
+				label="Where"
+				targets={asTargets(targets)}
+				onChange={(next) => setDraft(at(asQuietTargets(next)))}
+			/>
 			<Field label="From" type="time" value={from} onInput={(next) => change({ from: next })} />
 			<Field label="Until" type="time" value={until} onInput={(next) => change({ until: next })} />
 			<Days days={days} onChange={(next) => change({ days: next })} />

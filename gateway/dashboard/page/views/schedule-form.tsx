@@ -107,7 +107,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 					onChange={(value) => change({ payload: { command: "set_volume", value } })}
 				/>
 			)}
-			<Place targets={targets} onChange={(next) => setAction({ ...action, targets: next })} />
+			<Place label="Where" targets={targets} onChange={(next) => setAction({ ...action, targets: next })} />
 			{!payload && <AnnouncementOptions options={action} onChange={change} />}
 		</FormDialog>
 	);
