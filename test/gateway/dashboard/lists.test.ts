@@ -21,6 +21,7 @@ import {
 	fits,
 	updatesOf,
 } from "../../../gateway/dashboard/page/model/outdated.js";
+import { devicesIn } from "../../../gateway/dashboard/page/model/rooms.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
 
@@ -321,4 +322,15 @@ test("a log keeps its last 500 lines, and numbers all", () => {
 	assert.equal(log.lines.length, 500);
 	assert.equal(log.lines.at(-1)?.number, 600);
 	assert.deepEqual(lines, [], "what was taken from it before stays as it was");
+});
+
+test("a place has all devices, those of a room, or the named ones that are known", () => {
+	const inHall = [entry("a", { label: { room: "Hall" } }), entry("b", { label: { room: "Hall" } })];
+	const all = [...inHall, entry("c")];
+	const keysIn = (targets: Parameters<typeof devicesIn>[0]) => devicesIn(targets, all).map(({ key }) => key);
+	assert.deepEqual(keysIn({ all: true }), ["a", "b", "c"]);
+	assert.deepEqual(keysIn({ room: "Hall" }), ["a", "b"]);
+	assert.deepEqual(keysIn({ room: "Attic" }), []);
+	assert.deepEqual(keysIn({ devices: ["c", "x"] }), ["c"]);
+	assert.deepEqual(keysIn({}), []);
 });
