@@ -82,7 +82,8 @@ export class Sounds {
 		await this.#removeAbandoned();
 		const remove = () =>
 			this.#removeAbandoned().catch((error) => this.#core.log.error({ err: error }, "sounds"));
-		this.#timer = setInterval(remove, abandonedMs).unref();
+		// Of several gateways another one may use its own for longer.
+		if (!this.#core.peers.bus) this.#timer = setInterval(remove, abandonedMs).unref();
 		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
 	}
 

@@ -107,6 +107,26 @@ describe("a text", () => {
 		while ((await readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
 	});
 
+	test("is there for a device that has it also after a restart of the gateway, for an hour", async (t) => {
+		const { dataDir, gateway, device, say } = await run(t, voice);
+		assert.equal((await say("0123456789")).status, 202);
+		while (device.urls.length === 0) await setTimeout(5);
+		const { pathname } = new URL(device.urls[0] ?? "");
+		device.close();
+		await gateway.close();
+		for (const [minutes, status] of [
+			[50, 200],
+			[61, 404],
+		] as const) {
+			const now = () => Date.now() + minutes * 60_000;
+			const later = await runGateway(t, { dataDir, now });
+			const served = await fetch(`${later.url}${pathname}`, { headers: bearer(deviceToken) });
+			assert.equal(served.status, status, `after ${minutes} minutes`);
+			await served.arrayBuffer();
+			await later.gateway.close();
+		}
+	});
+
 	test("of 70 s is converted in pieces, between which other requests are handled", async (t) => {
 		const path = join(await temporaryDirectory(t), "sound.wav");
 		await writeFile(path, wavOf(Buffer.alloc(70 * 44_100), { rate: 22_050 }));
