@@ -19,6 +19,7 @@ import { parseUrl } from "../access/origin.js";
 import { parseJson } from "../json.js";
 import { errorCode, StartError } from "../problem.js";
 import { requireRegularFile } from "../storage/atomic-file.js";
+import { isUsable } from "./signature.js";
 
 export const eventNames = [
 	"away",
@@ -33,22 +34,29 @@ export const eventNames = [
 ] as const;
 export type EventName = (typeof eventNames)[number];
 
+const secret = pattern(512, "^[\\x21-\\x7e]{16,}$", "16 or more letters, digits or signs without space,");
 const address = "an address that begins with http:// or https://, without a password,";
 const hook = object({
 	url: pattern(2000, "^https?://[^\\s@]+$", address),
 	/** Default: all. */
 	events: optional(list(oneOf(...eventNames), eventNames.length)),
-	secret: pattern(512, "^[\\x21-\\x7e]{16,}$", "16 or more letters, digits or signs without space,"),
+	secret,
+	/** While the secret is being replaced: signs too. */
+	previousSecret: optional(secret),
 	/** Minutes without a device until it is away. */
 	after: optional(integer(1, 10_080)),
 });
 const awayMinutes = 5;
+const keyAdvice =
+	"begins with whsec_, so the rest must be the base64 of 24 to 64 bytes, as `openssl rand -base64 32` prints it";
 const example =
-	'[{"url": "https://example.org/hook", "secret": "…", "events": ["away", "back"], "after": 5}]';
+	'[{"url": "https://example.org/hook", "secret": "whsec_…", "events": ["away", "back"], "after": 5}]';
 
-export interface Hook extends Required<Infer<typeof hook>> {
+export interface Hook extends Required<Omit<Infer<typeof hook>, "secret" | "previousSecret">> {
 	/** Stays the same while its address does. */
 	readonly id: string;
+	/** The new one first; two while one is being replaced. */
+	readonly secrets: readonly string[];
 }
 
 /** @throws {StartError} that names what to change, without a secret */
@@ -65,12 +73,16 @@ export function readHooks(path: string): readonly Hook[] {
 		if (unknown !== undefined) throw refusal(`has an unknown field "${unknown}" in ${index + 1}`);
 		if (!matches(hook, entry))
 			throw refusal(`is wrong in ${index + 1}: ${describeProblem(findProblem(hook, entry))}`);
-		const { url, events = eventNames, secret, after = awayMinutes } = entry;
+		const { url, events = eventNames, secret, previousSecret, after = awayMinutes } = entry;
 		if (!parseUrl(url)) throw refusal(`is wrong in ${index + 1}: url is not an address`);
+		for (const [name, given] of Object.entries({ secret, previousSecret }))
+			if (given !== undefined && !isUsable(given))
+				throw refusal(`is wrong in ${index + 1}: ${name} ${keyAdvice}`);
 		const id = createHash("sha256").update(url).digest("hex").slice(0, 16);
 		if (ids.has(id)) throw refusal(`names the address of ${index + 1} twice`);
 		ids.add(id);
-		return { id, url, events: [...events], secret, after };
+		const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret];
+		return { id, url, events: [...events], secrets, after };
 	});
 }
 

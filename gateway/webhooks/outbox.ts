@@ -3,7 +3,7 @@
  * Of gateways that act as one, the one that has written a record first tells the event, or makes the attempt.
  */
 
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
 import type { WebhookAttempt } from "../api/webhook.js";
 import type { Core } from "../extension.js";
@@ -13,6 +13,7 @@ import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
 import { isDue, time } from "../storage/time.js";
 import type { EventName, Hook } from "./hooks.js";
+import { signedHeaders } from "./signature.js";
 
 /** Minutes from an attempt to the next one; after the last one the event is dropped. */
 const pauses = [1, 4, 15, 40, 0];
@@ -125,7 +126,8 @@ export class Outbox {
 
 	/** Sends an event that is not kept. */
 	test(): Promise<WebhookAttempt> {
-		return this.#post(this.#bodyOf(randomUUID(), { event: "test", text: "This is a test of the webhook." }));
+		const id = randomUUID();
+		return this.#post(id, this.#bodyOf(id, { event: "test", text: "This is a test of the webhook." }));
 	}
 
 	/** Delivers what is due, one after the other: only this hook waits for a slow receiver. */
@@ -156,7 +158,7 @@ export class Outbox {
 		const dueAt = now() + (pauses[record.attempts] ?? 0) * minuteMs;
 		// Before the attempt: if this process ends, or another gateway looks, it is made once.
 		if (!(await this.#write(key, { ...record, attempts, dueAt, by: this.#by }))) return false;
-		this.latest = await this.#post(record.body);
+		this.latest = await this.#post(key.slice(key.indexOf("-") + 1), record.body);
 		const { status, problem } = this.latest;
 		const isDelivered = status !== null && status >= 200 && status < 300;
 		const isLast = isDelivered || attempts === pauses.length;
@@ -165,10 +167,10 @@ export class Outbox {
 		return isLast;
 	}
 
-	async #post(body: string): Promise<WebhookAttempt> {
-		const { url, secret } = this.hook;
-		const signature = createHmac("sha256", secret).update(body).digest("hex");
-		const at = isoTime(this.#core.now());
+	async #post(id: string, body: string): Promise<WebhookAttempt> {
+		const { url, secrets } = this.hook;
+		const now = this.#core.now();
+		const at = isoTime(now);
 		try {
 			const { status, body: answer } = await fetch(url, {
 				method: "POST",
@@ -176,7 +178,7 @@ export class Outbox {
 				headers: {
 					Connection: "close",
 					"Content-Type": "application/json",
-					"X-Signature-256": `sha256=${signature}`,
+					...signedHeaders(secrets, id, now, body),
 				},
 				body,
 				redirect: "manual",

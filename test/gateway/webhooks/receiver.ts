@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { Webhook } from "standardwebhooks";
 import type { Core, CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { createWebhooks } from "../../../gateway/webhooks/extension.js";
@@ -12,6 +13,8 @@ import { eventNames, type Hook } from "../../../gateway/webhooks/hooks.js";
 import { onEnd } from "../../support/cleanup.js";
 
 export const secret = "secret-of-the-receiver";
+/** Of the library of the Standard Webhooks, as receivers use it. */
+const webhook = new Webhook(secret, { format: "raw" });
 
 export interface Received {
 	readonly id: string;
@@ -32,7 +35,9 @@ export class Receiver {
 	url = "";
 	/** Of each request, in their order. */
 	readonly received: Received[] = [];
-	/** Signatures that were wrong. */
+	/** Of each request: its headers and its body, as receivers verify them. */
+	readonly signed: { readonly headers: Record<string, string>; readonly body: string }[] = [];
+	/** Signatures that were wrong, of a hook with `secret`. */
 	readonly forged: string[] = [];
 	#arrived = () => {};
 	readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -54,7 +59,7 @@ export class Receiver {
 			id: `0123456789abcde${this.url.length % 10}`,
 			url: this.url,
 			events: [...eventNames],
-			secret,
+			secrets: [secret],
 			after: 5,
 			...hook,
 		};
@@ -78,7 +83,15 @@ export class Receiver {
 		const expected = `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`;
 		if (request.headers["x-signature-256"] !== expected)
 			this.forged.push(String(request.headers["x-signature-256"]));
-		this.received.push(JSON.parse(bytes.toString()));
+		const body = bytes.toString();
+		const event: Received = JSON.parse(body);
+		const header = (name: string) => String(request.headers[name]);
+		const signedAt = new Date(Number(header("webhook-timestamp")) * 1000);
+		if (header("webhook-signature") !== webhook.sign(event.id, signedAt, body))
+			this.forged.push(header("webhook-signature"));
+		const names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+		this.signed.push({ headers: Object.fromEntries(names.map((name) => [name, header(name)])), body });
+		this.received.push(event);
 		if (this.manner === "redirects") response.writeHead(307, { Location: `${this.url}/elsewhere` }).end();
 		else if (this.manner !== "waits") response.writeHead(this.manner).end();
 		this.#arrived();

@@ -1,0 +1,147 @@
+/** Signatures of webhooks, verified by the library of the Standard Webhooks, as receivers use it. */
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import { readHooks } from "../../../gateway/webhooks/hooks.js";
+import { signedHeaders } from "../../../gateway/webhooks/signature.js";
+import { bearer, runGateway, temporaryDirectory } from "../../support/running.js";
+import { Receiver, withHooks } from "./receiver.js";
+
+const secret = `whsec_${Buffer.from("the-key-of-the-receiver-of-32-by").toString("base64")}`;
+const previousSecret = "secret-of-the-receiver";
+const minuteMs = 60_000;
+
+/** A gateway with one hook of the receiver, and clocks that a test sets. @returns sends an event */
+async function run(t: TestContext, receiver: Receiver, secrets: readonly string[]) {
+	const clock = { aheadMs: 0 };
+	const gateway = await runGateway(t, {
+		now: () => Date.now() + clock.aheadMs,
+		monotonic: () => performance.now() + clock.aheadMs,
+		...withHooks([receiver.hook({ secrets })]),
+	});
+	const happen = (deviceId: string) =>
+		gateway.refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": deviceId });
+	return { clock, happen };
+}
+
+async function signedAt(receiver: Receiver, count: number) {
+	await receiver.until(count);
+	const signed = receiver.signed[count - 1];
+	assert.ok(signed);
+	return signed;
+}
+
+test("the signature is that of the specification's own libraries", () => {
+	const headers = signedHeaders(
+		["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
+		"msg_p5jXN8AQM9LWM0D4loKWxJek",
+		1_614_265_330_999,
+		'{"test": 2432232314}',
+	);
+	assert.equal(headers["webhook-timestamp"], "1614265330");
+	assert.equal(headers["webhook-signature"], "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+});
+
+test("each attempt is verified by the library, with the same id and its own time; what was changed is refused", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	receiver.manner = 500;
+	const { clock, happen } = await run(t, receiver, [secret]);
+	const library = new Webhook(secret);
+	await happen("dev-1-00000a");
+	const first = await signedAt(receiver, 1);
+	assert.deepEqual(library.verify(first.body, first.headers), receiver.received[0]);
+	assert.equal(first.headers["webhook-id"], receiver.received[0]?.id);
+	clock.aheadMs = 2 * minuteMs;
+	const second = await signedAt(receiver, 2);
+	library.verify(second.body, second.headers);
+	assert.equal(second.body, first.body);
+	assert.equal(second.headers["webhook-id"], first.headers["webhook-id"]);
+	const time = (signed: typeof first) => Number(signed.headers["webhook-timestamp"]);
+	assert.ok(time(second) - time(first) >= 120, `${time(second) - time(first)} s`);
+
+	const { headers, body } = first;
+	for (const [changedBody, changed] of [
+		[`${body} `, {}],
+		[body.replace("dev-1-00000a", "dev-1-00000b"), {}],
+		[body, { "webhook-id": second.headers["webhook-id"]?.replace(/.$/, "x") ?? "" }],
+		[body, { "webhook-timestamp": String(time(first) + 1) }],
+		[body, { "webhook-signature": second.headers["webhook-signature"] ?? "" }],
+	] as const)
+		assert.throws(
+			() => library.verify(changedBody, { ...headers, ...changed }),
+			/No matching signature found/,
+		);
+	assert.throws(() => new Webhook(Buffer.alloc(32), { format: "raw" }).verify(body, headers), /No matching/);
+});
+
+test("a request of more than 5 minutes ago, or of a clock that is ahead, is refused by the library for its time", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const { clock, happen } = await run(t, receiver, [secret]);
+	const library = new Webhook(secret);
+	for (const [index, [minutes, refusal]] of (
+		[
+			[-6, /timestamp too old/],
+			[-4, undefined],
+			[4, undefined],
+			[6, /timestamp too new/],
+		] as const
+	).entries()) {
+		clock.aheadMs = minutes * minuteMs;
+		await happen(`dev-1-00000${index}`);
+		const { body, headers } = await signedAt(receiver, index + 1);
+		if (refusal) assert.throws(() => library.verify(body, headers), refusal);
+		else library.verify(body, headers);
+	}
+});
+
+test("while a secret is being replaced, receivers with the new one and with the previous one take the request", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const path = join(await temporaryDirectory(t), "webhooks.json");
+	await writeFile(path, JSON.stringify([{ url: receiver.url, secret, previousSecret }]));
+	const [hook] = readHooks(path);
+	assert.ok(hook);
+	const { happen } = await run(t, receiver, hook.secrets);
+	await happen("dev-1-00000a");
+	const { body, headers } = await signedAt(receiver, 1);
+	assert.equal(headers["webhook-signature"]?.split(" ").length, 2);
+	new Webhook(secret).verify(body, headers);
+	new Webhook(previousSecret, { format: "raw" }).verify(body, headers);
+	assert.throws(() => new Webhook(Buffer.alloc(32), { format: "raw" }).verify(body, headers), /No matching/);
+	const { "X-Signature-256": plain } = signedHeaders(hook.secrets, "1", 0, body);
+	assert.equal(plain, `sha256=${createHmac("sha256", previousSecret).update(body).digest("hex")}`);
+});
+
+test("a secret that begins with whsec_ and is no such key stops the start, with what to do and without the secret", async (t) => {
+	const path = join(await temporaryDirectory(t), "webhooks.json");
+	const url = "https://example.org/hook";
+	const coded = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;
+	const read = async (entry: object) => {
+		await writeFile(path, JSON.stringify([{ url, ...entry }]));
+		return readHooks(path)[0]?.secrets;
+	};
+	for (const usable of [coded(24), coded(25), coded(64), previousSecret])
+		assert.deepEqual(await read({ secret: usable }), [usable]);
+	for (const wrong of [
+		coded(23),
+		coded(65),
+		coded(32).slice(0, -1),
+		`${coded(24)}!`,
+		`whsec_${"-".repeat(32)}`,
+	])
+		for (const entry of [{ secret: wrong }, { secret, previousSecret: wrong }]) {
+			const name = "previousSecret" in entry ? "previousSecret" : "secret";
+			await assert.rejects(read(entry), ({ message }: Error) => {
+				assert.ok(
+					message.includes(`is wrong in 1: ${name} begins with whsec_, so the rest must be`),
+					message,
+				);
+				assert.match(message, /openssl rand -base64 32/);
+				return !message.includes(wrong);
+			});
+		}
+	await assert.rejects(read({ secret, previousSecret: "too short" }), /previousSecret must be 16 or more/);
+});
