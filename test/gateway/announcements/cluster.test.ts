@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { bearer, deviceToken, monitorToken } from "../../support/running.js";
+import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
 import { type Clustered, runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
@@ -14,7 +16,7 @@ const wav = wavOf(tone(16_000));
 const sha256 = createHash("sha256").update(wav).digest("hex");
 
 async function connect(t: TestContext, { url }: Clustered, serial: string): Promise<SoundDevice> {
-	const device = await new SoundDevice({ url, deviceId: `dev-1-00000${serial}` }).connect();
+	const device = await new SoundDevice({ url, deviceId: `dev-1-${serial.padStart(6, "0")}` }).connect();
 	t.after(() => device.close());
 	return device;
 }
@@ -100,4 +102,32 @@ test("any gateway shows all of 4,500 devices, says that the playing one has forg
 	const { status, body: problem } = await b.api("GET", path);
 	assert.equal(status, 503);
 	assert.match(String(problem.detail), /cannot be reached/);
+});
+
+test("a text that two gateways speak at the same moment is played at both, also where one has ended first", async (t) => {
+	const directory = await temporaryDirectory(t);
+	await writeFile(join(directory, "a.wav"), wav);
+	const program = join(directory, "speak.sh");
+	await writeFile(program, `#!/bin/sh\nsleep 0.3\ncat ${directory}/a.wav\n`);
+	await chmod(program, 0o755);
+	const [a, b] = await runGateways(t, await memoryBuses(), 2, { speechCommand: [program] });
+	assert.ok(a && b);
+	const frames = await a.open("/monitor?announcements", { headers: bearer(monitorToken) });
+	for (let round = 1; round <= 5; round += 1) {
+		const here = await connect(t, a, `1${round}`);
+		const there = await connect(t, b, `2${round}`);
+		const begin = async ({ api }: Clustered, { deviceId }: SoundDevice) => {
+			const asked = { text: `Dinner, ${round}`, targets: { devices: [deviceId] } };
+			return String((await api("POST", "/api/announcements", asked)).body.id);
+		};
+		const [first, second] = await Promise.all([begin(a, here), begin(b, there)]);
+		await shows(a, first, { [here.deviceId]: "playing" });
+		await shows(b, second, { [there.deviceId]: "playing" });
+		here.update(first, "played", { heard_ms: 500 });
+		await frames.until((frame) => Object(frame).id === first && Object(frame).isOver === true);
+		// What its end does reaches the other gateway.
+		for (const { api } of [a, b]) await api("GET", "/api/sounds");
+		const [url = ""]: readonly string[] = there.urls;
+		assert.equal((await fetch(url, { headers: bearer(deviceToken) })).status, 200);
+	}
 });
