@@ -85,8 +85,6 @@ export interface QuietHoursService {
 				readonly brightness?: number;
 				readonly onlyUrgent?: boolean;
 				readonly on: boolean;
-				/** UTC; null: they do not hold now. */
-				readonly holdsUntil: string | null;
 		  }
 		| undefined;
 	/**

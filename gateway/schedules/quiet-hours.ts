@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import type { CommandOf } from "../../device/protocol/messages.js";
 import type { Infer } from "../../device/protocol/schema.js";
 import { type AskedQuietHours, keptQuietHours, type QuietHours } from "../api/quiet-hours.js";
@@ -19,8 +20,9 @@ import { periodsOf } from "./times.js";
 const dayMs = 86_400_000;
 /** A device is sent the periods of this time. */
 const sentMs = 14 * dayMs;
-/** Devices that are compared in one turn of the event loop. */
+/** Devices that are compared at once, and the pause after them: each that has others reports. */
 const comparedAtOnce = 64;
+const pauseMs = 50;
 const tickMs = 1_000;
 
 type Kept = Infer<typeof keptQuietHours>;
@@ -34,7 +36,7 @@ interface Sent {
 
 export type QuietHoursCore = Pick<
 	Core,
-	"now" | "log" | "records" | "storage" | "sessions" | "execute" | "emit" | "yieldToLoop"
+	"now" | "log" | "records" | "storage" | "sessions" | "execute" | "emit"
 >;
 
 export class QuietHoursStore {
@@ -42,6 +44,8 @@ export class QuietHoursStore {
 	readonly #zone: string;
 	/** By ids that follow from the targets. */
 	readonly store: Store<typeof keptQuietHours>;
+	/** By place, as `placeOf` names it. */
+	#places: ReadonlyMap<string, Kept> = new Map();
 	readonly #sent = new WeakMap<Kept, Sent>();
 	/** The id of what a device has, or was sent; null: nothing. Absent: it has not reported in this session. */
 	readonly #known = new WeakMap<Session, string | null>();
@@ -60,6 +64,7 @@ export class QuietHoursStore {
 			schema: keptQuietHours,
 			check: (record) => void periodsOf(record, 0, 1),
 			onChange: () => {
+				this.#index();
 				core.emit({ type: "quiet_hours" });
 				void this.#compareAll();
 			},
@@ -91,6 +96,7 @@ export class QuietHoursStore {
 	/** @throws {Error} if its records cannot be had */
 	async open(): Promise<void> {
 		await this.store.open();
+		this.#index();
 		// Without its records it would end what devices have.
 		this.#isOpen = true;
 		this.tick();
@@ -111,10 +117,11 @@ export class QuietHoursStore {
 		return sorted.map(([id, record]) => this.#describe(id, record));
 	}
 
-	/** Those that count for a device. */
-	of(device: Device): QuietHours | undefined {
-		const found = this.#find(device);
-		return found && this.#describe(...found);
+	/** Those that count for a device: its own, else its room's, else those of all. */
+	of({ deviceId, label: { room } }: Device): Kept | undefined {
+		const places = this.#places;
+		const own = places.get(placeOf({ device: deviceId }));
+		return own ?? (room === undefined ? undefined : places.get(placeOf({ room }))) ?? places.get("all");
 	}
 
 	/**
@@ -157,14 +164,8 @@ export class QuietHoursStore {
 		return id;
 	}
 
-	/** Its own, else its room's, else those of all. */
-	#find({ deviceId, label: { room } }: Device): readonly [id: string, record: Kept] | undefined {
-		const places = [{ device: deviceId }, ...(room === undefined ? [] : [{ room }]), { all: true }];
-		for (const id of places.map(idOf)) {
-			const record = this.store.all.get(id);
-			if (record) return [id, record];
-		}
-		return undefined;
+	#index(): void {
+		this.#places = new Map([...this.store.all.values()].map((record) => [placeOf(record.targets), record]));
 	}
 
 	#describe(id: string, record: Kept): QuietHours {
@@ -185,7 +186,7 @@ export class QuietHoursStore {
 		for (const device of [...this.#core.sessions.devices.values()]) {
 			this.#compare(device);
 			count += 1;
-			if (count % comparedAtOnce === 0) await this.#core.yieldToLoop();
+			if (count % comparedAtOnce === 0) await setTimeout(pauseMs, undefined, { ref: false });
 		}
 	}
 
@@ -195,7 +196,7 @@ export class QuietHoursStore {
 		const known = this.#known.get(session);
 		const isMeant = session.isReachable && session.handshake.features.includes("quiet");
 		if (!this.#isOpen || known === undefined || !isMeant) return;
-		const [, record] = this.#find(device) ?? [];
+		const record = this.of(device);
 		const value = record?.on ? this.#valueOf(record) : null;
 		if (known === (value?.id ?? null)) return;
 		this.#known.set(session, value?.id ?? null);
@@ -227,9 +228,13 @@ export class QuietHoursStore {
 }
 
 /** @returns the same for the same targets */
-function idOf({ all, room, device }: AskedQuietHours["targets"]): string {
-	const key = all ? "all" : room === undefined ? `device ${device}` : `room ${room}`;
-	return digestOf(key);
+function placeOf({ all, room, device }: AskedQuietHours["targets"]): string {
+	if (all) return "all";
+	return room === undefined ? `device ${device}` : `room ${room}`;
+}
+
+function idOf(targets: AskedQuietHours["targets"]): string {
+	return digestOf(placeOf(targets));
 }
 
 function digestOf(text: string): string {

@@ -185,4 +185,15 @@ describe("quiet hours", () => {
 		await sent(device, 2);
 		assert.deepEqual(old.quiet, []);
 	});
+
+	test("of a device that is forgotten go with it", ofFleet, async (t) => {
+		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const device = await connect();
+		await ask(url, "PUT", "quiet-hours", { ...nights, targets: { device: device.deviceId } });
+		await sent(device, 1);
+		device.close();
+		const isGone = async () => (await ask(url, "DELETE", `devices/${device.deviceId}`)).status === 204;
+		while (!(await isGone())) await setTimeout(10);
+		assert.deepEqual(await quietHoursOf(url), []);
+	});
 });
