@@ -44,6 +44,7 @@ export const extensionParts = {
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/gateway/home-assistant/cluster.test.ts",
+		"test/gateway/schedules/claims.test.ts",
 		"test/gateway/schedules/cluster.test.ts",
 		"test/support/gateway-cluster.ts",
 		"test/support/nats.ts",

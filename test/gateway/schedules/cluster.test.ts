@@ -1,7 +1,7 @@
 /** Schedules and quiet hours of several gateways: one acts, and each knows all. */
 
 import assert from "node:assert/strict";
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -137,7 +137,7 @@ test("a text that takes long to be spoken is not taken over, and played once", o
 	const directory = await temporaryDirectory(t);
 	await writeFile(join(directory, "a.wav"), wav(tone(1_600)));
 	const program = join(directory, "speak.sh");
-	await writeFile(program, `#!/bin/sh\nsleep 2\ncat ${directory}/a.wav\n`);
+	await writeFile(program, `#!/bin/sh\necho once >> ${directory}/runs\nsleep 2\ncat ${directory}/a.wav\n`);
 	await chmod(program, 0o755);
 	const { gateways, devices } = await run(t, {
 		speechCommand: [program],
@@ -149,6 +149,7 @@ test("a text that takes long to be spoken is not taken over, and played once", o
 	const { body } = await a.api("POST", "/api/schedules", { at: { in: 1 }, do: { announcement } });
 	const { last } = await ended(a.url, body.id);
 	assert.equal(last?.outcome, "late");
+	assert.equal(await readFile(join(directory, "runs"), "utf8"), "once\n");
 	for (const device of devices)
 		assert.deepEqual(
 			(

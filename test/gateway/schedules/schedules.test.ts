@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
+import { join } from "node:path";
 import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
@@ -146,8 +148,13 @@ describe("after a restart a schedule", ofActions, () => {
 		const before = await schedulesOf(first.url);
 		await first.gateway.close();
 
-		const second = await runTimed(t, "2026-11-27T13:04:00Z", { dataDir, limits: { scheduleSettleMs: 500 } });
+		const second = await runTimed(t, "2026-11-27T13:04:00Z", {
+			dataDir,
+			limits: { scheduleSettleMs: 3_000 },
+		});
 		const { url } = second;
+		// Devices need a while to come back: longer than until it looks for what is due.
+		await setTimeout(1_000);
 		assert.deepEqual(await schedulesOf(url), before);
 		const device = await second.connect();
 		const done = await ended(url, late);
@@ -182,6 +189,31 @@ describe("after a restart a schedule", ofActions, () => {
 			second.told.map(({ outcome, dueAt }) => [outcome, dueAt]),
 			[["missed", "2026-11-20T12:30:00.000Z"]],
 		);
+	});
+
+	test("whose text was being spoken when the gateway was stopped is done", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const program = join(dataDir, "speak.sh");
+		await fs.writeFile(join(dataDir, "a.wav"), wav);
+		await fs.writeFile(program, `#!/bin/sh\nsleep 1\ncat ${dataDir}/a.wav\n`);
+		await fs.chmod(program, 0o755);
+		const options = { dataDir, speechCommand: [program], limits: { scheduleTakeOverMs: 300 } };
+		const first = await runTimed(t, "2026-11-27T12:00:00Z", options);
+		await first.connect();
+		const id = await make(first.url, { at: { in: 1 }, do: { announcement: { text: "Pizza", targets } } });
+		const begun = async () =>
+			Object((await ask(first.url, "GET", "announcements")).body).announcements.length;
+		await eventually(begun, (count) => count === 1);
+		await first.gateway.close();
+		const second = await runTimed(t, "2026-11-27T12:00:10Z", options);
+		const device = await second.connect();
+		const { last } = await ended(second.url, id);
+		assert.deepEqual([last?.outcome, last?.reason], ["late", null]);
+		await eventually(
+			() => heard(device).length,
+			(count) => count === 1,
+		);
+		assert.deepEqual([first.told, second.told], [[], []]);
 	});
 
 	test("whose outcome was not written is done under the id that it had, or missed", async (t) => {
