@@ -93,6 +93,24 @@ test("a device that lets sounds wait is sent the next one too, and others when o
 	await isSent(first, second, urgent, urgentToo, third, low);
 });
 
+test("a chime and its volume are sent to a device that can play it before a sound, and left out for others", async (t) => {
+	const chime = { chime: "attention", chimeVolume: 30 };
+	const { announce, sent, isSent } = await run(t);
+	const ids = [await announce(chime), await announce({ chime: "startup" })];
+	await isSent(...ids);
+	assert.deepEqual(
+		sent().map(({ chime, chime_volume }) => [chime, chime_volume]),
+		[
+			["attention", 30],
+			["startup", undefined],
+		],
+	);
+	const older = await run(t, ["sound", "queue"]);
+	await older.isSent(await older.announce(chime));
+	const [{ chime: none, chime_volume: noVolume }] = [Object(older.sent()[0])];
+	assert.deepEqual([none, noVolume], [undefined, undefined]);
+});
+
 test("for older firmware all wait at the gateway, and an urgent one replaces what plays", async (t) => {
 	const { device, announce, becomes, sent, isSent } = await run(
 		t,

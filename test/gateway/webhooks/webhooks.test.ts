@@ -382,6 +382,30 @@ test("a file that is wrong stops the start, and says what to change without a se
 	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
 });
 
+test("a schedule that was missed, or has failed, is sent", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const cores: Core[] = [];
+	await runGateway(t, withHooks([receiver.hook({ events: ["schedule_failed"] })], cores));
+	const [core] = cores;
+	assert.ok(core);
+	const dueAt = "2026-11-27T16:50:00.000Z";
+	const missed = {
+		id: "5f0c21b7a1b2c3d4",
+		name: "Closing",
+		outcome: "missed",
+		dueAt,
+		reason: "No one ran.",
+	} as const;
+	const failed = { ...missed, name: null, outcome: "failed", reason: "No sound is called 5f2a." } as const;
+	for (const schedule of [missed, failed]) core.emit({ type: "schedule_failed", ...schedule });
+	const [first, second] = await receiver.until(2);
+	assert.deepEqual([first?.event, first?.schedule], ["schedule_failed", missed]);
+	assert.equal(first?.text, `The schedule Closing, due at ${dueAt}, was missed: No one ran.`);
+	assert.deepEqual([second?.event, second?.schedule], ["schedule_failed", failed]);
+	const words = `The schedule ${missed.id}, due at ${dueAt}, has failed: No sound is called 5f2a.`;
+	assert.equal(second?.text, words);
+});
+
 test("a roll-out that is paused or finished is sent once, and a rollback", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
