@@ -78,10 +78,10 @@ export interface PastMark {
 	readonly version: string | null;
 }
 
-/** A refused device, or dropped reports: of `GET /api/refusals`, the newest first. */
+/** A refused device, dropped reports, or a webhook that has ended: of `GET /api/refusals`, the newest first. */
 export interface ListedRefusal {
 	readonly id: string;
-	readonly what: "connection" | "report";
+	readonly what: "connection" | "report" | "webhook";
 	readonly deviceId: string | null;
 	readonly remoteAddress: string;
 	readonly reason: string;

@@ -15,6 +15,8 @@ export interface Webhook {
 	readonly events: readonly string[];
 	/** Minutes without a device until it is away. */
 	readonly after: number;
+	/** Its receiver has answered 410: it gets nothing more until the gateway is started again. */
+	readonly ended: boolean;
 	/** Number of events that are not delivered yet. */
 	readonly waiting: number;
 	/** Null: none since the gateway's start. */

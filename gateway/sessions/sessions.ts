@@ -20,9 +20,11 @@ export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
 
 /** A refused connection or uplink. */
 export interface Refusal {
-	readonly what: "connection" | "report";
+	/** `webhook`: a receiver wants no more events. */
+	readonly what: "connection" | "report" | "webhook";
 	/** From the header `Device-Id`, unverified. */
 	readonly deviceId: string | undefined;
+	/** Of a webhook the origin of its address. */
 	readonly remoteAddress: string;
 	/** One sentence. */
 	readonly reason: string;

@@ -5,7 +5,7 @@ import type { WebhookList } from "../api/webhook.js";
 import type { Core, CreateExtension, Extension } from "../extension.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { type Hook, readHooks } from "./hooks.js";
-import { Outbox } from "./outbox.js";
+import { endedReason, Outbox } from "./outbox.js";
 import { Watch } from "./watch.js";
 
 const tickMs = 5_000;
@@ -20,6 +20,11 @@ export function webhooksOf(file: string): CreateExtension {
 export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tickMs): Extension {
 	const outboxes = hooks.map((hook) => new Outbox(hook, core));
 	const watch = new Watch(core, outboxes);
+	core.metrics.watch(
+		"gateway_ended_webhooks",
+		"Webhooks whose receivers answered 410",
+		() => outboxes.filter(({ hasEnded }) => hasEnded).length,
+	);
 	let timer: NodeJS.Timeout | undefined;
 	const tick = async () => {
 		await watch.tick().catch((error: unknown) => core.log.error({ err: error }, "webhooks"));
@@ -46,10 +51,12 @@ function webhookRoutes({ requirePerson }: Core, outboxes: readonly Outbox[]): Ro
 	router
 		.route("/api/webhooks")
 		.get(requirePerson, (_request, response) => {
-			const webhooks = outboxes.map(({ hook: { url, events, after }, waiting, latest = null }, index) => {
-				// The rest of an address is often a secret.
-				return { number: index + 1, origin: new URL(url).origin, events, after, waiting, latest };
-			});
+			const webhooks = outboxes.map(
+				({ hook: { url, events, after }, hasEnded: ended, waiting, latest = null }, index) => {
+					// The rest of an address is often a secret.
+					return { number: index + 1, origin: new URL(url).origin, events, after, ended, waiting, latest };
+				},
+			);
 			const list: WebhookList = { webhooks };
 			response.set("Cache-Control", "no-store").json(list);
 		})
@@ -59,6 +66,7 @@ function webhookRoutes({ requirePerson }: Core, outboxes: readonly Outbox[]): Ro
 		.post(requirePerson, async ({ params: { number } }, response) => {
 			const outbox = outboxes.find((_, index) => String(index + 1) === number);
 			if (!outbox) throw new HttpProblem(404, `There is no webhook ${number}; see /api/webhooks.`);
+			if (outbox.hasEnded) throw new HttpProblem(409, `Webhook ${number} has ended. ${endedReason}`);
 			response.json(await outbox.test());
 		})
 		.all(refuseMethod("POST"));

@@ -20,6 +20,10 @@ const pauses = [1, 4, 15, 40, 0];
 const minuteMs = 60_000;
 const longestPauseMs = Math.max(...pauses) * minuteMs;
 const answerMs = 5_000;
+/** The receiver has answered 410. */
+const endedMark = "ended";
+export const endedReason =
+	"Its receiver answered 410, so it gets nothing more until the gateway is started again: take it out of WEBHOOKS_FILE, or let the receiver take events, then start the gateway again.";
 /** Of one subject; the oldest are dropped. */
 const waitingAtMost = 50;
 
@@ -46,7 +50,7 @@ export class Outbox {
 	/** Of the latest attempt since the start. */
 	latest: WebhookAttempt | undefined;
 	readonly hook: Hook;
-	readonly #core: Pick<Core, "now" | "log" | "settings">;
+	readonly #core: Pick<Core, "now" | "log" | "settings" | "sessions">;
 	readonly #by: string;
 	readonly #records: Records<Kept>;
 	readonly #kept = new Map<string, Kept>();
@@ -55,7 +59,7 @@ export class Outbox {
 	#isClosed = false;
 	#isDelivering = false;
 
-	constructor(hook: Hook, core: Pick<Core, "now" | "log" | "settings" | "records" | "peers">) {
+	constructor(hook: Hook, core: Pick<Core, "now" | "log" | "settings" | "sessions" | "records" | "peers">) {
 		this.hook = hook;
 		this.#core = core;
 		this.#by = core.peers.id;
@@ -69,13 +73,18 @@ export class Outbox {
 				return matches(kept, value) ? value : undefined;
 			},
 			onProblem: (problem) => core.log.warn({ problem }, "webhooks"),
-			onRecord: (key, record) => void (record ? this.#take(key, record) : this.#kept.delete(key)),
+			onRecord: (key, record) => {
+				if (record) this.#take(key, record);
+				else this.#kept.delete(key);
+				if (record && key === endedMark) this.#tellEnd();
+			},
 		});
 	}
 
 	/** @throws {Error} if its records cannot be had */
 	async open(): Promise<void> {
 		await this.#records.each((key, record) => this.#take(key, record));
+		this.removeMark(endedMark);
 	}
 
 	/** What is not delivered is so after the next start. */
@@ -87,6 +96,11 @@ export class Outbox {
 	/** Number of events that are not delivered yet. */
 	get waiting(): number {
 		return this.#waitingOf(() => true).length;
+	}
+
+	/** Whether it gets nothing more until the next start. */
+	get hasEnded(): boolean {
+		return this.has(endedMark);
 	}
 
 	has(mark: string): boolean {
@@ -145,7 +159,8 @@ export class Outbox {
 		/** Whose first event is not delivered. */
 		const blocked = new Set<string>();
 		for (const [key, { subject }] of this.#waitingOf(() => true))
-			if (!blocked.has(subject) && !(await this.#attempt(key))) blocked.add(subject);
+			if (this.hasEnded) await this.#remove(key);
+			else if (!blocked.has(subject) && !(await this.#attempt(key))) blocked.add(subject);
 	}
 
 	/** @returns whether it was the last one */
@@ -161,7 +176,7 @@ export class Outbox {
 		this.latest = await this.#post(key.slice(key.indexOf("-") + 1), record.body);
 		const { status, problem } = this.latest;
 		const isDelivered = status !== null && status >= 200 && status < 300;
-		const isLast = isDelivered || attempts === pauses.length;
+		const isLast = isDelivered || attempts === pauses.length || this.hasEnded;
 		if (!isDelivered) log.warn({ hook: this.hook.id, status, problem, isLast }, "webhook not delivered");
 		if (isLast) await this.#remove(key);
 		return isLast;
@@ -185,10 +200,25 @@ export class Outbox {
 				signal: AbortSignal.timeout(answerMs),
 			});
 			await answer?.cancel();
+			if (status === 410) await this.#end();
 			return { at, status, problem: null };
 		} catch (error) {
 			return { at, status: null, problem: describe(error) };
 		}
+	}
+
+	async #end(): Promise<void> {
+		const mark = { subject: endedMark, body: "", attempts: 0, dueAt: this.#core.now(), by: this.#by };
+		if (!this.hasEnded && (await this.#write(endedMark, mark))) this.#tellEnd();
+		this.deliver();
+	}
+
+	#tellEnd(): void {
+		const remoteAddress = new URL(this.hook.url).origin;
+		this.#core.log.warn({ hook: this.hook.id, problem: endedReason }, "webhook ended");
+		// Attention shows it, as all that was refused.
+		const refusal = { what: "webhook", deviceId: undefined, remoteAddress, reason: endedReason } as const;
+		this.#core.sessions.refuse(refusal);
 	}
 
 	#bodyOf(id: string, happening: Happening): string {

@@ -63,6 +63,26 @@ describe("webhooks under Settings", { skip }, () => {
 		await button.and(viewers.locator(":disabled")).waitFor();
 	});
 
+	test("that have ended are under Attention, until a person has seen it", async (t) => {
+		const receiver = await new Receiver().listen(t);
+		receiver.manner = 410;
+		const { url } = await runGateway(t, withHooks([receiver.hook()]));
+		const page = await open(t, url, { view: "#/settings" });
+		const panel = page.getByRole("region", { name: "Webhooks" });
+		await panel.getByRole("button", { name: "Test webhook 1" }).click();
+		await panel.getByRole("alert").getByText("The test was refused (410).").waitFor();
+		await page.getByRole("link", { name: "Attention 1" }).click();
+		const ended = page.getByRole("region", { name: "A webhook has ended" });
+		await ended.getByText(/^Its receiver answered 410, so it gets nothing more/).waitFor();
+		const { origin } = new URL(receiver.url);
+		await ended.getByText(origin, { exact: true }).waitFor();
+		assert.deepEqual(await violations(page), []);
+		await ended.getByRole("button", { name: `Seen: A webhook has ended, ${origin}` }).click();
+		await ended.waitFor({ state: "detached" });
+		await page.goto(`${url}/#/settings`);
+		await panel.getByText(/ended, as it answered 410/).waitFor();
+	});
+
 	test("are not there where the gateway has none", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await open(t, url);

@@ -238,6 +238,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /api/webhooks 200": { path: "/api/webhooks", headers: monitor },
 	"POST /api/webhooks/{number}/test 200": { path: "/api/webhooks/1/test", headers: monitor },
 	"POST /api/webhooks/{number}/test 404": { path: "/api/webhooks/2/test", headers: monitor },
+	"POST /api/webhooks/{number}/test 409": { testedIn: "test/gateway/webhooks/webhooks.test.ts" },
 	"GET /device 426": { path: "/device" },
 	"GET /monitor 426": { path: "/monitor" },
 	"GET /ota/firmware.bin 404": { path: "/ota/firmware.bin", headers: device },

@@ -32,9 +32,9 @@ async function run(t: TestContext, bus: Bus, receiver: Receiver) {
 	return { ...running, core };
 }
 
-async function waitingAt(url: string): Promise<number> {
+async function hookAt(url: string): Promise<{ readonly waiting: number; readonly ended: boolean }> {
 	const response = await fetch(`${url}/api/webhooks`, { headers: bearer(monitorToken) });
-	return JSON.parse(await response.text()).webhooks[0].waiting;
+	return JSON.parse(await response.text()).webhooks[0];
 }
 
 test("of several gateways one tells each event; what one could not deliver another delivers", async (t) => {
@@ -56,7 +56,7 @@ test("of several gateways one tells each event; what one could not deliver anoth
 	frame("finished", 2);
 	await receiver.until(1);
 	// Before time passes: as long as a delivery is not known to have ended, others may try it again.
-	for (const { url } of [a, b]) while ((await waitingAt(url)) > 0) await setTimeout(5);
+	for (const { url } of [a, b]) while ((await hookAt(url)).waiting > 0) await setTimeout(5);
 	receiver.manner = 500;
 	aheadMs += 6 * minuteMs;
 	await receiver.until(2);
@@ -74,4 +74,34 @@ test("of several gateways one tells each event; what one could not deliver anoth
 		["rollout_finished", "away", "away", "back"],
 	);
 	assert.equal(received[1]?.id, received[2]?.id);
+});
+
+test("a receiver that has answered one gateway with 410 gets nothing of the others either, until one is started again", async (t) => {
+	const buses = await memoryBuses();
+	const receiver = await new Receiver().listen(t);
+	const a = await run(t, await buses.connect(), receiver);
+	const b = await run(t, await buses.connect(), receiver);
+	const happen = ({ refused }: typeof a, id: string) =>
+		refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
+	receiver.manner = 410;
+	await happen(a, "dev-1-00000a");
+	while (!(await hookAt(b.url)).ended) await setTimeout(5);
+	await happen(b, "dev-1-00000b");
+	const { refusals } = JSON.parse(
+		await (await fetch(`${b.url}/api/refusals`, { headers: bearer(monitorToken) })).text(),
+	);
+	assert.deepEqual(
+		refusals.map(({ what }: { what: string }) => what),
+		["connection", "webhook"],
+	);
+	await a.gateway.close();
+	receiver.manner = 204;
+	await run(t, await buses.connect(), receiver);
+	while ((await hookAt(b.url)).ended) await setTimeout(5);
+	await happen(b, "dev-1-00000c");
+	const received = await receiver.until(2);
+	assert.deepEqual(
+		received.map(({ deviceId }) => deviceId),
+		["dev-1-00000a", "dev-1-00000c"],
+	);
 });

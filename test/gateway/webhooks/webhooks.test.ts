@@ -56,7 +56,7 @@ async function call(url: string, method: string, path: string) {
 /** What `GET /api/webhooks` says of the first one, once it is so. */
 async function shows(
 	url: string,
-	isMeant: (hook: { waiting: number; latest: { status: number | null } | null }) => boolean,
+	isMeant: (hook: { ended: boolean; waiting: number; latest: { status: number | null } | null }) => boolean,
 ) {
 	for (;;) {
 		const { body } = await call(url, "GET", "/api/webhooks");
@@ -299,10 +299,67 @@ test("only what a hook asks for is sent; the list shows no secret, and a test is
 	assert.deepEqual(receiver.forged, []);
 	const listed = await call(gateway.url, "GET", "/api/webhooks");
 	assert.deepEqual(listed.body.webhooks, [
-		{ number: 1, origin: new URL(receiver.url).origin, events: ["back"], after: 5, waiting: 0, latest: null },
+		{
+			number: 1,
+			origin: new URL(receiver.url).origin,
+			events: ["back"],
+			after: 5,
+			ended: true,
+			waiting: 0,
+			latest: null,
+		},
 	]);
 	for (const number of ["0", "2", "-1", "1.0", "0x1", "NaN", "__proto__", "%00"])
 		assert.equal((await call(gateway.url, "POST", `/api/webhooks/${number}/test`)).status, 404, number);
+});
+
+test("a receiver that answers 410 gets nothing more until the gateway is started again, and a person learns of it", async (t) => {
+	const [gone, well] = [await new Receiver().listen(t), await new Receiver().listen(t)];
+	const clock = new Clock();
+	const hooks = [gone.hook({ id: "0000000000000001" }), well.hook({ id: "0000000000000002" })];
+	const dataDir = await temporaryDirectory(t);
+	const options = { dataDir, ...clock.options, ...withHooks(hooks) };
+	const first = await runGateway(t, options);
+	const happen = ({ refused }: Running, id: string) =>
+		refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
+	gone.manner = 500;
+	await happen(first, "dev-1-00000a");
+	await shows(first.url, ({ latest }) => latest !== null);
+	gone.manner = 410;
+	await happen(first, "dev-1-00000b");
+	clock.pass(2 * minuteMs);
+	await shows(first.url, ({ ended, waiting }) => ended && waiting === 0);
+	assert.equal(gone.received.length, 2);
+	await happen(first, "dev-1-00000c");
+	await well.until(3);
+	clock.pass(60 * minuteMs);
+	await setTimeout(50);
+	assert.equal(gone.received.length, 2, JSON.stringify(gone.received));
+	assert.deepEqual((await call(first.url, "GET", "/api/webhooks")).body.webhooks[1].ended, false);
+
+	const { refusals } = (await call(first.url, "GET", "/api/refusals")).body;
+	const [{ remoteAddress, reason }, ...others] = refusals.filter(
+		({ what }: { what: string }) => what === "webhook",
+	);
+	assert.deepEqual([remoteAddress, others], [new URL(gone.url).origin, []]);
+	assert.match(reason, /answered 410, so it gets nothing more until the gateway is started again/);
+	const metrics = await fetch(`${first.url}/metrics`, { headers: bearer(monitorToken) });
+	assert.match(await metrics.text(), /^gateway_ended_webhooks 1$/m);
+	assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
+	const tested = await call(first.url, "POST", "/api/webhooks/1/test");
+	assert.deepEqual([tested.status, gone.received.length], [409, 2]);
+	assert.match(tested.body.detail, /^Webhook 1 has ended\. Its receiver answered 410/);
+	await first.gateway.close();
+
+	gone.manner = 204;
+	const second = await runGateway(t, options);
+	await happen(second, "dev-1-00000d");
+	const received = await gone.until(3);
+	assert.deepEqual(
+		received.map(({ deviceId }) => deviceId),
+		["dev-1-00000a", "dev-1-00000a", "dev-1-00000d"],
+	);
+	await shows(second.url, ({ ended, waiting }) => !ended && waiting === 0);
 });
 
 test("ten events at once reach a receiver that closes the connection after each answer, at their first attempt", async (t) => {

@@ -8,7 +8,7 @@ import type { ListedRefusal } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-words.js";
 
-export type ConcernKind = AttentionKind | "refused";
+export type ConcernKind = AttentionKind | "refused" | "webhook_ended";
 
 /** In the order in which people read them. */
 export const concernWords: Readonly<Record<ConcernKind, string>> = {
@@ -20,6 +20,7 @@ export const concernWords: Readonly<Record<ConcernKind, string>> = {
 	faulty: "A part does not work",
 	away: "Away for long",
 	refused: "Refused",
+	webhook_ended: "A webhook has ended",
 	weak_signal: "Weak signal",
 };
 
@@ -78,10 +79,11 @@ export function causesOf(
 	for (const refusal of refusals) {
 		const { what, deviceId, lastAt: since, reason } = refusal;
 		const entry = byId.get(deviceId ?? "");
+		const isWebhook = what === "webhook";
 		// A device that was refused and is connected now needs no one; a day later what was refused is over.
-		if (isOld(since, now) || (what === "connection" && entry?.session.connected)) continue;
+		if ((isOld(since, now) && !isWebhook) || (what === "connection" && entry?.session.connected)) continue;
 		const why = `${what === "report" ? "Report dropped: " : ""}${sentence(reason)}`;
-		add("refused", why, { ...refusal, since, entry, refusal });
+		add(isWebhook ? "webhook_ended" : "refused", why, { ...refusal, since, entry, refusal });
 	}
 	const rank = ({ kind }: Cause) => kinds.indexOf(kind);
 	const time = ({ since }: Concern) => Date.parse(since ?? "") || 0;

@@ -53,7 +53,11 @@ interface SeenItem extends Pick<Concern, "id" | "since"> {
 
 /** For all people; the next such event of a device shows it again. */
 export function markSeen(seen: readonly SeenItem[]): Promise<void> {
-	const items = seen.map(({ kind, id, since }) => ({ kind, id, ...(since !== null && { since }) }));
+	const items = seen.map(({ kind, id, since }) => ({
+		kind: kind === "webhook_ended" ? "refused" : kind,
+		id,
+		...(since !== null && { since }),
+	}));
 	return ask("api/attention/seen", { method: "POST", body: { items } });
 }
 
@@ -140,7 +144,10 @@ function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
 }
 
 function nameOfConcern({ entry, refusal }: Concern): string {
-	return entry ? nameOf(entry) : (refusal?.deviceId ?? "A device without a name");
+	if (entry) return nameOf(entry);
+	return refusal?.what === "webhook"
+		? refusal.remoteAddress
+		: (refusal?.deviceId ?? "A device without a name");
 }
 
 /** What a person can do about it, where it is more than to look at the devices. */
@@ -160,6 +167,8 @@ function Deed({ kind, concerns }: Pick<Cause, "kind" | "concerns">) {
 			return <a href="#/?state=away&sort=heard">Show all that are away</a>;
 		case "weak_signal":
 			return <a href="#/settings/wifi">See the Wi-Fi</a>;
+		case "webhook_ended":
+			return <a href="#/settings">See the webhooks</a>;
 		case "refused":
 			return keys.size > 0 ? null : <a href="#/add">Add device</a>;
 		default:

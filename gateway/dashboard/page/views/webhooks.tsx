@@ -26,7 +26,11 @@ export function Webhooks() {
 	);
 }
 
-function WebhookRow({ webhook: { number, origin, events, after, waiting, latest } }: { webhook: Webhook }) {
+function WebhookRow({
+	webhook: { number, origin, events, after, ended, waiting, latest },
+}: {
+	webhook: Webhook;
+}) {
 	const [taken, setTaken] = useState("");
 	const test = async () => {
 		setTaken("");
@@ -39,6 +43,7 @@ function WebhookRow({ webhook: { number, origin, events, after, waiting, latest 
 		events
 			.map((event) => (event === "away" ? `away for ${after} min` : event.replaceAll("_", " ")))
 			.join(", "),
+		ended && "ended, as it answered 410",
 		waiting > 0 && `${plural(waiting, "event")} not delivered yet`,
 		latest && `latest ${attemptText(latest)}`,
 	];
