@@ -27,7 +27,7 @@ const shownMs = 24 * 60 * 60_000;
 const tickMs = 250;
 
 export const scheduleLimits = Object.freeze({
-	/** What was due before a start waits until devices have come back. */
+	/** After a start what is due waits until devices have come back. */
 	scheduleSettleMs: 10_000,
 	/** Without an outcome a claim is taken over; what is done later than this is late. */
 	scheduleTakeOverMs: 15_000,
@@ -137,8 +137,7 @@ export class Schedules {
 			if (claim) {
 				if (this.#mayTakeOver(claim)) this.#do(id, () => this.#takeOver(id, record, claim));
 			} else if (dueAt <= now) {
-				const isSettled = this.#core.monotonic() >= this.#settledAt || dueAt > now - tickMs * 4;
-				if (isSettled) this.#do(id, () => this.#run(id, record, dueAt));
+				if (this.#core.monotonic() >= this.#settledAt) this.#do(id, () => this.#run(id, record, dueAt));
 			} else if (last && on && nextAt === null && Date.parse(last.at) < now - shownMs)
 				this.#do(id, () => this.store.remove(id));
 		}

@@ -28,7 +28,10 @@ async function setUp(t: TestContext) {
 	const voice = join(await temporaryDirectory(t), "voice.mjs");
 	const spoken = wav(tone(bytesPerSecond)).toString("base64");
 	await writeFile(voice, `process.stdin.resume(); process.stdout.write(Buffer.from("${spoken}", "base64"));`);
-	const { url, powerOn } = await runFleet(t, undefined, { speechCommand: [process.execPath, voice] });
+	const { url, powerOn } = await runFleet(t, undefined, {
+		speechCommand: [process.execPath, voice],
+		limits: { scheduleSettleMs: 0 },
+	});
 	const call = async (method: string, path: string, body: object) => {
 		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
 		const response = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) });

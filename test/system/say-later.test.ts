@@ -11,7 +11,7 @@ import { monitorToken, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 
 test("npm run say has the gateway play a file later, lists it, and takes it back", async (t) => {
-	const fleet = await runFleet(t);
+	const fleet = await runFleet(t, undefined, { limits: { scheduleSettleMs: 0 } });
 	const samples = noise(bytesPerSecond);
 	const file = join(await temporaryDirectory(t), "pizza.wav");
 	await writeFile(file, wav(samples));

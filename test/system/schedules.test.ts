@@ -24,7 +24,7 @@ async function ask(url: string, method: string, path: string, body?: Buffer | ob
 const timeOfDay = (at: number) => new Date(at).toISOString().slice(11, 16);
 
 test("a timer announces on all devices, after its chime; then quiet hours hold on them, but for what is urgent", async (t) => {
-	const fleet = await runFleet(t);
+	const fleet = await runFleet(t, undefined, { limits: { scheduleSettleMs: 0 } });
 	const { url } = fleet;
 	const samples = noise(bytesPerSecond);
 	const devices = [];
