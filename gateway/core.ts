@@ -10,6 +10,7 @@ import { DeviceStore } from "./sessions/device-store.js";
 import { type SessionListener, Sessions } from "./sessions/sessions.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
 import { MonitorSockets } from "./sockets/monitor-sockets.js";
+import { watchDevices } from "./telemetry/device-metrics.js";
 
 export interface GatewayOptions extends BaseOptions {
 	/** At most; default: 10,000. */
@@ -65,11 +66,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);
 	const last = [deviceStore.sessions, firmware.updates.sessions];
 	for (const listener of [logOf(base), monitors.sessions, ...listeners, ...last]) sessions.listen(listener);
-	metrics.watch(
-		"gateway_known_devices",
-		"Devices that are known, connected or not",
-		() => sessions.devices.size,
-	);
+	watchDevices({ metrics, sessions, catalog: firmware.catalog });
 	return { core, endedLogins, extensions };
 }
 

@@ -13,6 +13,12 @@ export function createSchedules(core: Core): Extension {
 	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 	const schedules = new Schedules(core, zone);
 	const quietHours = new QuietHoursStore(core, zone);
+	core.metrics.watchCounts(
+		"gateway_schedules",
+		"Schedules, by whether they are on, and by what happened at their latest due time",
+		["on", "outcome"],
+		() => schedules.list().map(({ on, last }) => ({ on: String(on), outcome: last?.outcome ?? "none" })),
+	);
 	return {
 		routes: timesRoutes({ requirePerson: core.requirePerson, zone, schedules, quietHours }),
 		sessions: [quietHours.sessions],

@@ -49,8 +49,29 @@ export function createMetrics(registry: Registry) {
 			registers,
 		}),
 		/** @param ask called on request */
-		watch(name: string, help: string, ask: () => number): void {
-			const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(ask()) });
+		watch(name: string, help: string, ask: () => number | Promise<number>): void {
+			const collect = async () => gauge.set(await ask());
+			const gauge: Gauge = new Gauge({ name, help, registers, collect });
+		},
+		/** Counts things by their labels. @param ask called on request: the labels of each, their names in the same order */
+		watchCounts<L extends string>(
+			name: string,
+			help: string,
+			labelNames: readonly L[],
+			ask: () => Iterable<Readonly<Record<L, string>>>,
+		): void {
+			const collect = () => {
+				const counts = new Map<string, { readonly labels: Readonly<Record<L, string>>; count: number }>();
+				for (const labels of ask()) {
+					const key = JSON.stringify(labels);
+					const counted = counts.get(key);
+					if (counted) counted.count += 1;
+					else counts.set(key, { labels, count: 1 });
+				}
+				gauge.reset();
+				for (const { labels, count } of counts.values()) gauge.set(labels, count);
+			};
+			const gauge: Gauge<L> = new Gauge({ name, help, labelNames, registers, collect });
 		},
 	};
 }

@@ -51,6 +51,12 @@ describe("a schedule", ofActions, () => {
 		clock.set("2026-11-30T16:50:00Z");
 		assert.equal((await ended(url, id, "2026-11-30T16:50:00.000Z")).last?.outcome, "done");
 		assert.equal(heard(device).length, 2);
+		await make(url, { at, do: loud, on: false });
+		const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
+		assert.deepEqual(metrics.match(/^gateway_schedules.*$/gm), [
+			'gateway_schedules{on="true",outcome="done"} 1',
+			'gateway_schedules{on="false",outcome="none"} 1',
+		]);
 	});
 
 	test("that is a timer announces once, with its chime, stays listed for a day, and is gone then", async (t) => {
