@@ -55,6 +55,7 @@ export type AskedSchedule = Infer<typeof askedSchedule>;
 /** UTC, as all times of a schedule. */
 export const utcTime = pattern(24, "^\\d{4}(-\\d\\d){2}T\\d\\d(:\\d\\d){2}\\.\\d{3}Z$", "a time in UTC,");
 const job = string(16);
+export const reasonCharacters = 1_000;
 
 /** What happened at a due time. */
 const lastRun = object({
@@ -64,7 +65,7 @@ const lastRun = object({
 	/** `late`: done more than 15 s after its time; `missed`: more than 5 minutes after it, so it was left out. */
 	outcome: oneOf("failed", "missed", "late", "done"),
 	/** One sentence; null: the outcome says it. */
-	reason: either(nothing, string(1300)),
+	reason: either(nothing, string(reasonCharacters)),
 	/** Id of the announcement or the command; null: none has begun. */
 	job: either(nothing, job),
 });

@@ -9,10 +9,12 @@ import type { Infer } from "../../device/protocol/schema.js";
 import {
 	type AskedSchedule,
 	checkedAction,
+	reasonCharacters,
 	type Schedule,
 	schedule,
 	schedulesAtMost,
 } from "../api/schedule.js";
+import { cutText } from "../api/text.js";
 import type { Core, GatewayEvent, JobService } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { HttpProblem } from "../problem.js";
@@ -191,7 +193,8 @@ export class Schedules {
 		if (this.#isClosed) return;
 		const now = this.#core.now();
 		const isLate = now - Date.parse(dueAt) > this.#limits.scheduleTakeOverMs;
-		const failure = reason === null ? undefined : ({ outcome: "failed", dueAt, reason } as const);
+		const why = cutText(reason ?? "", reasonCharacters);
+		const failure = reason !== null && ({ outcome: "failed", dueAt, reason: why } as const);
 		const done = { outcome: isLate ? "late" : "done", dueAt, reason: null, job } as const;
 		const last = { at: isoTime(now), ...(failure ? { ...failure, job: null } : done) };
 		// A person may change it at the same moment: the outcome is added to that too.
