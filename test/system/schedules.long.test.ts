@@ -46,9 +46,10 @@ test("what is due while a gateway is killed is done once", { skip: natsMissing }
 	t.diagnostic(`SCHEDULE_SEED=${seed}`);
 	const random = new Random(seed);
 	const directory = await temporaryDirectory(t);
-	await writeFile(join(directory, "a.wav"), wav(tone(1_600)));
+	for (let count = 0; count < schedulesAtOnce; count += 1)
+		await writeFile(join(directory, `${count}.wav`), wav(tone(1_600 + count)));
 	const program = join(directory, "speak.sh");
-	await writeFile(program, `#!/bin/sh\nsleep 0.1\ncat ${directory}/a.wav\n`);
+	await writeFile(program, `#!/bin/sh\nread -r number\nsleep 0.1\ncat ${directory}/$number.wav\n`);
 	await chmod(program, 0o755);
 	const nats = await startNats(t);
 	const gateways: GatewayProcess[] = [];
@@ -100,7 +101,7 @@ test("what is due while a gateway is killed is done once", { skip: natsMissing }
 		assert.ok(victim && first);
 		const made: Schedule[] = [];
 		for (let count = 0; count < schedulesAtOnce; count += 1) {
-			const what = count % 2 === 0 ? { url: "http://10.0.0.1/a.wav" } : { text: "Pizza" };
+			const what = count % 2 === 0 ? { url: "http://10.0.0.1/a.wav" } : { text: String(count) };
 			const announcement = { ...what, targets: { devices: idsOf(count) }, together: false };
 			made.push(await first.call("POST", "schedules", { at: { in: 2 }, do: { announcement } }));
 		}

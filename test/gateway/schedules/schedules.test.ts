@@ -28,6 +28,13 @@ const isTold = (told: readonly unknown[]) =>
 const heard = ({ commands }: { commands: readonly { command?: unknown }[] }) =>
 	commands.filter(({ command }) => command !== "query_state");
 
+/** What a device was sent may come after the outcome. */
+const hears = (device: Parameters<typeof heard>[0], times: number) =>
+	eventually(
+		() => heard(device).length,
+		(count) => count === times,
+	);
+
 describe("a schedule", ofActions, () => {
 	test("is done at its time of day, on its days, and again on the next one", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T16:40:00Z");
@@ -44,13 +51,17 @@ describe("a schedule", ofActions, () => {
 		const { last, nextAt } = await ended(url, id);
 		assert.deepEqual([last?.dueAt, last?.outcome, last?.reason], ["2026-11-27T16:50:00.000Z", "done", null]);
 		assert.equal(nextAt, "2026-11-30T16:50:00.000Z");
-		const { body: command } = await ask(url, "GET", `commands/${last?.job}`);
+		await hears(device, 1);
+		const command = await eventually(
+			async () => (await ask(url, "GET", `commands/${last?.job}`)).body,
+			({ endedAt }) => typeof endedAt === "string",
+		);
 		assert.deepEqual([command.by, Object(command.devices)[0].state], ["monitor", "done"]);
 		assert.deepEqual(heard(device), [loud.command.payload]);
 
 		clock.set("2026-11-30T16:50:00Z");
 		assert.equal((await ended(url, id, "2026-11-30T16:50:00.000Z")).last?.outcome, "done");
-		assert.equal(heard(device).length, 2);
+		await hears(device, 2);
 		await make(url, { at, do: loud, on: false });
 		const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
 		assert.deepEqual(metrics.match(/^gateway_schedules.*$/gm), [
@@ -69,6 +80,7 @@ describe("a schedule", ofActions, () => {
 		clock.set("2026-11-27T12:12:02Z");
 		const { last, nextAt } = await ended(url, id);
 		assert.deepEqual([last?.outcome, nextAt], ["done", null]);
+		await hears(device, 1);
 		const [play] = heard(device);
 		const { id: job, chime, chime_volume, volume } = Object(Object(play).value);
 		assert.deepEqual([job, chime, chime_volume, volume], [last?.job, "attention", 30, 60]);
@@ -79,7 +91,7 @@ describe("a schedule", ofActions, () => {
 			() => schedulesOf(url),
 			({ length }) => length === 0,
 		);
-		assert.equal(heard(device).length, 1);
+		await hears(device, 1);
 	});
 
 	test("is done at a local time, once", async (t) => {
@@ -106,10 +118,10 @@ describe("a schedule", ofActions, () => {
 		clock.set("2026-11-27T17:01:00Z");
 		const due = await make(url, { at: { in: 1 }, do: loud });
 		await ended(url, due);
-		assert.equal(heard(device).length, 1);
+		await hears(device, 1);
 		clock.set("2026-11-27T17:31:00Z");
 		await ended(url, changed);
-		assert.equal(heard(device).length, 2);
+		await hears(device, 2);
 		const [, , offOne] = await schedulesOf(url);
 		assert.deepEqual([offOne?.id, offOne?.nextAt, offOne?.last], [off, null, null]);
 	});
@@ -166,7 +178,7 @@ describe("after a restart a schedule", ofActions, () => {
 		const device = await second.connect();
 		const done = await ended(url, late);
 		assert.deepEqual([done.last?.outcome, done.nextAt], ["late", null]);
-		assert.equal(heard(device).length, 1);
+		await hears(device, 1);
 		const leftOut = await ended(url, missed);
 		const dueAt = "2026-11-27T12:30:00.000Z";
 		const reason = "It could not be done within 5 minutes of its time.";
@@ -178,7 +190,7 @@ describe("after a restart a schedule", ofActions, () => {
 		const event = { type: "schedule_failed", id: missed, name: "Early", outcome: "missed", dueAt, reason };
 		await isTold(second.told);
 		assert.deepEqual(second.told, [event]);
-		assert.equal(heard(device).length, 1);
+		await hears(device, 1);
 	});
 
 	test("that was missed several times is told once, and done if the latest time was just now", async (t) => {
@@ -216,10 +228,7 @@ describe("after a restart a schedule", ofActions, () => {
 		const device = await second.connect();
 		const { last } = await ended(second.url, id);
 		assert.deepEqual([last?.outcome, last?.reason], ["late", null]);
-		await eventually(
-			() => heard(device).length,
-			(count) => count === 1,
-		);
+		await hears(device, 1);
 		assert.deepEqual([first.told, second.told], [[], []]);
 	});
 
@@ -245,6 +254,6 @@ describe("after a restart a schedule", ofActions, () => {
 		const { last } = await ended(second.url, id);
 		assert.deepEqual([last?.outcome, last?.job], ["late", "0123456789abcdef"]);
 		assert.equal((await ended(second.url, old)).last?.outcome, "missed");
-		assert.equal(heard(device).length, 1);
+		await hears(device, 1);
 	});
 });
