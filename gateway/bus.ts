@@ -23,6 +23,8 @@ export interface Bus {
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
 	/** Opens a bucket, and makes it if it is missing. @throws {BusError} `away` */
 	bucket(name: string, options?: BucketOptions): Promise<Bucket>;
+	/** @returns the names of all buckets that there are @throws {BusError} `away`, `timeout` */
+	buckets(): Promise<readonly string[]>;
 	/** Opens a log, and makes it if it is missing. @throws {BusError} `away` */
 	log(name: string): Promise<Log>;
 	/** Opens a store of files, and makes it if it is missing. @throws {BusError} `away` */

@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import { createAnnouncements } from "./announcements/extension.js";
 import { createAudit } from "./audit/extension.js";
+import { createBackup } from "./backup/extension.js";
 import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
@@ -26,6 +27,7 @@ export const extensions: readonly CreateExtension[] = [
 	createWiFi,
 	createDashboard,
 	createSchedules,
+	createBackup,
 ];
 
 /** The extensions' messages of monitors, by `type`. */

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
-import { type Action, mayDo, readingRoutes, rolesOf, roleWords } from "../api/permissions.js";
+import { type Action, auditedReads, mayDo, readingRoutes, rolesOf, roleWords } from "../api/permissions.js";
 import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import type { Base } from "../base.js";
 import { addressOf, bodyOf } from "../http/request-body.js";
@@ -180,7 +180,8 @@ export class Access {
 			const { refusal, person } = await this.check(request, [...others, ...roles]);
 			if (refusal) return sendProblem(response, refusal);
 			if (person) people.set(request, person);
-			if (person && !isRead && !readingRoutes.includes(route)) this.#report(request, response, person);
+			const isAudited = isRead ? auditedReads.includes(route) : !readingRoutes.includes(route);
+			if (person && isAudited) this.#report(request, response, person);
 			next();
 		};
 	}

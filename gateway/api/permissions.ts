@@ -88,6 +88,8 @@ export const routeRoles: Readonly<Record<string, Roles>> = {
 	"POST /api/rollouts/:id/cancel": monitors,
 	"POST /api/rollouts/:id/retry": monitors,
 	"GET /api/audit": viewers,
+	// It holds all tokens.
+	"GET /api/backup": monitors,
 	"GET /api/webhooks": viewers,
 	"POST /api/webhooks/:number/test": monitors,
 	"POST /ota/upload": monitors,
@@ -102,6 +104,9 @@ export const routeRoles: Readonly<Record<string, Roles>> = {
 
 /** They change nothing, although they are no GET. */
 export const readingRoutes: readonly string[] = ["POST /api/rollouts/preview"];
+
+/** They change nothing, but are in the audit: they hand out all tokens. */
+export const auditedReads: readonly string[] = ["GET /api/backup"];
 
 /** @param route such as `GET /api/devices/:deviceId` */
 export function rolesOf(route: string): Roles {

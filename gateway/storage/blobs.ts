@@ -28,6 +28,8 @@ export interface Files {
 	get(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
 	/** @throws {AnsweredError} */
 	remove(name: string): Promise<void>;
+	/** @returns the names of all of them @throws {AnsweredError} */
+	names(): Promise<readonly string[]>;
 }
 
 /** Makes the blobs of one kind. @param name of their folder, and of what is in its place */

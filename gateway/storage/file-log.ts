@@ -164,11 +164,13 @@ export class FileLog implements Log {
 	}
 }
 
-function fileOf(key: string): string {
+/** @returns the name of its file */
+export function fileOf(key: string): string {
 	return `${encodeURIComponent(key)}${suffix}`;
 }
 
-function lineOf({ revision, text }: Entry): string {
+/** @returns its line in the file */
+export function lineOf({ revision, text }: Entry): string {
 	return `[${revision},${text}]\n`;
 }
 

@@ -1,7 +1,13 @@
 /** A gateway that a command asks: its address, the monitor token, and errors as sentences for the person at the terminal. */
 
 import { WebSocket } from "ws";
-import { ask, type GatewayRequest, messageOf, Refusal } from "../../gateway/api/client/request.js";
+import {
+	ask,
+	type GatewayRequest,
+	messageOf,
+	Refusal,
+	responseTo,
+} from "../../gateway/api/client/request.js";
 import { UsageError } from "./command.js";
 import { findGatewayToken } from "./gateway-token.js";
 
@@ -30,6 +36,16 @@ export class GatewayClient {
 			return await ask<T>(this.#urlOf(path, "http"), { ...request, headers: this.#headers });
 		} catch (error) {
 			throw error instanceof Refusal ? this.refusal(error.status, error) : error;
+		}
+	}
+
+	/** @returns a file, as it comes @throws {Refusal} also while it comes */
+	async *download(path: string): AsyncGenerator<Uint8Array> {
+		try {
+			const { body } = await responseTo(this.#urlOf(path, "http"), { headers: this.#headers });
+			if (body) yield* body;
+		} catch (error) {
+			throw this.refusal(error instanceof Refusal ? error.status : 0, error);
 		}
 	}
 

@@ -6,6 +6,7 @@
 export const extensionParts = {
 	guard: [],
 	fleet: [
+		"test/system/backup.test.ts",
 		"test/support/picture.ts",
 		"test/system/crashes.long.test.ts",
 		"test/system/torment.long.test.ts",
@@ -13,6 +14,7 @@ export const extensionParts = {
 		"test/torment",
 	],
 	rollouts: [
+		"test/system/backup.test.ts",
 		"scripts/rollout.ts",
 		"scripts/rollout",
 		"test/browser/rollout.long.test.ts",
@@ -21,6 +23,7 @@ export const extensionParts = {
 		"test/system/rollout.test.ts",
 	],
 	announcements: [
+		"test/system/backup.test.ts",
 		"test/system/schedules.test.ts",
 		"test/system/schedules.long.test.ts",
 		"scripts/say.ts",
@@ -36,6 +39,9 @@ export const extensionParts = {
 	commands: [],
 	wifi: ["test/browser/wifi.long.test.ts"],
 	cluster: [
+		"test/system/backup-on-bus.ts",
+		"test/system/backup-on-bus.test.ts",
+		"test/system/backup-on-bus.long.test.ts",
 		"test/gateway/announcements/cluster.test.ts",
 		"test/gateway/webhooks/cluster.test.ts",
 		"test/gateway/commands/cluster.test.ts",
@@ -55,7 +61,7 @@ export const extensionParts = {
 		"test/system/cluster.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
 	],
-	audit: ["test/browser/changes.long.test.ts"],
+	audit: ["test/browser/changes.long.test.ts", "test/scripts/backup.test.ts", "test/system/backup.test.ts"],
 	webhooks: ["test/browser/webhooks.long.test.ts", "test/system/demo-settings.long.test.ts"],
 	"home-assistant": ["test/system/home-assistant.long.test.ts", "test/system/demo-settings.long.test.ts"],
 	dashboard: [
@@ -71,10 +77,22 @@ export const extensionParts = {
 		"test/system/demo-settings.long.test.ts",
 	],
 	schedules: [
+		"test/system/backup.test.ts",
 		"test/browser/times.long.test.ts",
 		"test/system/say-later.test.ts",
 		"test/system/schedules.test.ts",
 		"test/system/schedules.long.test.ts",
+	],
+	backup: [
+		"scripts/backup.ts",
+		"scripts/restore.ts",
+		"scripts/backup",
+		"test/scripts/backup.test.ts",
+		"test/system/backup.test.ts",
+		"test/system/backup-format-1.tar.gz",
+		"test/system/backup-on-bus.ts",
+		"test/system/backup-on-bus.test.ts",
+		"test/system/backup-on-bus.long.test.ts",
 	],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

@@ -139,6 +139,11 @@ export class MemoryBus implements Bus {
 		return new MemoryBucket(this, this.#server, content);
 	}
 
+	async buckets(): Promise<readonly string[]> {
+		await this.requireConnected();
+		return [...this.#server.buckets.keys()];
+	}
+
 	async log(name: string): Promise<Log> {
 		await this.requireConnected();
 		const { logs } = this.#server;
@@ -291,6 +296,11 @@ class MemoryFiles implements Files {
 	async remove(name: string): Promise<void> {
 		await this.#bus.requireConnected();
 		this.#files.delete(name);
+	}
+
+	async names(): Promise<readonly string[]> {
+		await this.#bus.requireConnected();
+		return [...this.#files.keys()];
 	}
 
 	async *#read(content: Uint8Array): AsyncIterable<Uint8Array> {

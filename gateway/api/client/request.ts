@@ -44,7 +44,8 @@ export async function askFile(path: string, request: GatewayRequest = {}): Promi
 	return (await responseTo(path, request)).arrayBuffer();
 }
 
-async function responseTo(path: string, request: GatewayRequest): Promise<Response> {
+/** @param path or address. @returns an answer whose body is not read yet @throws Refusal */
+export async function responseTo(path: string, request: GatewayRequest): Promise<Response> {
 	const { method = "GET", body, file, revision } = request;
 	const headers = {
 		...request.headers,

@@ -89,6 +89,15 @@ export class NatsBus implements Bus {
 		});
 	}
 
+	buckets(): Promise<readonly string[]> {
+		return this.#link.ask(async (connection) => {
+			const names: string[] = [];
+			const client = jetstream(connection, { timeout: answerMs });
+			for await (const { bucket } of new Kvm(client).list()) names.push(bucket);
+			return names;
+		});
+	}
+
 	log(name: string): Promise<Log> {
 		return this.#open(name, (connection, replicas) =>
 			NatsLog.open(this.#link, name, jetstream(connection, { timeout: answerMs }), replicas),

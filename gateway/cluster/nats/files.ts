@@ -37,6 +37,10 @@ export class NatsFiles implements Files {
 	async remove(name: string): Promise<void> {
 		await this.#link.ask(() => this.#store.delete(name));
 	}
+
+	names(): Promise<readonly string[]> {
+		return this.#link.ask(async () => (await this.#store.list()).map(({ name }) => name));
+	}
 }
 
 /** @throws {BusError} `timeout` */

@@ -235,6 +235,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"DELETE /api/rollouts/{id} 204": { path: rolloutPath, headers: monitor },
 	"DELETE /api/rollouts/{id} 404": { path: "/api/rollouts/unknown", headers: monitor },
 	"GET /api/audit 200": { path: "/api/audit", headers: monitor },
+	"GET /api/backup 200": { path: "/api/backup", headers: monitor },
 	"GET /api/webhooks 200": { path: "/api/webhooks", headers: monitor },
 	"POST /api/webhooks/{number}/test 200": { path: "/api/webhooks/1/test", headers: monitor },
 	"POST /api/webhooks/{number}/test 404": { path: "/api/webhooks/2/test", headers: monitor },

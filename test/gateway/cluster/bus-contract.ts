@@ -211,6 +211,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			const [one, two] = [await a.bucket("gw-one"), await a.bucket("gw-two")];
 			await one.set("k", "1", 0);
 			assert.equal(await two.get("k"), undefined);
+			assert.deepEqual([...(await a.buckets())].sort(), ["gw-one", "gw-two"]);
 		});
 
 		test("tells who watches all values, then each change", async (t) => {
@@ -323,6 +324,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			await theirs.remove("x");
 			assert.equal(await ours.get("x"), undefined);
 			assert.ok(await ours.get("y"));
+			assert.deepEqual(await theirs.names(), ["y"]);
 		});
 
 		test("whose content cannot be read are not there", async (t) => {

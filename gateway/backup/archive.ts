@@ -1,0 +1,185 @@
+/**
+ * The archive of a back-up: a tar.gz whose last file, backup.json, has the SHA-256 of each other file. It is written and read a
+ * file at a time; what was read counts only once `about` is there.
+ */
+
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { Header, Parser, Pax, type ReadEntry } from "tar";
+import {
+	type Infer,
+	integer,
+	isRecord,
+	list,
+	matches,
+	object,
+	optional,
+	pattern,
+	string,
+} from "../../device/protocol/schema.js";
+import { sha256 } from "../api/firmware.js";
+import { parseJson } from "../json.js";
+import { errorCode } from "../problem.js";
+
+/** Of the archive; releases read their own and older ones. */
+export const format = 1;
+/** With a passphrase they are encrypted, and their names end with `encryptedSuffix`. */
+export const secretFiles: readonly string[] = ["data/tokens.json", "data/webhooks.json"];
+export const encryptedSuffix = ".enc";
+
+const aboutName = "backup.json";
+const filesAtMost = 1_000_000;
+const blockBytes = 512;
+
+const scrypt = object({
+	/** In base64. */
+	salt: pattern(64, "^[A-Za-z0-9+/=]{24,}$", "base64"),
+	cost: integer(2 ** 10, 2 ** 20),
+	blockSize: integer(1, 32),
+	parallelization: integer(1, 16),
+});
+const about = object({
+	format: integer(1, format),
+	/** Version of the gateway. */
+	gateway: string(64),
+	/** UTC. */
+	createdAt: string(30),
+	/** How the key of the encrypted files was made; absent: none are. */
+	scrypt: optional(scrypt),
+	files: list(object({ name: string(300), size: integer(0, Number.MAX_SAFE_INTEGER), sha256 }), filesAtMost),
+});
+/** What backup.json says. */
+export type About = Infer<typeof about>;
+export type Scrypt = Infer<typeof scrypt>;
+
+export interface ArchiveFile {
+	/** Below `data/` or `releases/`, with slashes. */
+	readonly name: string;
+	readonly content: Buffer;
+}
+
+/** It is no archive of a back-up, is damaged, or is of a newer format. The message says so in a sentence. */
+export class ArchiveError extends Error {}
+
+/** @param describe called after the last file @returns a tar.gz */
+export function writeArchive(
+	files: AsyncIterable<ArchiveFile>,
+	describe: () => Omit<About, "format" | "files">,
+): Readable {
+	const gzip = createGzip();
+	// A failure destroys `gzip`, whose reader gets it.
+	pipeline(Readable.from(pack(files, describe), { objectMode: false }), gzip).catch(() => {});
+	return gzip;
+}
+
+async function* pack(
+	files: AsyncIterable<ArchiveFile>,
+	describe: () => Omit<About, "format" | "files">,
+): AsyncGenerator<Uint8Array> {
+	const packed: { name: string; size: number; sha256: string }[] = [];
+	for await (const { name, content } of files) {
+		packed.push({ name, size: content.length, sha256: digestOf(content) });
+		yield* packFile(name, content);
+	}
+	const text = JSON.stringify({ format, ...describe(), files: packed }, undefined, "\t");
+	yield* packFile(aboutName, Buffer.from(`${text}\n`));
+	yield Buffer.alloc(blockBytes * 2);
+}
+
+function* packFile(path: string, content: Buffer): Generator<Uint8Array> {
+	const header = new Header({ path, mode: 0o600, size: content.length, mtime: new Date(), type: "File" });
+	if (header.encode()) yield new Pax({ path }).encode();
+	if (header.block) yield header.block;
+	if (content.length > 0) yield content;
+	yield Buffer.alloc(-content.length & (blockBytes - 1));
+}
+
+export class ArchiveReader {
+	/** Undefined until all files were read, and are as backup.json says. */
+	about: About | undefined;
+	readonly #content: AsyncIterable<Uint8Array>;
+
+	constructor(content: AsyncIterable<Uint8Array>) {
+		this.#content = content;
+	}
+
+	/** All but backup.json. @throws {ArchiveError} also after the last one @throws what reading the content throws */
+	async *files(): AsyncGenerator<ArchiveFile> {
+		const found: About["files"][number][] = [];
+		let text: string | undefined;
+		for await (const { name, content } of unpack(this.#content)) {
+			if (text !== undefined)
+				throw new ArchiveError("The archive is damaged: backup.json is not its last file.");
+			if (name === aboutName) text = content.toString();
+			else if (!isSafe(name)) throw new ArchiveError(`The archive is not a back-up: it has a file ${name}.`);
+			else {
+				found.push({ name, size: content.length, sha256: digestOf(content) });
+				yield { name, content };
+			}
+		}
+		this.about = check(text, found);
+	}
+}
+
+/** @throws {ArchiveError} */
+function check(text: string | undefined, found: About["files"]): About {
+	if (text === undefined)
+		throw new ArchiveError("The archive is not a back-up, or its end is missing: it has no backup.json.");
+	const value = parseJson(text);
+	if (isRecord(value) && typeof value.format === "number" && value.format > format)
+		throw new ArchiveError(
+			`The archive has format ${value.format}, and this release reads at most ${format}: restore it with the release that made it (${value.gateway}) or a later one.`,
+		);
+	if (!matches(about, value))
+		throw new ArchiveError("The archive is damaged: backup.json is not understood.");
+	const wanted = new Map(value.files.map((file) => [file.name, file.sha256]));
+	const changed = found.find((file) => wanted.get(file.name) !== file.sha256);
+	if (changed) throw new ArchiveError(`The archive is damaged: ${changed.name} is not as it was written.`);
+	if (wanted.size !== found.length || value.files.length !== found.length)
+		throw new ArchiveError(`The archive is damaged: it has ${found.length} of ${value.files.length} files.`);
+	return value;
+}
+
+/** @throws {ArchiveError} @throws what reading the content throws */
+async function* unpack(content: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveFile> {
+	const read: ArchiveFile[] = [];
+	let problem: Error | undefined;
+	const parser = new Parser({ strict: true });
+	parser.on("error", (error: Error) => {
+		problem ??= new ArchiveError(`The archive is damaged: ${error.message}.`);
+	});
+	parser.on("entry", (entry: ReadEntry) => {
+		const chunks: Buffer[] = [];
+		entry.on("data", (chunk) => chunks.push(chunk));
+		entry.on("end", () => read.push({ name: entry.path, content: Buffer.concat(chunks) }));
+	});
+	const gunzip = createGunzip();
+	// A failure destroys `gunzip`, whose reader gets it.
+	pipeline(Readable.from(content), gunzip).catch(() => {});
+	try {
+		for await (const chunk of gunzip) {
+			parser.write(chunk);
+			yield* read.splice(0);
+			if (problem) throw problem;
+		}
+	} catch (error) {
+		if (!errorCode(error)?.startsWith("Z_")) throw error;
+		throw new ArchiveError("The archive is damaged, or not complete: it cannot be unpacked.");
+	}
+	parser.end();
+	yield* read;
+	if (problem) throw problem;
+}
+
+/** Whether it stays below the folder into which it is written. */
+function isSafe(name: string): boolean {
+	const [root = "", ...parts] = name.split("/");
+	const areNames = parts.every((part) => !/^\.{0,2}$/.test(part) && !/[\\:\0]/.test(part));
+	return ["data", "releases"].includes(root) && parts.length > 0 && areNames;
+}
+
+function digestOf(content: Buffer): string {
+	return createHash("sha256").update(content).digest("hex");
+}

@@ -1,0 +1,42 @@
+/** `GET /api/backup`: downloads a back-up of the running gateway. */
+
+import { pipeline } from "node:stream/promises";
+import { create as contentDisposition } from "content-disposition";
+import { Router } from "express";
+import packageFile from "../../package.json" with { type: "json" };
+import type { Core, Extension } from "../extension.js";
+import { readQuery } from "../http/request-body.js";
+import { refuseMethod } from "../problem.js";
+import { isoTime } from "../sessions/view.js";
+import { writeArchive } from "./archive.js";
+import { contentsOf } from "./contents.js";
+
+export function createBackup(core: Core): Extension {
+	const { requirePerson, now, log } = core;
+	const routes = Router({ caseSensitive: true, strict: true });
+	routes
+		.route("/api/backup")
+		.get(requirePerson, async (request, response) => {
+			const withImages = readQuery(request, "releases") === "1";
+			const createdAt = isoTime(now());
+			response.set({
+				"Cache-Control": "no-store",
+				"Content-Disposition": contentDisposition(`backup-${createdAt.slice(0, 10)}.tar.gz`),
+				"Content-Type": "application/gzip",
+			});
+			if (request.method === "HEAD") return void response.end();
+			const files = contentsOf(core, withImages);
+			try {
+				await pipeline(
+					writeArchive(files, () => ({ gateway: packageFile.version, createdAt })),
+					response,
+				);
+			} catch (error) {
+				// It breaks off before backup.json: no one takes it for a whole one.
+				if (!request.socket.destroyed) log.error({ err: error }, "back-up: not finished");
+				response.destroy();
+			}
+		})
+		.all(refuseMethod("GET, HEAD"));
+	return { routes };
+}

@@ -1,0 +1,89 @@
+/** `npm run backup`: downloads a back-up of a running gateway, and checks it. */
+
+import { existsSync } from "node:fs";
+import fs from "node:fs/promises";
+import { parseArgs } from "node:util";
+import {
+	type ArchiveFile,
+	ArchiveReader,
+	encryptedSuffix,
+	type Scrypt,
+	secretFiles,
+	writeArchive,
+} from "../gateway/backup/archive.js";
+import { openDraft } from "../gateway/storage/atomic-file.js";
+import { encrypt, keyOf, makeScrypt, readPassphrase } from "./backup/secrets.js";
+import { print, runCommand, UsageError } from "./command-line/command.js";
+import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
+
+const usage = `Usage: npm run backup -- file.tar.gz [--releases] [--passphrase-file file]
+
+Downloads a back-up of a running gateway: tokens, devices with their labels, updates and crashes, roll-outs, schedules, quiet
+hours, sounds, changes, and the file of webhooks. Settings of the environment are not in it. npm run restore brings it back.
+
+  --releases               with the images of releases and of the upload
+  --passphrase-file file   encrypts tokens and webhooks, which the file otherwise holds as they are, with its first line
+  --gateway                default http://127.0.0.1:8080
+
+The monitor token is MONITOR_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
+
+const options = {
+	releases: { type: "boolean", default: false },
+	"passphrase-file": { type: "string" },
+	gateway: gatewayOption,
+} as const;
+
+await runCommand({ name: "backup", usage, options: Object.keys(options), run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+	const [path] = positionals;
+	if (path === undefined || positionals.length > 1)
+		throw new UsageError("Name one file, such as backup.tar.gz.");
+	if (existsSync(path)) throw new UsageError(`${path} is there already: name another file.`);
+	const passphrase = readPassphrase(values["passphrase-file"]);
+	const scrypt = passphrase === undefined ? undefined : makeScrypt();
+	const key = passphrase && scrypt && keyOf(passphrase, scrypt);
+	const gateway = new GatewayClient(values.gateway);
+	const reader = new ArchiveReader(gateway.download(`/api/backup${values.releases ? "?releases=1" : ""}`));
+	const bytes = await write(path, reader, scrypt, key || undefined);
+	print(`${path} has ${reader.about?.files.length} files in ${(bytes / 1e6).toFixed(1)} MB.`);
+	if (!key)
+		print(
+			"It holds the tokens of all devices and people as they are, and only you can read it (mode 0600): keep it so, or use --passphrase-file.",
+		);
+}
+
+/** The file is there once all was read and checked. @returns its size in bytes */
+async function write(
+	path: string,
+	reader: ArchiveReader,
+	scrypt: Scrypt | undefined,
+	key: Buffer | undefined,
+): Promise<number> {
+	const draft = await openDraft(fs, path);
+	let bytes = 0;
+	try {
+		const describe = () => {
+			const { gateway = "", createdAt = "" } = reader.about ?? {};
+			return { gateway, createdAt, ...(scrypt && { scrypt }) };
+		};
+		for await (const chunk of writeArchive(encrypted(reader, key), describe)) {
+			await draft.write(chunk);
+			bytes += chunk.length;
+		}
+		await draft.moveTo(path);
+		return bytes;
+	} catch (error) {
+		await draft.discard();
+		throw error;
+	}
+}
+
+async function* encrypted(reader: ArchiveReader, key: Buffer | undefined): AsyncGenerator<ArchiveFile> {
+	for await (const file of reader.files()) {
+		const { name, content } = file;
+		if (!key || !secretFiles.includes(name)) yield file;
+		else yield { name: `${name}${encryptedSuffix}`, content: encrypt(key, name, content) };
+	}
+}

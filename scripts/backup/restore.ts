@@ -1,0 +1,118 @@
+/**
+ * Writes a back-up to folders beside those that are to hold it, and renames them once all of it was checked: what fails, or is
+ * killed, leaves no folder that a gateway would start with.
+ */
+
+import { randomUUID } from "node:crypto";
+import type * as fs from "node:fs/promises";
+import { dirname, isAbsolute, join, relative } from "node:path";
+import {
+	type About,
+	ArchiveError,
+	type ArchiveFile,
+	ArchiveReader,
+	encryptedSuffix,
+} from "../../gateway/backup/archive.js";
+import { errorCode } from "../../gateway/problem.js";
+import { type Disk, ifThere, makeFolder } from "../../gateway/storage/atomic-file.js";
+import { decrypt, keyOf } from "./secrets.js";
+
+export interface RestoreOptions {
+	readonly archive: AsyncIterable<Uint8Array>;
+	/** Missing or empty. */
+	readonly dataDir: string;
+	/** Missing or empty, if images are in the archive. */
+	readonly releasesDir: string;
+	readonly passphrase: string | undefined;
+	readonly disk: Disk & Pick<typeof fs, "rmdir">;
+}
+
+/** @throws {ArchiveError} @throws {Error} a folder is not empty, or cannot be replaced @throws {NodeJS.ErrnoException} */
+export async function restore(options: RestoreOptions): Promise<About> {
+	const { archive, releasesDir, passphrase, disk } = options;
+	const dataDir = await emptyFolder(disk, options.dataDir, "DATA_DIR");
+	const suffix = `.restoring-${randomUUID()}`;
+	/** The folders that are written beside those that they are to be. */
+	const written = new Set<string>();
+	const placed: string[] = [];
+	const write = async ({ name, content }: ArchiveFile) => {
+		const [root, ...parts] = name.split("/");
+		const isData = root === "data";
+		const within = isData ? "" : relative(dataDir, releasesDir);
+		const isWithin = isData || !(within.startsWith("..") || isAbsolute(within));
+		const folder = isWithin ? dataDir : releasesDir;
+		if (!isWithin && !written.has(folder)) await emptyFolder(disk, folder, "RELEASES_DIR");
+		written.add(folder);
+		await writeDurably(disk, join(`${folder}${suffix}`, isWithin ? within : "", ...parts), content);
+	};
+	try {
+		const encrypted: ArchiveFile[] = [];
+		const reader = new ArchiveReader(archive);
+		for await (const file of reader.files())
+			if (file.name.endsWith(encryptedSuffix)) encrypted.push(file);
+			else await write(file);
+		const { about } = reader;
+		if (!about) throw new TypeError("about is there once all files were read");
+		for (const file of decrypted(encrypted, about, passphrase)) await write(file);
+		// The data folder comes last: without it nothing looks restored.
+		for (const folder of [...written].sort((each) => (each === dataDir ? 1 : -1))) {
+			await replace(disk, `${folder}${suffix}`, folder);
+			placed.push(folder);
+		}
+		return about;
+	} catch (error) {
+		for (const folder of placed) await disk.rm(folder, { recursive: true, force: true });
+		throw error;
+	} finally {
+		for (const folder of written) await disk.rm(`${folder}${suffix}`, { recursive: true, force: true });
+	}
+}
+
+/** @param variable by which a person names it @returns where it is, or is to be @throws {Error} */
+async function emptyFolder(disk: Disk, path: string, variable: string): Promise<string> {
+	const names = await ifThere(disk.readdir(path));
+	if (names === undefined) return path;
+	if (names.length === 0) return disk.realpath(path);
+	throw new Error(
+		`${variable} is "${path}", which is not empty, and a restore replaces nothing: set ${variable} to a folder that is missing or empty.`,
+	);
+}
+
+async function writeDurably(disk: Disk, path: string, content: Buffer): Promise<void> {
+	await makeFolder(disk, dirname(path));
+	const file = await disk.open(path, "wx", 0o600);
+	try {
+		await file.writeFile(content);
+		await file.sync();
+	} finally {
+		await file.close();
+	}
+}
+
+/** @throws {ArchiveError} */
+function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase: string | undefined) {
+	if (files.length === 0) return [];
+	if (!scrypt)
+		throw new ArchiveError("The archive is damaged: it does not say how its secrets are encrypted.");
+	if (passphrase === undefined)
+		throw new ArchiveError(
+			"The tokens in this back-up are encrypted: give its passphrase with --passphrase-file.",
+		);
+	const key = keyOf(passphrase, scrypt);
+	return files.map((file) => {
+		const name = file.name.slice(0, -encryptedSuffix.length);
+		return { name, content: decrypt(key, name, file.content) };
+	});
+}
+
+/** @throws {Error} if it cannot be replaced, as a mount point */
+async function replace(disk: RestoreOptions["disk"], from: string, folder: string): Promise<void> {
+	try {
+		await ifThere(disk.rmdir(folder));
+		await disk.rename(from, folder);
+	} catch (error) {
+		throw new Error(
+			`${folder} cannot be replaced (${errorCode(error)}): restore to a folder in it that is missing, and run the gateway with that.`,
+		);
+	}
+}

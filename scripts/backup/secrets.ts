@@ -1,0 +1,60 @@
+/** Encrypts the files of a back-up that hold secrets, by a passphrase: AES-256-GCM with a key made by scrypt (RFC 7914). */
+
+import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { ArchiveError, type Scrypt } from "../../gateway/backup/archive.js";
+import { UsageError } from "../command-line/command.js";
+
+const algorithm = "aes-256-gcm";
+const ivBytes = 12;
+const tagBytes = 16;
+const shortest = 8;
+
+/** As OWASP recommends: 128 MB for each guess. */
+export function makeScrypt(): Scrypt {
+	return { salt: randomBytes(16).toString("base64"), cost: 2 ** 17, blockSize: 8, parallelization: 1 };
+}
+
+export function keyOf(passphrase: string, { salt, cost, blockSize, parallelization }: Scrypt): Buffer {
+	const maxmem = 256 * cost * blockSize;
+	return scryptSync(passphrase, Buffer.from(salt, "base64"), 32, {
+		cost,
+		blockSize,
+		parallelization,
+		maxmem,
+	});
+}
+
+/** @param name of the file, which is authenticated too */
+export function encrypt(key: Buffer, name: string, content: Buffer): Buffer {
+	const iv = randomBytes(ivBytes);
+	const cipher = createCipheriv(algorithm, key, iv).setAAD(Buffer.from(name));
+	const encrypted = [cipher.update(content), cipher.final()];
+	return Buffer.concat([iv, cipher.getAuthTag(), ...encrypted]);
+}
+
+/** @throws {ArchiveError} the key is not that with which it was encrypted */
+export function decrypt(key: Buffer, name: string, content: Buffer): Buffer {
+	const tag = content.subarray(ivBytes, ivBytes + tagBytes);
+	try {
+		const decipher = createDecipheriv(algorithm, key, content.subarray(0, ivBytes));
+		decipher.setAAD(Buffer.from(name)).setAuthTag(tag);
+		return Buffer.concat([decipher.update(content.subarray(ivBytes + tagBytes)), decipher.final()]);
+	} catch {
+		throw new ArchiveError("The passphrase is not that with which the back-up was made.");
+	}
+}
+
+/** @returns the first line of a file; undefined without a file @throws {UsageError} */
+export function readPassphrase(file: string | undefined): string | undefined {
+	if (file === undefined) return undefined;
+	let text: string;
+	try {
+		text = readFileSync(file, "utf8");
+	} catch (error) {
+		throw new UsageError(`The passphrase cannot be read: ${error instanceof Error ? error.message : error}.`);
+	}
+	const [passphrase = ""] = text.split(/\r?\n/);
+	if (passphrase.length >= shortest) return passphrase;
+	throw new UsageError(`The passphrase, the first line of ${file}, has fewer than ${shortest} characters.`);
+}

@@ -1,0 +1,54 @@
+/** `npm run restore`: makes a data folder of a back-up, with which a gateway goes on. */
+
+import { createReadStream, existsSync } from "node:fs";
+import fs from "node:fs/promises";
+import { parseArgs } from "node:util";
+import type { About } from "../gateway/backup/archive.js";
+import { readSettings } from "../gateway/settings.js";
+import { restore } from "./backup/restore.js";
+import { readPassphrase } from "./backup/secrets.js";
+import { print, runCommand, UsageError } from "./command-line/command.js";
+
+const usage = `Usage: npm run restore -- file.tar.gz [--passphrase-file file]
+
+Makes DATA_DIR, or data, of a file that npm run backup has made; images go to RELEASES_DIR, or releases. Both must be missing or
+empty. It first checks the whole file; what fails leaves nothing.
+
+  --passphrase-file file   its first line decrypts tokens and webhooks`;
+
+const options = { "passphrase-file": { type: "string" } } as const;
+
+await runCommand({ name: "restore", usage, options: Object.keys(options), run });
+
+async function run(words: readonly string[]): Promise<void> {
+	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+	const [path] = positionals;
+	if (path === undefined || positionals.length > 1) throw new UsageError("Name the one file to restore.");
+	if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`);
+	const passphrase = readPassphrase(values["passphrase-file"]);
+	const { dataDir, releasesDir, nats } = readSettings(process.env);
+	const archive = createReadStream(path);
+	const about = await restore({ archive, dataDir, releasesDir, passphrase, disk: fs });
+	print(`${dataDir} is as it was at ${about.createdAt}, with gateway ${about.gateway}: ${describe(about)}.`);
+	const hasImages = about.files.some(({ name }) => name.startsWith("releases/"));
+	if (!hasImages) print("No images are in it: RELEASES_DIR must have those of roll-outs that go on.");
+	if (about.files.some(({ name }) => name.startsWith("data/webhooks.json")))
+		print(`Webhooks need WEBHOOKS_FILE=${dataDir}/webhooks.json.`);
+	if (nats)
+		print(
+			"NATS is not written to: a gateway that starts with this folder moves it to servers that have no data.",
+		);
+	print("Settings of the environment are not in it: set them as before, and start the gateway.");
+}
+
+/** Such as "300 devices, 12 labels". */
+function describe({ files }: About): string {
+	const counts = new Map<string, number>();
+	for (const { name } of files) {
+		const [root, folder = "", file] = name.split("/");
+		const what =
+			root === "releases" ? "files of releases" : file === undefined ? folder.split(".")[0] : folder;
+		if (what) counts.set(what, (counts.get(what) ?? 0) + 1);
+	}
+	return [...counts].map(([what, count]) => `${count} ${what}`).join(", ");
+}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { buffer } from "node:stream/consumers";
+import { describe, test } from "node:test";
+import { gunzipSync, gzipSync } from "node:zlib";
+import {
+	ArchiveError,
+	type ArchiveFile,
+	ArchiveReader,
+	format,
+	writeArchive,
+} from "../../../gateway/backup/archive.js";
+
+const longName = `data/${"folder-".repeat(20)}/${"k".repeat(64)}.json`;
+const files: readonly ArchiveFile[] = [
+	{ name: "data/tokens.json", content: Buffer.from('{"device":"d"}') },
+	{ name: "data/empty/log.jsonl", content: Buffer.alloc(0) },
+	{ name: longName, content: Buffer.from("long") },
+	{ name: "data/sounds/Dinner%20ä.json", content: Buffer.from("name") },
+	{ name: "releases/dev-1/firmware-v1.4.0.bin", content: Buffer.alloc(200_001, "image") },
+];
+const about = { gateway: "1.0.0", createdAt: "2026-11-26T20:00:00.000Z" };
+
+async function* each(list: readonly ArchiveFile[]) {
+	yield* list;
+}
+
+function archiveOf(list: readonly ArchiveFile[] = files): Promise<Buffer> {
+	return buffer(writeArchive(each(list), () => about));
+}
+
+async function read(archive: Buffer, chunkBytes = 1000) {
+	const chunks = function* () {
+		for (let at = 0; at < archive.length; at += chunkBytes) yield archive.subarray(at, at + chunkBytes);
+	};
+	const reader = new ArchiveReader(
+		(async function* () {
+			yield* chunks();
+		})(),
+	);
+	const found: ArchiveFile[] = [];
+	for await (const file of reader.files()) found.push(file);
+	return { found, about: reader.about };
+}
+
+/** A tar archive with the text of backup.json changed to one of the same length. */
+async function altered(from: string, to: string): Promise<Buffer> {
+	assert.equal(from.length, to.length);
+	const tar = gunzipSync(await archiveOf());
+	const at = tar.lastIndexOf(from);
+	assert.ok(at > 0, from);
+	tar.write(to, at);
+	return gzipSync(tar);
+}
+
+describe("an archive", () => {
+	for (const chunkBytes of [7, 1000, 1 << 20])
+		test(`has its files as they were written, read by ${chunkBytes} bytes at a time`, async () => {
+			const { found, about: read_ } = await read(await archiveOf(), chunkBytes);
+			assert.deepEqual(found, files);
+			assert.equal(read_?.format, format);
+			assert.equal(read_?.createdAt, about.createdAt);
+		});
+
+	test("is refused, or has the same content, with any byte changed or its end cut off", async () => {
+		const archive = await archiveOf();
+		const step = Math.ceil(archive.length / 150);
+		let refused = 0;
+		for (let at = 0; at < archive.length; at += step) {
+			const damaged = Buffer.from(archive);
+			damaged[at] = (damaged[at] ?? 0) ^ 0x41;
+			for (const each of [damaged, archive.subarray(0, at)]) {
+				const result = await read(each).catch((error: unknown) => error);
+				if (result instanceof ArchiveError) refused += 1;
+				else {
+					assert.ok(result instanceof Object && "found" in result, `${at}: ${result}`);
+					assert.deepEqual(result.found, files, `${at}`);
+				}
+			}
+		}
+		assert.ok(refused > 200, `${refused} were refused`);
+	});
+
+	test("is refused where a file is changed that gzip finds whole", async () => {
+		const message = /data\/tokens\.json is not as it was written/;
+		await assert.rejects(read(await altered('{"device":"d"}', '{"device":"e"}')), { message });
+	});
+
+	test("of a newer format is refused with the release that made it", async () => {
+		const message = /format 9, and this release reads at most 1: .*\(1\.0\.0\)/;
+		await assert.rejects(read(await altered('"format": 1', '"format": 9')), { message });
+	});
+
+	test("without one of its files is refused", async () => {
+		const tar = gunzipSync(await archiveOf());
+		const message = /it has 4 of 5 files/;
+		await assert.rejects(read(gzipSync(tar.subarray(1024))), { message });
+	});
+
+	for (const name of ["data/../../etc/passwd", "/etc/passwd", "data", "other/file", "data/a\\b", "data//a"])
+		test(`with a file ${name} is refused`, async () => {
+			const archive = await archiveOf([{ name, content: Buffer.from("x") }]);
+			await assert.rejects(read(archive), ArchiveError);
+		});
+
+	test("of something else is refused", async () => {
+		await assert.rejects(read(Buffer.from("no archive")), ArchiveError);
+		await assert.rejects(read(gzipSync("no archive")), ArchiveError);
+		await assert.rejects(read(Buffer.alloc(0)), ArchiveError);
+	});
+
+	test("whose source fails, fails with its error", async () => {
+		const archive = await archiveOf();
+		const source = async function* () {
+			yield archive.subarray(0, 300);
+			throw new Error("the line broke");
+		};
+		const drain = async () => {
+			for await (const _ of new ArchiveReader(source()).files());
+		};
+		await assert.rejects(drain(), { message: "the line broke" });
+	});
+});

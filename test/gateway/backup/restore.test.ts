@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import fs, { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { describe, type TestContext, test } from "node:test";
+import { type ArchiveFile, writeArchive } from "../../../gateway/backup/archive.js";
+import { type RestoreOptions, restore } from "../../../scripts/backup/restore.js";
+import { encrypt, keyOf, makeScrypt } from "../../../scripts/backup/secrets.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+
+const tokens: ArchiveFile = { name: "data/tokens.json", content: Buffer.from("the tokens") };
+const image: ArchiveFile = { name: "releases/dev-1/firmware.bin", content: Buffer.alloc(5000, 1) };
+const files: readonly ArchiveFile[] = [
+	tokens,
+	{ name: "data/devices/a.json", content: Buffer.from("{}") },
+	{ name: "data/audit/changes.jsonl", content: Buffer.from("[1,{}]\n") },
+	image,
+];
+const passphrase = "correct horse";
+
+async function archiveOf(list: readonly ArchiveFile[] = files, about: object = {}): Promise<Buffer> {
+	const each = async function* () {
+		yield* list;
+	};
+	return buffer(writeArchive(each(), () => ({ gateway: "1.0.0", createdAt: "2026", ...about })));
+}
+
+async function encryptedArchive(): Promise<Buffer> {
+	const scrypt = { ...makeScrypt(), cost: 1024 };
+	const content = encrypt(keyOf(passphrase, scrypt), tokens.name, tokens.content);
+	return archiveOf([{ name: `${tokens.name}.enc`, content }, ...files.slice(1)], { scrypt });
+}
+
+async function* parts(archive: Buffer) {
+	for (let at = 0; at < archive.length; at += 100) yield archive.subarray(at, at + 100);
+}
+
+async function setUp(t: TestContext) {
+	const folder = await temporaryDirectory(t);
+	const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
+	return {
+		folder,
+		dataDir,
+		releasesDir,
+		restore: async (archive: Buffer | Promise<Buffer>, options: Partial<RestoreOptions> = {}) =>
+			restore({
+				archive: parts(await archive),
+				dataDir,
+				releasesDir,
+				passphrase: undefined,
+				disk: fs,
+				...options,
+			}),
+	};
+}
+
+async function requireRestored(dataDir: string, releasesDir: string): Promise<void> {
+	for (const { name, content } of files) {
+		const [root, ...rest] = name.split("/");
+		const path = join(root === "data" ? dataDir : releasesDir, ...rest);
+		assert.deepEqual(await readFile(path), content, path);
+		assert.equal((await stat(path)).mode & 0o777, 0o600);
+	}
+	assert.equal((await stat(dataDir)).mode & 0o777, 0o700);
+}
+
+describe("a restore", () => {
+	test("makes the missing folders, for their owner alone, and leaves nothing beside them", async (t) => {
+		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
+		await set.restore(archiveOf());
+		await requireRestored(dataDir, releasesDir);
+		assert.deepEqual((await readdir(folder)).sort(), ["data", "releases"]);
+	});
+
+	test("fills empty folders, also where the images' one is within that of the data", async (t) => {
+		const { dataDir, ...set } = await setUp(t);
+		await mkdir(dataDir);
+		const releasesDir = join(dataDir, "releases");
+		await set.restore(archiveOf(), { releasesDir });
+		await requireRestored(dataDir, releasesDir);
+	});
+
+	for (const [variable, other] of [
+		["data", "releases"],
+		["releases", "data"],
+	] as const)
+		test(`replaces nothing in ${variable}`, async (t) => {
+			const { folder, ...set } = await setUp(t);
+			await mkdir(join(folder, variable));
+			await writeFile(join(folder, variable, "mine"), "1");
+			await assert.rejects(set.restore(archiveOf()), /_DIR is ".*", which is not empty/);
+			assert.deepEqual(await readdir(folder), [variable], other);
+			assert.deepEqual(await readdir(join(folder, variable)), ["mine"]);
+		});
+
+	test("without images needs no empty folder for them", async (t) => {
+		const { dataDir, releasesDir, ...set } = await setUp(t);
+		await mkdir(releasesDir);
+		await writeFile(join(releasesDir, "mine"), "1");
+		await set.restore(archiveOf(files.filter((file) => file !== image)));
+		assert.deepEqual(await readFile(join(dataDir, "tokens.json")), tokens.content);
+	});
+
+	test("of a damaged or cut archive leaves nothing", async (t) => {
+		const { folder, ...set } = await setUp(t);
+		const archive = await archiveOf();
+		for (const at of [20, 100, Math.floor(archive.length / 2), archive.length - 6]) {
+			const damaged = Buffer.from(archive);
+			damaged[at] = (damaged[at] ?? 0) ^ 0xff;
+			for (const each of [damaged, archive.subarray(0, at)]) {
+				await assert.rejects(set.restore(each), /archive is/i);
+				assert.deepEqual(await readdir(folder), []);
+			}
+		}
+	});
+
+	test("decrypts the tokens by their passphrase alone", async (t) => {
+		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
+		const archive = await encryptedArchive();
+		assert.ok(!archive.includes(tokens.content));
+		for (const [wrong, message] of [
+			[undefined, /--passphrase-file/],
+			["correct hors", /passphrase is not that/],
+		] as const) {
+			await assert.rejects(set.restore(archive, { passphrase: wrong }), message);
+			assert.deepEqual(await readdir(folder), []);
+		}
+		await set.restore(archive, { passphrase });
+		await requireRestored(dataDir, releasesDir);
+	});
+
+	test("on a full disk leaves nothing, wherever it is full", async (t) => {
+		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
+		const archive = await archiveOf();
+		for (let room = 0; ; room += 1) {
+			let left = room;
+			const open: typeof fs.open = async (...asked) => {
+				if (left === 0) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
+				left -= 1;
+				return fs.open(...asked);
+			};
+			const outcome = await set.restore(archive, { disk: { ...fs, open } }).catch((error: Error) => error);
+			if (!(outcome instanceof Error)) break;
+			assert.match(outcome.message, /ENOSPC/);
+			assert.deepEqual(await readdir(folder), [], `${room}`);
+			assert.ok(room < files.length);
+		}
+		await requireRestored(dataDir, releasesDir);
+	});
+
+	for (const failing of ["data", "releases"])
+		test(`leaves nothing where ${failing} cannot be replaced, as a mount point`, async (t) => {
+			const { folder, ...set } = await setUp(t);
+			const rename: typeof fs.rename = async (from, to) => {
+				if (String(to).endsWith(failing)) throw Object.assign(new Error("EXDEV"), { code: "EXDEV" });
+				return fs.rename(from, to);
+			};
+			const message = /cannot be replaced \(EXDEV\): restore to a folder in it/;
+			await assert.rejects(set.restore(archiveOf(), { disk: { ...fs, rename } }), { message });
+			assert.deepEqual(await readdir(folder), []);
+		});
+
+	test("that is killed before its last step leaves no data folder, and can be done again", async (t) => {
+		const { folder, dataDir, releasesDir, ...set } = await setUp(t);
+		const archive = await archiveOf();
+		// As if the process ended there: nothing is removed.
+		const never = new Promise<never>(() => {});
+		const stopped = new Promise<void>((resolve) => {
+			const rename: typeof fs.rename = async () => {
+				resolve();
+				return never;
+			};
+			void set.restore(archive, { disk: { ...fs, rename } });
+		});
+		await stopped;
+		assert.ok((await readdir(folder)).every((name) => name.includes(".restoring-")));
+		await set.restore(archive);
+		await requireRestored(dataDir, releasesDir);
+	});
+});

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { runCommand } from "../support/command-line.js";
+import { eventually } from "../support/eventually.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+
+async function run(t: TestContext, name: string, words: readonly string[], env: Record<string, string>) {
+	const command = runCommand(t, `scripts/${name}.ts`, words, env);
+	const code = await command.exitCode;
+	return { code, output: command.output() };
+}
+
+async function setUp(t: TestContext) {
+	const folder = await temporaryDirectory(t);
+	const webhooksFile = join(folder, "webhooks-of-the-gateway.json");
+	await writeFile(webhooksFile, '[{"url":"https://example.org/hook","secret":"secret-of-the-webhook"}]');
+	const { url } = await runGateway(t, { dataDir: join(folder, "data"), webhooksFile });
+	const file = join(folder, "backup.tar.gz");
+	const restored = join(folder, "restored");
+	return {
+		folder,
+		url,
+		file,
+		restored,
+		backUp: (...words: string[]) =>
+			run(t, "backup", [file, "--gateway", url, ...words], { MONITOR_TOKEN: monitorToken }),
+		restore: (...words: string[]) =>
+			run(t, "restore", [file, ...words], { DATA_DIR: restored, RELEASES_DIR: join(folder, "images") }),
+	};
+}
+
+describe("npm run backup and npm run restore", () => {
+	test("bring back the data folder, with the tokens in use and the webhooks", async (t) => {
+		const { url, file, restored, ...set } = await setUp(t);
+		const { code, output } = await set.backUp();
+		assert.equal(code, 0, output);
+		assert.match(output, /holds the tokens .*mode 0600/);
+		assert.equal((await stat(file)).mode & 0o777, 0o600);
+		const again = await set.backUp();
+		assert.equal(again.code, 1);
+		assert.match(again.output, /is there already/);
+
+		const { code: restoredCode, output: said } = await set.restore();
+		assert.equal(restoredCode, 0, said);
+		assert.match(said, /restored is as it was at .*: 1 tokens, 1 webhooks/);
+		assert.match(said, /WEBHOOKS_FILE=.*restored\/webhooks\.json/);
+		const tokens = JSON.parse(await readFile(join(restored, "tokens.json"), "utf8"));
+		assert.deepEqual([tokens.device, tokens.monitor], [deviceToken, monitorToken]);
+		const second = await set.restore();
+		assert.equal(second.code, 1);
+		assert.match(second.output, /DATA_DIR is ".*restored", which is not empty/);
+
+		const response = await fetch(`${url}/api/audit`, { headers: bearer(monitorToken) });
+		assert.match(await response.text(), /GET \/api\/backup/);
+	});
+
+	test("with a passphrase, keep no secret readable", async (t) => {
+		const { folder, file, restored, ...set } = await setUp(t);
+		const [right, wrong] = [join(folder, "right"), join(folder, "wrong")];
+		await writeFile(right, "correct horse\n");
+		await writeFile(wrong, "correct mouse\n");
+		const { code, output } = await set.backUp("--passphrase-file", right);
+		assert.equal(code, 0, output);
+		const text = gunzipSync(await readFile(file)).toString("latin1");
+		for (const secret of [monitorToken, deviceToken, "secret-of-the-webhook"])
+			assert.ok(!text.includes(secret), secret);
+		const { code: wrongCode, output: said } = await set.restore("--passphrase-file", wrong);
+		assert.equal(wrongCode, 1);
+		assert.equal(said, "The passphrase is not that with which the back-up was made.\n");
+		const { code: rightCode } = await set.restore("--passphrase-file", right);
+		assert.equal(rightCode, 0);
+		assert.match(await readFile(join(restored, "tokens.json"), "utf8"), new RegExp(monitorToken));
+		assert.match(await readFile(join(restored, "webhooks.json"), "utf8"), /secret-of-the-webhook/);
+	});
+
+	test("refuse a wrong token, and a gateway that breaks off, and leave no file", async (t) => {
+		const { folder, file, url } = await setUp(t);
+		const before = await readdir(folder);
+		const env = { MONITOR_TOKEN: "not-the-monitor-token" };
+		const { code, output } = await run(t, "backup", [file, "--gateway", url], env);
+		assert.equal(code, 1);
+		assert.match(output, /refuses the monitor token/);
+		assert.deepEqual(await readdir(folder), before);
+	});
+
+	test("leave no data folder where a restore is killed amid it", {
+		skip: process.platform === "win32",
+	}, async (t) => {
+		const { folder, file, restored, ...set } = await setUp(t);
+		await set.backUp();
+		const archive = await readFile(file);
+		const pipe = join(folder, "pipe");
+		execFileSync("mkfifo", [pipe]);
+		const command = runCommand(t, "scripts/restore.ts", [pipe], { DATA_DIR: restored });
+		const writer = createWriteStream(pipe);
+		writer.on("error", () => {});
+		writer.write(archive.subarray(0, archive.length - 20));
+		const names = () => readdir(folder);
+		await eventually(names, (all) => all.some((name) => name.startsWith("restored.")));
+		command.process.kill("SIGKILL");
+		await command.exitCode;
+		writer.destroy();
+		assert.ok(!(await names()).includes("restored"));
+		const { code, output } = await set.restore();
+		assert.equal(code, 0, output);
+	});
+});

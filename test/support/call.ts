@@ -1,0 +1,24 @@
+/** Requests to a running gateway's API as a monitor. */
+
+import assert from "node:assert/strict";
+import { bearer, monitorToken } from "./gateway-settings.js";
+
+/**
+ * @param path below `/api/`
+ * @param body JSON, or the bytes of a WAV file
+ * @returns the answer, which must be of 200 to 299
+ */
+export async function call<T>(url: string, method: string, path: string, body?: object | Buffer): Promise<T> {
+	const isFile = Buffer.isBuffer(body);
+	const response = await fetch(`${url}/api/${path}`, {
+		method,
+		headers: {
+			...bearer(monitorToken),
+			...(body && { "Content-Type": isFile ? "audio/wav" : "application/json" }),
+		},
+		...(body && { body: isFile ? new Uint8Array(body) : JSON.stringify(body) }),
+	});
+	const text = await response.text();
+	assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+	return JSON.parse(text || "null");
+}

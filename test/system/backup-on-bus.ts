@@ -1,0 +1,81 @@
+/** A back-up of gateways that act as one: the same tests for a bus in this process, and for NATS. */
+
+import assert from "node:assert/strict";
+import fs, { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { joinGateways } from "../../gateway/cluster/join.js";
+import { extensions } from "../../gateway/extensions.js";
+import { restore } from "../../scripts/backup/restore.js";
+import type { Buses } from "../gateway/cluster/bus-contract.js";
+import { call } from "../support/call.js";
+import { eventually } from "../support/eventually.js";
+import { quickPlan } from "../support/released-fleet.js";
+import { writeReleases } from "../support/releases.js";
+import {
+	bearer,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+	wholeFleetAtOnce,
+} from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { tone, wav } from "../support/sounds.js";
+
+const { limits } = wholeFleetAtOnce;
+const sound = wav(tone(16_000));
+
+export function testBackupOn(name: string, make: (t: TestContext) => Promise<Buses>): void {
+	test(`a back-up by any of two gateways on ${name} has what both were told, and one that is alone goes on from it`, async (t) => {
+		const buses = await make(t);
+		const folder = await temporaryDirectory(t);
+		const releasesDir = join(folder, "releases");
+		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+		const urls: string[] = [];
+		for (const each of ["one", "two"]) {
+			const dataDir = join(folder, each);
+			const bus = await buses.connect();
+			const joined = joinGateways(bus, dataDir, extensions);
+			urls.push((await runGateway(t, { dataDir, releasesDir, limits, ...joined })).url);
+		}
+		const [one = "", two = ""] = urls;
+		const device = await new ScriptedDevice({ url: one, deviceId: "dev-1-000000" }).connect();
+		t.after(() => device.close());
+		const shows = (path: string, text: RegExp, url = two) =>
+			eventually(
+				async () => JSON.stringify(await call(url, "GET", path)),
+				(shown) => text.test(shown),
+			);
+		await shows("devices", /dev-1-000000/);
+		await call(one, "PATCH", "devices/dev-1-000000", { name: "Speaker" });
+		const { id } = await call<{ id: string }>(one, "POST", "sounds?name=Dinner", sound);
+		await shows("sounds", /Dinner/);
+		const announcement = { sound: id, targets: { all: true } };
+		const at = { weekly: { time: "17:50", days: ["mon"] } };
+		await call(two, "POST", "schedules", { name: "Closing", at, do: { announcement } });
+		await eventually(
+			() => call(two, "PUT", "rollouts/autumn", quickPlan()).then(() => true),
+			(isDone) => isDone,
+		);
+		await shows("rollouts/autumn", /finished/);
+		await shows("audit", /PUT \/api\/rollouts\/autumn/);
+		device.close();
+
+		const { body } = await fetch(`${two}/api/backup`, { headers: bearer(monitorToken) });
+		assert.ok(body);
+		const dataDir = join(folder, "restored");
+		const archive = Readable.from(body);
+		await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
+		const names = await readdir(dataDir);
+		assert.ok(names.includes("tokens.json"));
+		const own = { deviceToken: undefined, monitorToken: undefined };
+		const { url } = await runGateway(t, { dataDir, releasesDir, limits, ...own });
+		await shows("devices", /Speaker/, url);
+		await shows("schedules", /Closing/, url);
+		await shows("rollouts/autumn", /"succeeded":1/, url);
+		await shows("audit", /PUT \/api\/rollouts\/autumn/, url);
+		const response = await fetch(`${url}/sounds/${id}.wav`, { headers: bearer(monitorToken) });
+		assert.deepEqual(Buffer.from(await response.arrayBuffer()), sound);
+	});
+}

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { createReadStream, createWriteStream } from "node:fs";
+import fs, { appendFile, cp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type TestContext, test } from "node:test";
+import type { Rollout } from "../../gateway/api/client/rollout.js";
+import { restore } from "../../scripts/backup/restore.js";
+import { call } from "../support/call.js";
+import { eventually } from "../support/eventually.js";
+import { quickPlan } from "../support/released-fleet.js";
+import { writeReleases } from "../support/releases.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+	wholeFleetAtOnce,
+} from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { tone, wav } from "../support/sounds.js";
+
+const limits = { ...wholeFleetAtOnce.limits, snapshotPauseMs: 10 };
+/** Each later release restores it. To make one of a new format, keep what `npm run backup` writes of such a gateway. */
+const fixture = "test/system/backup-format-1.tar.gz";
+
+async function download(url: string, path: string, query = ""): Promise<void> {
+	const { status, body } = await fetch(`${url}/api/backup${query}`, { headers: bearer(monitorToken) });
+	assert.equal(status, 200);
+	assert.ok(body);
+	await pipeline(Readable.from(body), createWriteStream(path));
+}
+
+/** Starts a gateway with the tokens of its folder. */
+function startWith(t: TestContext, dataDir: string, releasesDir: string, port = 0) {
+	const ownTokens = { deviceToken: undefined, monitorToken: undefined };
+	return runGateway(t, { dataDir, releasesDir, port, limits, ...ownTokens });
+}
+
+const startsOf = ({ commands }: ScriptedDevice) =>
+	commands.filter(({ command }) => command === "start_ota").length;
+
+test("a gateway that was backed up amid changes and lost goes on from its back-up: devices return untouched, and none is updated twice", async (t) => {
+	const folder = await temporaryDirectory(t);
+	const [dataDir, restored] = [join(folder, "data"), join(folder, "restored")];
+	const [releasesDir, restoredReleases] = [join(folder, "releases"), join(folder, "releases-2")];
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	const first = await runGateway(t, { dataDir, releasesDir, limits });
+	const { url } = first;
+	const fleet: ScriptedDevice[] = [];
+	t.after(() => {
+		for (const device of fleet) device.close();
+	});
+	// Six wait amid their update, and hold all slots.
+	for (let index = 0; index < 30; index += 1) {
+		const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
+		const ending = index >= 10 && index < 16 ? "waits" : "updates";
+		fleet.push(await new ScriptedDevice({ url, deviceId, ending }).connect());
+	}
+	const waiting = fleet.slice(10, 16);
+	const { id: soundId } = await call<{ id: string }>(url, "POST", "sounds?name=Dinner", wav(tone(16_000)));
+	const announcement = { sound: soundId, targets: { all: true } };
+	await call(url, "POST", "schedules", {
+		name: "Closing",
+		at: { weekly: { time: "17:50", days: ["mon"] } },
+		do: { announcement },
+	});
+	const quiet = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
+	await call(url, "PUT", "quiet-hours", quiet);
+	const groups = [{ size: "rest", soakSeconds: 0, concurrency: 6, errorThreshold: { count: 1 } }] as const;
+	await call(url, "PUT", "rollouts/autumn", quickPlan({ groups }));
+	const named = await call<{ token: string }>(url, "POST", "tokens", { name: "anna", role: "viewer" });
+	await Promise.all(waiting.map(({ offered }) => offered));
+
+	/** By device: the latest name that the gateway has answered. */
+	const acknowledged = new Map<string, number>();
+	let isChanging = true;
+	const changing = fleet.slice(0, 5).map(async ({ deviceId }) => {
+		for (let count = 1; isChanging; count += 1) {
+			await call(url, "PATCH", `devices/${deviceId}`, { name: `name ${count}` });
+			acknowledged.set(deviceId, count);
+		}
+	});
+	await eventually(
+		() => acknowledged.size,
+		(size) => size === 5,
+	);
+	const before = new Map(acknowledged);
+	const file = join(folder, "backup.tar.gz");
+	await download(url, file, "?releases=1");
+	isChanging = false;
+	await Promise.all(changing);
+	// What the back-up does not know: two more groups of the roll-out.
+	const late = fleet.filter((device) => startsOf(device) === 0).slice(0, 2);
+	await Promise.all(waiting.slice(0, 2).map((device) => device.finish("updates")));
+	await Promise.all(late.map(({ offered }) => offered));
+	await eventually(
+		() => call<Rollout>(url, "GET", "rollouts/autumn"),
+		({ counts }) => counts.succeeded >= 14,
+	);
+	await first.gateway.close();
+	await rm(dataDir, { recursive: true });
+
+	const archive = createReadStream(file);
+	const about = await restore({
+		archive,
+		dataDir: restored,
+		releasesDir: restoredReleases,
+		passphrase: undefined,
+		disk: fs,
+	});
+	assert.ok(about.files.length > 40);
+	const second = await startWith(t, restored, restoredReleases, Number(new URL(url).port));
+	assert.equal(second.url, url);
+	for (const device of fleet) await device.connect();
+	await Promise.all(waiting.slice(2).map((device) => device.finish("updates")));
+	const { counts } = await eventually(
+		() => call<Rollout>(url, "GET", "rollouts/autumn"),
+		({ status }) => status === "finished",
+	);
+	// Those that were updated after the back-up are not told again.
+	assert.equal(counts.succeeded + counts.already_installed, 30, JSON.stringify(counts));
+	assert.ok(counts.already_installed >= 2, JSON.stringify(counts));
+	assert.deepEqual(
+		fleet.map((device) => startsOf(device)),
+		fleet.map(() => 1),
+		"each device is told to update once",
+	);
+	for (const [deviceId, count] of before) {
+		const { name } = await call<{ name: string }>(url, "GET", `devices/${deviceId}`);
+		assert.ok(Number(name.split(" ")[1]) >= count, `${deviceId}: ${name}, after ${count}`);
+	}
+	const { schedules } = await call<{ schedules: { name: string }[] }>(url, "GET", "schedules");
+	assert.deepEqual(
+		schedules.map(({ name }) => name),
+		["Closing"],
+	);
+	assert.match(JSON.stringify(await call(url, "GET", "quiet-hours")), /22:00/);
+	const sound = await fetch(`${url}/sounds/${soundId}.wav`, { headers: bearer(named.token) });
+	assert.deepEqual(Buffer.from(await sound.arrayBuffer()).length, wav(tone(16_000)).length);
+	const { changes } = await call<{ changes: { what: string }[] }>(url, "GET", "audit");
+	assert.ok(changes.some(({ what }) => what === "PUT /api/rollouts/autumn"));
+});
+
+test("the back-up of format 1 that is kept with the tests is restored, and a gateway goes on from it", async (t) => {
+	const folder = await temporaryDirectory(t);
+	const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
+	const archive = createReadStream(fixture);
+	const { format } = await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
+	assert.equal(format, 1);
+	const { url, gateway } = await startWith(t, dataDir, releasesDir);
+	assert.deepEqual(gateway.tokens, { device: deviceToken, monitor: monitorToken });
+	const { devices } = await call<{ devices: { deviceId: string; name: string | null }[] }>(
+		url,
+		"GET",
+		"devices",
+	);
+	assert.deepEqual(devices.map(({ deviceId }) => deviceId).sort(), ["dev-1-000000", "dev-1-000001"]);
+	assert.ok(devices.some(({ name }) => name === "Speaker"));
+	const { crashes } = await call<{ crashes: unknown[] }>(url, "GET", "devices/dev-1-000001");
+	assert.equal(crashes.length, 1);
+	const { tokens } = await call<{ tokens: { name: string }[] }>(url, "GET", "tokens");
+	assert.deepEqual(
+		tokens.map(({ name }) => name),
+		["monitor", "anna"],
+	);
+	const { schedules } = await call<{ schedules: { name: string }[] }>(url, "GET", "schedules");
+	assert.deepEqual(
+		schedules.map(({ name }) => name),
+		["Closing"],
+	);
+	assert.match(JSON.stringify(await call(url, "GET", "quiet-hours")), /22:00/);
+	const { sounds } = await call<{ sounds: { id: string; name: string }[] }>(url, "GET", "sounds");
+	assert.equal(sounds[0]?.name, "Dinner");
+	const { ok } = await fetch(`${url}/sounds/${sounds[0]?.id}.wav`, { headers: bearer(monitorToken) });
+	assert.ok(ok);
+	const { status } = await call<Rollout>(url, "GET", "rollouts/autumn");
+	assert.equal(status, "paused");
+	const { changes } = await call<{ changes: { what: string }[] }>(url, "GET", "audit");
+	assert.ok(changes.some(({ what }) => what === "PUT /api/rollouts/autumn"));
+});
+
+test("a copy of a running gateway's folder starts, with all that was answered before", async (t) => {
+	const folder = await temporaryDirectory(t);
+	const [dataDir, copy] = [join(folder, "data"), join(folder, "copy")];
+	const first = await runGateway(t, { dataDir, limits });
+	const device = await new ScriptedDevice({ url: first.url, deviceId: "dev-1-000000" }).connect();
+	t.after(() => device.close());
+	await eventually(
+		() => call<{ devices: unknown[] }>(first.url, "GET", "devices"),
+		({ devices }) => devices.length === 1,
+	);
+	await call(first.url, "PATCH", "devices/dev-1-000000", { name: "Speaker" });
+	await cp(dataDir, copy, { recursive: true, preserveTimestamps: true });
+	// What a copy may find: a file that is being written, and a part of a line.
+	await writeFile(join(copy, "labels/dev-1-000000.json.0000.tmp"), '{"na');
+	await appendFile(join(copy, "audit/changes.jsonl"), '[9,{"at":17');
+	const { url } = await runGateway(t, { dataDir: copy, limits });
+	const { name } = await call<{ name: string }>(url, "GET", "devices/dev-1-000000");
+	assert.equal(name, "Speaker");
+	const { changes } = await call<{ changes: { what: string }[] }>(url, "GET", "audit");
+	assert.deepEqual(
+		changes.map(({ what }) => what),
+		["PATCH /api/devices/dev-1-000000"],
+	);
+});
