@@ -8,7 +8,6 @@ import type { Core, Extension } from "../extension.js";
 import { readQuery } from "../http/request-body.js";
 import { refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
-import { writeArchive } from "./archive.js";
 import { contentsOf } from "./contents.js";
 
 export function createBackup(core: Core): Extension {
@@ -25,6 +24,8 @@ export function createBackup(core: Core): Extension {
 				"Content-Type": "application/gzip",
 			});
 			if (request.method === "HEAD") return void response.end();
+			// Its library takes memory, which a gateway needs only here.
+			const { writeArchive } = await import("./archive.js");
 			const files = contentsOf(core, withImages);
 			try {
 				await pipeline(
