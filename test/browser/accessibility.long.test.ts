@@ -206,7 +206,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await page.locator(".hero").getByText("More", { exact: true }).click();
 		assert.deepEqual(await violations(page), []);
 		await page.getByRole("button", { name: "Edit name, room and note" }).click();
-		await page.locator(".label-form").waitFor();
+		await page.locator(".save-form").waitFor();
 		assert.deepEqual(await violations(page), []);
 		await page.keyboard.press("Escape");
 		await page.getByRole("link", { name: "Log", exact: true }).click();

@@ -79,11 +79,11 @@ describe("the label of a device", { skip }, () => {
 		await room.evaluate((element) => element.removeAttribute("maxlength"));
 		await room.fill("x".repeat(65));
 		await page.getByRole("button", { name: "Save" }).click();
-		await page.locator(".label-form .problem:not(:empty)").waitFor();
-		assert.match(await page.locator(".label-form .problem:not(:empty)").innerText(), /room.*64/);
+		await page.locator(".save-form .problem:not(:empty)").waitFor();
+		assert.match(await page.locator(".save-form .problem:not(:empty)").innerText(), /room.*64/);
 		assert.equal((await room.inputValue()).length, 65);
 		await page.keyboard.press("Escape");
-		await page.locator(".label-form").waitFor({ state: "detached" });
+		await page.locator(".save-form").waitFor({ state: "detached" });
 		await page.locator("button:focus", { hasText: "Edit" }).waitFor();
 	});
 });

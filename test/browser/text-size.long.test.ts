@@ -139,7 +139,7 @@ test("text of twice the size in the browser's settings", { skip }, async (t) => 
 			await fits(page, width);
 			await page.goto(`${url}/#/devices/${id}`);
 			await page.getByRole("button", { name: "Edit name, room and note" }).click();
-			await page.locator(".label-form").waitFor();
+			await page.locator(".save-form").waitFor();
 			await fits(page, width);
 			for (const name of ["Add a schedule…", "Set quiet hours…"]) {
 				await page.goto(`${url}/#/times`);

@@ -79,13 +79,16 @@ export function useMayChange(action?: Action): boolean {
 	return isLive && (!person || mayDo(person, action ?? "trigger_ota"));
 }
 
-/** Something that a view alone shows: read with each connection. */
-export function useResource<T>(read: () => Promise<T>): Resource<T> {
+/** Something that a view alone shows: read with each connection. @param everyMs how often it is also read while the page is seen */
+export function useResource<T>(read: () => Promise<T>, everyMs?: number): Resource<T> {
 	const isLive = useIsLive();
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
 	const [resource] = useState(() => new Resource(read, () => render(undefined)));
 	useEffect(() => {
-		if (isLive) void resource.refresh();
+		if (!isLive) return;
+		void resource.refresh();
+		const timer = everyMs && setInterval(() => document.hidden || resource.refresh(), everyMs);
+		return () => clearInterval(timer);
 	}, [resource, isLive]);
 	return resource;
 }

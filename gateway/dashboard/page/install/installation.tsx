@@ -8,8 +8,9 @@ import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { SaveForm } from "../parts/save-form.js";
 import { FlashCommand, ModelNames } from "../parts/token-command.js";
-import { LabelForm } from "../views/device-label.js";
+import { LabelFields, saveLabel } from "../views/device-label.js";
 import { InstallForm } from "./form.js";
 import { Installer } from "./installer.js";
 import type { InstallError } from "./problems.js";
@@ -85,7 +86,9 @@ function Done({ deviceId }: { deviceId: string }) {
 	return (
 		<Step status={`${deviceId} is installed and has joined the fleet.`}>
 			{entry && !isNamed && (
-				<LabelForm deviceId={deviceId} given={entry.session} onEnd={() => setIsNamed(true)} />
+				<SaveForm onSave={(form) => saveLabel(deviceId, form)} onEnd={() => setIsNamed(true)}>
+					<LabelFields deviceId={deviceId} given={entry.session} />
+				</SaveForm>
 			)}
 			<p>
 				<a href={deviceAddress(deviceId)}>Open {entry?.session.name ?? deviceId}</a>

@@ -1,14 +1,13 @@
 /** A device's label: shown, and edited in a dialog. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { type Label, label, labelFields } from "../../../api/label.js";
-import { roomAddress, useApp, useMayChange } from "../app/hooks.js";
+import { roomAddress, useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { Field, textOf } from "../parts/field.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
+import { FormDialog } from "../parts/save-form.js";
 
 /** A new field of the label does not compile until it is here. */
 const titles: Readonly<Record<keyof Label, string>> = { name: "Name", room: "Room", note: "Note" };
@@ -20,11 +19,7 @@ const allTitles = new Intl.ListFormat("en-GB").format(
 /** In the head of a device's page; edited in a dialog, so that nothing moves. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const dialog = useRef<HTMLDialogElement>(null);
 	const { deviceId, name, room, note } = session;
-	useEffect(() => {
-		if (isOpen) dialog.current?.showModal();
-	}, [isOpen]);
 	return (
 		<>
 			{room !== undefined && (
@@ -47,63 +42,43 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 				)}
 			</div>
 			{note !== undefined && <p class="note">{note}</p>}
-			{deviceId !== null && (
-				<dialog
-					ref={dialog}
-					aria-label={`The ${allTitles} of ${name ?? deviceId}`}
-					onClose={() => setIsOpen(false)}
+			{deviceId !== null && isOpen && (
+				<FormDialog
+					title={`The ${allTitles} of ${name ?? deviceId}`}
+					onSave={(form) => saveLabel(deviceId, form)}
+					onClosed={() => setIsOpen(false)}
 				>
-					{isOpen && <LabelForm deviceId={deviceId} given={session} onEnd={() => dialog.current?.close()} />}
-				</dialog>
+					<LabelFields deviceId={deviceId} given={session} />
+				</FormDialog>
 			)}
 		</>
 	);
 }
 
-interface LabelFormProps {
+interface LabelFieldsProps {
 	readonly deviceId: string;
 	readonly given: Label;
-	readonly onEnd: () => void;
 }
 
-export function LabelForm({ deviceId, given, onEnd }: LabelFormProps) {
+/** Of a form whose data `saveLabel` takes. */
+export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 	const { fleet } = useApp();
-	const mayChange = useMayChange();
-	const form = useRef<HTMLFormElement>(null);
-	const { run, isBusy, problem } = useRequest();
-	useEffect(() => form.current?.querySelector("input")?.select(), []);
-	const save = async (event: SubmitEvent) => {
-		event.preventDefault();
-		// Not by a disabled button, which would lose the keyboard's focus.
-		if (isBusy || !(event.currentTarget instanceof HTMLFormElement)) return;
-		const data = new FormData(event.currentTarget);
-		const body = Object.fromEntries(labelFields.map((field) => [field, textOf(data, field)]));
-		const path = `api/devices/${encodeURIComponent(deviceId)}`;
-		if (await run(() => ask(path, { method: "PATCH", body }))) onEnd();
-	};
-	return (
-		<form ref={form} class="label-form" autocomplete="off" onSubmit={save}>
-			{labelFields.map((field) => (
-				<Field
-					key={field}
-					name={field}
-					label={titles[field]}
-					type={field === "note" ? "lines" : "text"}
-					maxLength={label.fields[field].maxLength}
-					initial={given[field]}
-					placeholder={field === "name" ? deviceId : undefined}
-					{...(field === "room" && { known: roomsOf(fleet.all()) })}
-				/>
-			))}
-			<Problem>{problem}</Problem>
-			<div class="actions">
-				<button type="submit" class="primary" disabled={!mayChange}>
-					Save
-				</button>
-				<button type="button" onClick={onEnd}>
-					Cancel
-				</button>
-			</div>
-		</form>
-	);
+	return labelFields.map((field) => (
+		<Field
+			key={field}
+			name={field}
+			label={titles[field]}
+			type={field === "note" ? "lines" : "text"}
+			maxLength={label.fields[field].maxLength}
+			initial={given[field]}
+			placeholder={field === "name" ? deviceId : undefined}
+			{...(field === "room" && { known: roomsOf(fleet.all()) })}
+		/>
+	));
+}
+
+/** @throws Refusal */
+export function saveLabel(deviceId: string, form: FormData): Promise<unknown> {
+	const body = Object.fromEntries(labelFields.map((field) => [field, textOf(form, field)]));
+	return ask(`api/devices/${encodeURIComponent(deviceId)}`, { method: "PATCH", body });
 }

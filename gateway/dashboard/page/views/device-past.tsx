@@ -1,13 +1,13 @@
 /** What has happened to one device, as the gateway has recorded it: crashes, restarts, versions and updates, the latest first. */
 
 import { duration } from "../../../api/client/words.js";
-import type { DeviceDetails, PastCrash } from "../../../api/device.js";
+import type { DeviceDetails, OwnUpdate, PastCrash } from "../../../api/device.js";
+import { updateWords } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
 import { markText } from "../model/health-words.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { type Happening, History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
-import { ofUpdate } from "./update-history.js";
 
 const shownAtMost = 8;
 
@@ -37,6 +37,20 @@ function ofRestart({ at, reason }: DeviceDetails["resets"][number]): Happening {
 		at,
 		text: markText({ at, kind: "restart", reason, version: null }),
 		look: isFailure ? "failed" : "",
+	};
+}
+
+/** How it ended, with the reason of a rollback. */
+export function ofUpdate({ status, version, from, reason, startedAt }: OwnUpdate): Happening {
+	return {
+		at: startedAt,
+		look: status,
+		text: (
+			<>
+				{from ?? "?"} → {version ?? "?"} <b>{updateWords[status]}</b>
+			</>
+		),
+		more: reason && <p>{reason}</p>,
 	};
 }
 

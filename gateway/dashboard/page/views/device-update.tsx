@@ -7,9 +7,10 @@ import { useApp, useFirmware, usePast } from "../app/hooks.js";
 import { effectOn, firmwareText, fits } from "../model/outdated.js";
 import { Button } from "../parts/button.js";
 import { Choice } from "../parts/field.js";
+import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { UpdateState } from "../parts/presence.js";
-import { UpdateHistory } from "./update-history.js";
+import { ofUpdate } from "./device-past.js";
 
 export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const app = useApp();
@@ -65,7 +66,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 					/>
 				</details>
 			)}
-			<UpdateHistory updates={ended.reverse()} />
+			<History label="Previous updates" items={ended.reverse().map(ofUpdate)} />
 		</Panel>
 	);
 }

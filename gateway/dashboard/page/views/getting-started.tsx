@@ -14,7 +14,7 @@ export function GettingStarted() {
 			<div class="start">
 				<h1>No device yet</h1>
 				<p>A device shows up by itself as soon as it reaches this gateway. Two ways to get one:</p>
-				<section aria-labelledby="virtual">
+				<section class="panel stack" aria-labelledby="virtual">
 					<h2 id="virtual">A virtual one, on this computer</h2>
 					<p>The real firmware in a process. In the project's folder:</p>
 					<TokenCommand
@@ -22,7 +22,7 @@ export function GettingStarted() {
 						text={(shown) => `DEVICE_TOKEN=${shown} npm run device -- --model proto-1 --gateway ${address}`}
 					/>
 				</section>
-				<section aria-labelledby="board">
+				<section class="panel stack" aria-labelledby="board">
 					<h2 id="board">A board</h2>
 					<p>
 						Connect it by USB to this computer, and <a href="#/add">install the firmware from this page</a>.

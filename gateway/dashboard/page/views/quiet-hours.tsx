@@ -12,11 +12,11 @@ import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Days } from "../parts/days.js";
 import { Check, Field } from "../parts/field.js";
-import { FormDialog } from "../parts/form-dialog.js";
 import { Limit } from "../parts/limit.js";
 import { Panel } from "../parts/panel.js";
 import { Place } from "../parts/place.js";
 import { Problem } from "../parts/problem.js";
+import { FormDialog } from "../parts/save-form.js";
 import { TimeRow } from "./time-row.js";
 
 /** Undefined is as absent. */

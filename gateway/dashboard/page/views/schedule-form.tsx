@@ -14,8 +14,8 @@ import { AnnouncementOptions, type PlayOptions } from "../announce/options.js";
 import { useApp } from "../app/hooks.js";
 import { Days } from "../parts/days.js";
 import { Choice, Field, type Option, Toggles } from "../parts/field.js";
-import { FormDialog } from "../parts/form-dialog.js";
 import { Place } from "../parts/place.js";
+import { FormDialog } from "../parts/save-form.js";
 import { Slider } from "../parts/slider.js";
 
 /** Without an id it is new; its `do` is empty where nothing is chosen yet. */

@@ -1,11 +1,11 @@
 /** What is due at times of days, once, or after a time; and quiet hours. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { SoundList } from "../../../api/announcement.js";
 import { ask, askIfThere } from "../../../api/client/request.js";
 import { actionText, dueText, lastText, placeText, whenText, zoneText } from "../../../api/client/times.js";
 import type { ScheduleList } from "../../../api/schedule.js";
-import { announceAddress, useApp, useIsLive, useNow, useResource, useTopic } from "../app/hooks.js";
+import { announceAddress, useApp, useNow, useResource, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
@@ -18,15 +18,10 @@ const readEveryMs = 5_000;
 
 export function TimesView({ search }: { readonly search: string }) {
 	const { quietHours } = useApp();
-	const isLive = useIsLive();
-	const list = useResource(() => askIfThere<ScheduleList>("api/schedules"));
-	useEffect(() => {
-		const read = () => {
-			if (isLive && !document.hidden) void Promise.all([list.refresh(), quietHours.refresh()]);
-		};
-		const timer = setInterval(read, readEveryMs);
-		return () => clearInterval(timer);
-	}, [isLive, list, quietHours]);
+	const list = useResource(() => {
+		void quietHours.refresh();
+		return askIfThere<ScheduleList>("api/schedules");
+	}, readEveryMs);
 	return (
 		<div class="column times">
 			<h1>Times</h1>

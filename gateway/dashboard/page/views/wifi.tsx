@@ -1,24 +1,20 @@
 /** The Wi-Fi of the fleet: networks and access points with their devices, the weakest signal, and reconnects of a day. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { WiFiOverview } from "../../../api/wifi.js";
-import { useNow, useResource } from "../app/hooks.js";
+import { useResource } from "../app/hooks.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
 import { Panel } from "../parts/panel.js";
 import { Strength } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 
-const refreshMs = 10_000;
+const readEveryMs = 10_000;
 
 export function WiFi() {
-	const wifi = useResource(() => ask<WiFiOverview>("api/wifi"));
-	const now = useNow(refreshMs);
-	useEffect(() => {
-		if (!document.hidden) void wifi.refresh();
-	}, [wifi, now]);
+	const wifi = useResource(() => ask<WiFiOverview>("api/wifi"), readEveryMs);
 	const devices = wifi.value?.devices;
 	const networks = useMemo(() => networksIn(devices ?? []), [devices]);
 	return (
