@@ -12,6 +12,7 @@ import type { Peers } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
 import { Blobs, type CreateBlobs } from "../storage/blobs.js";
+import type { OpenLog } from "../storage/log.js";
 import { type CreateRecords, Records } from "../storage/records.js";
 import { BucketRecords } from "./bucket-records.js";
 import type { Cluster } from "./cluster.js";
@@ -19,7 +20,7 @@ import { createCluster, extensionOf } from "./extension.js";
 import { MirrorLink } from "./mirror-link.js";
 import { NatsBus } from "./nats/bus.js";
 import { SharedTokens } from "./shared-tokens.js";
-import { takeOverRecords } from "./take-over.js";
+import { takeOverLog, takeOverRecords } from "./take-over.js";
 
 const maxDevices = 100_000;
 /** For another gateway to answer a question. */
@@ -95,6 +96,10 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 		return extensionOf(cluster);
 	};
 	const storage = { place: "NATS", status: 503 } as const;
-	const openLog = (name: string) => bus.log(`gw-${name}`);
+	const openLog: OpenLog = async (name, onProblem) => {
+		const log = await bus.log(`gw-${name}`);
+		await takeOverLog({ dataDir, disk: fs, onProblem }, name, log);
+		return log;
+	};
 	return { extensions: [...extensions, create], records, blobs, openLog, storage, peers, maxDevices };
 }

@@ -5,7 +5,9 @@ import { basename, join } from "node:path";
 import type { Bucket } from "../bus.js";
 import type { Disk } from "../storage/atomic-file.js";
 import type { Files } from "../storage/blobs.js";
+import { FileLog } from "../storage/file-log.js";
 import { FileEngine } from "../storage/file-records.js";
+import type { Entry, Log } from "../storage/log.js";
 
 export interface TakeOverOptions {
 	readonly dataDir: string;
@@ -30,11 +32,7 @@ export async function takeOverRecords(
 	bucket: Bucket,
 ): Promise<void> {
 	const directory = join(dataDir, name);
-	const isThere = await disk.stat(directory).then(
-		(found) => found.isDirectory(),
-		() => false,
-	);
-	if (!isThere) return;
+	if (!(await isFolder(disk, directory))) return;
 	const texts: (readonly [string, string])[] = [];
 	const engine = new FileEngine({ directory, disk, what: name, ...(isKey && { isKey }), onProblem });
 	await engine.each((key, text) => texts.push([key, text]));
@@ -46,6 +44,53 @@ export async function takeOverRecords(
 	}
 	while (texts.length > 0)
 		await Promise.all(texts.splice(0, writesAtOnce).map(([key, text]) => bucket.set(key, text, 0)));
+	await moveAway(disk, directory, onProblem);
+}
+
+/**
+ * Appends the entries of a log in a folder to one that has none, and renames the folder.
+ * @param name of the folder, in the data folder
+ * @throws {BusError}
+ */
+export async function takeOverLog(
+	{ dataDir, disk, onProblem }: Pick<TakeOverOptions, "dataDir" | "disk" | "onProblem">,
+	name: string,
+	log: Log,
+): Promise<void> {
+	const directory = join(dataDir, name);
+	if (!(await isFolder(disk, directory)) || (await entriesOf(log)).length > 0) return;
+	const latest = new Map<string, number>();
+	for (const [key, { text }] of await entriesOf(new FileLog({ directory, disk, onProblem }))) {
+		const revision = await log.append(key, text, latest.get(key) ?? 0);
+		// Another gateway is first.
+		if (revision === undefined) return;
+		latest.set(key, revision);
+	}
+	await moveAway(disk, directory, onProblem);
+}
+
+async function entriesOf(log: Log): Promise<readonly (readonly [key: string, entry: Entry])[]> {
+	let entries: readonly (readonly [string, Entry])[] = [];
+	const onAll = (all: typeof entries) => {
+		entries = all;
+	};
+	const stop = await log.read({ onAll, onEntry: () => {} });
+	stop();
+	return entries;
+}
+
+function isFolder(disk: Disk, path: string): Promise<boolean> {
+	return disk.stat(path).then(
+		(found) => found.isDirectory(),
+		() => false,
+	);
+}
+
+async function moveAway(
+	disk: Disk,
+	directory: string,
+	onProblem: TakeOverOptions["onProblem"],
+): Promise<void> {
 	const moved = `${directory}-taken-over`;
 	await disk.rm(moved, { recursive: true, force: true });
 	await disk.rename(directory, moved);

@@ -63,14 +63,25 @@ export class Blobs {
 		await makeFolder(this.#options.disk, this.#options.directory);
 		await this.#remove(isTemporary);
 		await this.sweep(isKept);
+		await this.#share().catch((error: Error) =>
+			this.#options.onProblem(`Not all files of ${this.#options.directory} are shared: ${error.message}`),
+		);
+	}
+
+	/** Keeps what is in the folder elsewhere too: it may be of a time before, or of a back-up. */
+	async #share(): Promise<void> {
+		const { directory, disk, suffix, files } = this.#options;
+		if (!files) return;
+		for (const name of await disk.readdir(directory))
+			if (isBlob(name, suffix))
+				await (await files()).put(name.slice(0, -suffix.length), createReadStream(join(directory, name)));
 	}
 
 	/** Removes blobs from the folder, not from where else they are kept. A reader that has one open can read it to its end. */
 	async sweep(isKept: (sha256: string) => boolean): Promise<void> {
 		const { suffix } = this.#options;
 		await this.#remove((name) => {
-			const sha256 = name.slice(0, -suffix.length);
-			return name.endsWith(suffix) && /^[0-9a-f]{64}$/.test(sha256) && !isKept(sha256);
+			return isBlob(name, suffix) && !isKept(name.slice(0, -suffix.length));
 		});
 	}
 
@@ -151,4 +162,8 @@ export class Blobs {
 	placeOf(sha256: string): string {
 		return join(this.#options.directory, `${sha256}${this.#options.suffix}`);
 	}
+}
+
+function isBlob(name: string, suffix: string): boolean {
+	return name.endsWith(suffix) && /^[0-9a-f]{64}$/.test(name.slice(0, -suffix.length));
 }

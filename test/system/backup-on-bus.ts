@@ -1,9 +1,10 @@
 /** A back-up of gateways that act as one: the same tests for a bus in this process, and for NATS. */
 
 import assert from "node:assert/strict";
-import fs, { readdir } from "node:fs/promises";
+import fs from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { joinGateways } from "../../gateway/cluster/join.js";
 import { extensions } from "../../gateway/extensions.js";
@@ -27,7 +28,7 @@ const { limits } = wholeFleetAtOnce;
 const sound = wav(tone(16_000));
 
 export function testBackupOn(name: string, make: (t: TestContext) => Promise<Buses>): void {
-	test(`a back-up by any of two gateways on ${name} has what both were told, and one that is alone goes on from it`, async (t) => {
+	test(`a back-up by any of two gateways on ${name} has what both were told, and a gateway that is alone, or two on other servers, go on from it`, async (t) => {
 		const buses = await make(t);
 		const folder = await temporaryDirectory(t);
 		const releasesDir = join(folder, "releases");
@@ -64,18 +65,28 @@ export function testBackupOn(name: string, make: (t: TestContext) => Promise<Bus
 
 		const { body } = await fetch(`${two}/api/backup`, { headers: bearer(monitorToken) });
 		assert.ok(body);
-		const dataDir = join(folder, "restored");
-		const archive = Readable.from(body);
-		await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
-		const names = await readdir(dataDir);
-		assert.ok(names.includes("tokens.json"));
+		const content = await buffer(body);
+		const restoreTo = async (dataDir: string) => {
+			const archive = Readable.from([content]);
+			await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
+			return dataDir;
+		};
+		const requireAll = async (url: string) => {
+			await shows("devices", /Speaker/, url);
+			await shows("schedules", /Closing/, url);
+			await shows("rollouts/autumn", /"succeeded":1/, url);
+			await shows("audit", /PUT \/api\/rollouts\/autumn/, url);
+			const response = await fetch(`${url}/sounds/${id}.wav`, { headers: bearer(monitorToken) });
+			assert.deepEqual(Buffer.from(await response.arrayBuffer()), sound);
+		};
 		const own = { deviceToken: undefined, monitorToken: undefined };
-		const { url } = await runGateway(t, { dataDir, releasesDir, limits, ...own });
-		await shows("devices", /Speaker/, url);
-		await shows("schedules", /Closing/, url);
-		await shows("rollouts/autumn", /"succeeded":1/, url);
-		await shows("audit", /PUT \/api\/rollouts\/autumn/, url);
-		const response = await fetch(`${url}/sounds/${id}.wav`, { headers: bearer(monitorToken) });
-		assert.deepEqual(Buffer.from(await response.arrayBuffer()), sound);
+		const alone = await restoreTo(join(folder, "alone"));
+		await requireAll((await runGateway(t, { dataDir: alone, releasesDir, limits, ...own })).url);
+
+		const others = await make(t);
+		for (const dataDir of [await restoreTo(join(folder, "third")), join(folder, "fourth")]) {
+			const joined = joinGateways(await others.connect(), dataDir, extensions);
+			await requireAll((await runGateway(t, { dataDir, releasesDir, limits, ...own, ...joined })).url);
+		}
 	});
 }
