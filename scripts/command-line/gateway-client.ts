@@ -45,7 +45,8 @@ export class GatewayClient {
 			const { body } = await responseTo(this.#urlOf(path, "http"), { headers: this.#headers });
 			if (body) yield* body;
 		} catch (error) {
-			throw this.refusal(error instanceof Refusal ? error.status : 0, error);
+			if (error instanceof Refusal) throw this.refusal(error.status, error);
+			throw new Refusal(0, `The download broke off (${causeOf(error)}); the gateway's log may say why.`);
 		}
 	}
 

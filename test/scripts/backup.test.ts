@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { onEnd } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
@@ -78,7 +81,7 @@ describe("npm run backup and npm run restore", () => {
 		assert.match(await readFile(join(restored, "webhooks.json"), "utf8"), /secret-of-the-webhook/);
 	});
 
-	test("refuse a wrong token, and a gateway that breaks off, and leave no file", async (t) => {
+	test("leave no file after a wrong token", async (t) => {
 		const { folder, file, url } = await setUp(t);
 		const before = await readdir(folder);
 		const env = { MONITOR_TOKEN: "not-the-monitor-token" };
@@ -87,6 +90,29 @@ describe("npm run backup and npm run restore", () => {
 		assert.match(output, /refuses the monitor token/);
 		assert.deepEqual(await readdir(folder), before);
 	});
+
+	for (const ending of ["breaks off", "ends too early"])
+		test(`leave no file where the download ${ending}`, async (t) => {
+			const { folder, file, url } = await setUp(t);
+			const whole = await fetch(`${url}/api/backup`, { headers: bearer(monitorToken) });
+			const content = Buffer.from(await whole.arrayBuffer());
+			const server = createServer((_request, response) => {
+				response.writeHead(200);
+				const half = content.subarray(0, content.length / 2);
+				if (ending === "ends too early") response.end(half);
+				else response.write(half, () => response.destroy());
+			});
+			await once(server.listen(0, "127.0.0.1"), "listening");
+			onEnd(t, () => server.close());
+			const address = server.address();
+			assert.ok(typeof address === "object" && address);
+			const before = await readdir(folder);
+			const words = [file, "--gateway", `http://127.0.0.1:${address.port}`];
+			const { code, output } = await run(t, "backup", words, { MONITOR_TOKEN: monitorToken });
+			assert.equal(code, 1);
+			assert.match(output, ending === "breaks off" ? /The download broke off/ : /not complete/);
+			assert.deepEqual(await readdir(folder), before);
+		});
 
 	test("leave no data folder where a restore is killed amid it", {
 		skip: process.platform === "win32",
