@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createReadStream, createWriteStream } from "node:fs";
-import fs, { appendFile, cp, rm, writeFile } from "node:fs/promises";
+import fs, { appendFile, cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -100,6 +100,13 @@ test("a gateway that was backed up amid changes and lost goes on from its back-u
 		() => call<Rollout>(url, "GET", "rollouts/autumn"),
 		({ counts }) => counts.succeeded >= 14,
 	);
+	// So that no device is amid a restart when the gateway is lost.
+	await call(url, "POST", "rollouts/autumn/pause");
+	await eventually(
+		() => call<Rollout>(url, "GET", "rollouts/autumn"),
+		({ counts: { offered, downloading, rebooting, soaking } }) =>
+			offered + downloading + rebooting + soaking === waiting.length - 2,
+	);
 	await first.gateway.close();
 	await rm(dataDir, { recursive: true });
 
@@ -193,6 +200,11 @@ test("a copy of a running gateway's folder starts, with all that was answered be
 		({ devices }) => devices.length === 1,
 	);
 	await call(first.url, "PATCH", "devices/dev-1-000000", { name: "Speaker" });
+	// It is written just after the answer.
+	await eventually(
+		() => readFile(join(dataDir, "audit/changes.jsonl"), "utf8"),
+		(lines) => lines.includes("PATCH"),
+	);
 	await cp(dataDir, copy, { recursive: true, preserveTimestamps: true });
 	// What a copy may find: a file that is being written, and a part of a line.
 	await writeFile(join(copy, "labels/dev-1-000000.json.0000.tmp"), '{"na');
