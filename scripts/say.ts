@@ -1,5 +1,6 @@
 /** `npm run say`: plays a WAV file or a text on devices, now or later, and prints what each device says of it. */
 
+import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -101,24 +102,13 @@ async function contentOf(what: string): Promise<Content> {
 	if (!isFile && what !== "-") return { text: what };
 	if (isFile && !existsSync(what)) throw new UsageError(`There is no file ${what}.`);
 	const bytes = isFile ? await readFile(what) : await buffer(process.stdin);
-	const text = isFile ? undefined : textOf(bytes);
-	if (text !== undefined) return { text };
+	if (!isFile && isUtf8(bytes) && !bytes.includes(0)) return { text: bytes.toString().trim() };
 	const subject = isFile ? what : "What came from standard input";
 	try {
 		const wav = new Uint8Array(Buffer.concat([...convertWav(bytes)]));
 		return { wav, name: isFile ? cutText(basename(what), longestName) : "say" };
 	} catch (error) {
 		throw new UsageError(`${subject} cannot be played. ${messageOf(error)}`);
-	}
-}
-
-/** @returns undefined if it is a file of another kind */
-function textOf(bytes: Buffer): string | undefined {
-	try {
-		if (bytes.includes(0)) return undefined;
-		return new TextDecoder("utf-8", { fatal: true }).decode(bytes).trim();
-	} catch {
-		return undefined;
 	}
 }
 

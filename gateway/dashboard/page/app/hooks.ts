@@ -111,13 +111,6 @@ export function useNow(intervalMs: number): number {
 	return useMemo(() => clock.now(), [clock, clock.aheadMs, ticks]);
 }
 
-/** Names the window. */
-export function useTitle(text: string): void {
-	useEffect(() => {
-		document.title = `${text} · Device gateway`;
-	}, [text]);
-}
-
 /** Asks before the page is left, which would stop what it has begun. */
 export function useLeaveWarning(isOn: boolean): void {
 	// Not useEffect, which waits for the next frame: it could be left before.

@@ -4,7 +4,3 @@ export function ownDeviceAddress(): string {
 	const address = new URL("device", document.baseURI);
 	return `${address.protocol.replace("http", "ws")}//${address.host}${address.pathname}`;
 }
-
-export function isLoopback(hostname: string): boolean {
-	return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
-}

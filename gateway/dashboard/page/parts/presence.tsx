@@ -30,13 +30,8 @@ export function Presence({ entry }: { entry: Entry }) {
 	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
 }
 
-export function Signal({ entry }: { entry: Entry }) {
-	const rssi = entry.session.connected ? entry.vitals.rssi : null;
+export function Strength({ rssi }: { rssi: number | null }) {
 	if (rssi === null) return null;
-	return <Strength rssi={rssi} />;
-}
-
-export function Strength({ rssi }: { rssi: number }) {
 	return (
 		<span class={`signal bars-${signalBars(rssi)}`}>
 			{/* A minus sign, which is as wide as a digit. */}

@@ -3,15 +3,7 @@
 import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { capital } from "../../../api/client/words.js";
-import {
-	type DeviceTab,
-	deviceAddress,
-	deviceTabs,
-	useApp,
-	useDevice,
-	useIsLive,
-	useTitle,
-} from "../app/hooks.js";
+import { type DeviceTab, deviceAddress, deviceTabs, useApp, useDevice, useIsLive } from "../app/hooks.js";
 import { Inputs, RingControls } from "./device-controls.js";
 import { Facts } from "./device-facts.js";
 import { DeviceHead } from "./device-head.js";
@@ -25,7 +17,10 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 	const isLive = useIsLive();
 	const entry = useDevice(deviceKey);
 	useReading(deviceKey, entry);
-	useTitle(entry?.session.name ?? deviceKey);
+	const title = entry?.session.name ?? deviceKey;
+	useEffect(() => {
+		document.title = `${title} · Device gateway`;
+	}, [title]);
 	if (!entry) return <Unknown deviceKey={deviceKey} />;
 	return (
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>

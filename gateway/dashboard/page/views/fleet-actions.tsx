@@ -139,7 +139,7 @@ export function SelectionBar() {
 						</div>
 					)}
 				</Menu>
-				{links("small")}
+				<span class="wide">{links("small")}</span>
 				<Menu label="More" look="small">
 					{(close) => (
 						<>
@@ -148,7 +148,7 @@ export function SelectionBar() {
 									Select {others.toLocaleString("en")} more
 								</Button>
 							)}
-							{links("")}
+							<span class="narrow">{links("")}</span>
 							<div class="pair">
 								<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
 								{button("Set ring", { command: "set_led", value: preset }, close)}

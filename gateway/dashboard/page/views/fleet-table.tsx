@@ -7,7 +7,7 @@
 import { age } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
-import { DeviceState, Signal } from "../parts/presence.js";
+import { DeviceState, Strength } from "../parts/presence.js";
 import { Cell, useList } from "../parts/use-list.js";
 import { Identify, SelectBox } from "./fleet-actions.js";
 
@@ -152,7 +152,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 				</DeviceState>
 			</td>
 			<td class="of-signal">
-				<Signal entry={entry} />
+				<Strength rssi={session.connected ? vitals.rssi : null} />
 			</td>
 			<td class="of-volume">{session.connected && vitals.volume}</td>
 			<td class="of-heard">{session.connected ? isLive && "now" : <Age since={heardAt} />}</td>

@@ -1,7 +1,8 @@
 /** Shown while there is no device: the commands that start one, with this gateway's address. */
 
 import { useState } from "preact/hooks";
-import { isLoopback, ownDeviceAddress } from "../model/own-address.js";
+import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
+import { ownDeviceAddress } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
 import { FlashCommand, ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
 import { Refused } from "./attention.js";
@@ -30,7 +31,7 @@ export function GettingStarted() {
 						<ModelNames /> comes first:
 					</p>
 					<FlashCommand token={token} />
-					{isLoopback(location.hostname) && (
+					{isThisComputer(location.hostname) && (
 						<p class="hint">
 							A board cannot reach <code>{location.hostname}</code>. Start the gateway with{" "}
 							<code>HOST=0.0.0.0</code> and open this page by the computer's address on your network.

@@ -2,11 +2,11 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { QrCodeGenerateResult } from "uqr";
+import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
 import { ask } from "../../../api/client/request.js";
 import { roleWords } from "../../../api/permissions.js";
 import type { LoginLink } from "../../../api/person.js";
 import { useTopic } from "../app/hooks.js";
-import { isLoopback } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
 import { CopyLine } from "../parts/copy-button.js";
 import { Panel } from "../parts/panel.js";
@@ -44,7 +44,7 @@ function OtherDevice() {
 					<p role="status">Open this link on the other device. It works once, within ten minutes.</p>
 					<QrCode text={link.url} />
 					<CopyLine text={link.url} />
-					{isLoopback(new URL(link.url).hostname) && (
+					{isThisComputer(new URL(link.url).hostname) && (
 						<p class="hint">
 							Other devices cannot reach <code>{location.hostname}</code>: open this page by the computer's
 							address on your network first.

@@ -21,7 +21,8 @@ interface TimeRowProps {
 export function TimeRow(props: TimeRowProps) {
 	const { title, facts, action, isOn, onToggle, onEdit, onDelete, children } = props;
 	const text = facts.filter(Boolean).join(" · ");
-	const question = {
+	const verb = onToggle ? "Delete" : "Cancel";
+	const question = onToggle && {
 		title: `Delete ${title}?`,
 		text: <p>{text}</p>,
 		loss: { do: "Delete", keep: "Keep it" },
@@ -34,7 +35,7 @@ export function TimeRow(props: TimeRowProps) {
 				{children}
 			</div>
 			<div class="actions">
-				{onToggle ? (
+				{onToggle && (
 					<>
 						<Button look="small" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
 							On
@@ -42,21 +43,17 @@ export function TimeRow(props: TimeRowProps) {
 						<Button look="small" label={`Edit ${title}`} action={action} onClick={onEdit}>
 							Edit
 						</Button>
-						<Button
-							look="small"
-							label={`Delete ${title}`}
-							action={action}
-							question={question}
-							onClick={onDelete}
-						>
-							Delete
-						</Button>
 					</>
-				) : (
-					<Button look="small" label={`Cancel ${title}`} action={action} onClick={onDelete}>
-						Cancel
-					</Button>
 				)}
+				<Button
+					look="small"
+					label={`${verb} ${title}`}
+					action={action}
+					question={question}
+					onClick={onDelete}
+				>
+					{verb}
+				</Button>
 			</div>
 		</li>
 	);
