@@ -5,9 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import { Header, Parser, Pax, type ReadEntry } from "tar";
+import { createTarDecoder, createTarPacker, type TarPackController } from "modern-tar";
 import {
 	type Infer,
 	integer,
@@ -31,7 +32,6 @@ export const encryptedSuffix = ".enc";
 
 const aboutName = "backup.json";
 const filesAtMost = 1_000_000;
-const blockBytes = 512;
 
 const scrypt = object({
 	/** In base64. */
@@ -69,31 +69,31 @@ export function writeArchive(
 	describe: () => Omit<About, "format" | "files">,
 ): Readable {
 	const gzip = createGzip();
+	const { readable, controller } = createTarPacker();
+	pack(controller, files, describe).catch((error) => controller.error(error));
 	// A failure destroys `gzip`, whose reader gets it.
-	pipeline(Readable.from(pack(files, describe), { objectMode: false }), gzip).catch(() => {});
+	pipeline(Readable.fromWeb(readable), gzip).catch(() => {});
 	return gzip;
 }
 
-async function* pack(
+async function pack(
+	controller: TarPackController,
 	files: AsyncIterable<ArchiveFile>,
 	describe: () => Omit<About, "format" | "files">,
-): AsyncGenerator<Uint8Array> {
+): Promise<void> {
+	const add = async (name: string, content: Uint8Array) => {
+		const body = controller.add({ name, size: content.length, mode: 0o600 }).getWriter();
+		if (content.length > 0) await body.write(content);
+		await body.close();
+	};
 	const packed: { name: string; size: number; sha256: string }[] = [];
 	for await (const { name, content } of files) {
 		packed.push({ name, size: content.length, sha256: digestOf(content) });
-		yield* packFile(name, content);
+		await add(name, content);
 	}
 	const text = JSON.stringify({ format, ...describe(), files: packed }, undefined, "\t");
-	yield* packFile(aboutName, Buffer.from(`${text}\n`));
-	yield Buffer.alloc(blockBytes * 2);
-}
-
-function* packFile(path: string, content: Buffer): Generator<Uint8Array> {
-	const header = new Header({ path, mode: 0o600, size: content.length, mtime: new Date(), type: "File" });
-	if (header.encode()) yield new Pax({ path }).encode();
-	if (header.block) yield header.block;
-	if (content.length > 0) yield content;
-	yield Buffer.alloc(-content.length & (blockBytes - 1));
+	await add(aboutName, Buffer.from(`${text}\n`));
+	controller.finalize();
 }
 
 export class ArchiveReader {
@@ -144,33 +144,27 @@ function check(text: string | undefined, found: About["files"]): About {
 
 /** @throws {ArchiveError} @throws what reading the content throws */
 async function* unpack(content: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveFile> {
-	const read: ArchiveFile[] = [];
-	let problem: Error | undefined;
-	const parser = new Parser({ strict: true });
-	parser.on("error", (error: Error) => {
-		problem ??= new ArchiveError(`The archive is damaged: ${error.message}.`);
-	});
-	parser.on("entry", (entry: ReadEntry) => {
-		const chunks: Buffer[] = [];
-		entry.on("data", (chunk) => chunks.push(chunk));
-		entry.on("end", () => read.push({ name: entry.path, content: Buffer.concat(chunks) }));
-	});
 	const gunzip = createGunzip();
-	// A failure destroys `gunzip`, whose reader gets it.
-	pipeline(Readable.from(content), gunzip).catch(() => {});
-	try {
-		for await (const chunk of gunzip) {
-			parser.write(chunk);
-			yield* read.splice(0);
-			if (problem) throw problem;
+	let failure: unknown;
+	const read = async function* () {
+		try {
+			yield* content;
+		} catch (error) {
+			failure = error;
+			throw error;
 		}
+	};
+	// A failure destroys `gunzip`, whose reader gets it.
+	pipeline(Readable.from(read()), gunzip).catch(() => {});
+	try {
+		const entries = Readable.toWeb(gunzip).pipeThrough(createTarDecoder({ strict: true }));
+		for await (const { header, body } of entries) yield { name: header.name, content: await buffer(body) };
 	} catch (error) {
-		if (!errorCode(error)?.startsWith("Z_")) throw error;
-		throw new ArchiveError("The archive is damaged, or not complete: it cannot be unpacked.");
+		if (error === failure || !(error instanceof Error)) throw error;
+		if (errorCode(error)?.startsWith("Z_"))
+			throw new ArchiveError("The archive is damaged, or not complete: it cannot be unpacked.");
+		throw new ArchiveError(`The archive is damaged: ${error.message.replace(/\.$/, "")}.`);
 	}
-	parser.end();
-	yield* read;
-	if (problem) throw problem;
 }
 
 /** Whether it stays below the folder into which it is written. */
