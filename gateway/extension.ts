@@ -44,6 +44,16 @@ export type GatewayEvent =
 	| { readonly type: "change"; readonly change: Change }
 	/** A crash of a device of this gateway was stored. */
 	| { readonly type: "crash"; readonly device: Device; readonly crash: Crash }
+	/** Of a cause that was not known; of several gateways one tells it. */
+	| {
+			readonly type: "crash_new";
+			readonly device: Device;
+			readonly cause: Pick<Crash, "id" | "kind" | "message"> & {
+				readonly frames: readonly string[];
+				/** Of the firmware that crashed; empty if unknown. */
+				readonly version: string;
+			};
+	  }
 	/** What devices have come to in an announcement of this gateway or another one: an `announcement_update`. */
 	| { readonly type: "announcement"; readonly frame: string }
 	/** A roll-out has changed, here or at another gateway; it may come again. */

@@ -116,7 +116,10 @@ export const frames = {
 	}),
 	list_update: closed({
 		type: oneOf("list_update"),
-		list: described(oneOf("firmware", "refusals"), "firmware: catalog, upload or history of updates"),
+		list: described(
+			oneOf("firmware", "refusals", "crashes"),
+			"firmware: catalog, upload or history of updates",
+		),
 	}),
 	cluster_update: closed({
 		type: oneOf("cluster_update"),

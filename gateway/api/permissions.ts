@@ -40,6 +40,7 @@ export const actionRoles: Readonly<Record<Action, Roles>> = {
 export const routeRoles: Readonly<Record<string, Roles>> = {
 	"GET /metrics": viewers,
 	"GET /api/refusals": all,
+	"GET /api/crashes": all,
 	"POST /api/attention/seen": monitors,
 	"GET /api/devices": all,
 	"DELETE /api/devices": monitors,

@@ -122,10 +122,11 @@ export class Attentions {
 		const changed = new Map<string, Seen>();
 		for (const [index, { kind, id, since }] of items.entries()) {
 			if (index % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
+			if (kind === "refused" || kind === "crash_new" || kind === "crash_rate") continue;
 			const device = core.sessions.devices.get(id);
 			const found = device && this.#find(device).find((each) => each.kind === kind);
 			// What has happened since it was shown stays.
-			if (kind === "refused" || !found || (found.since ?? 0) > (since ? Date.parse(since) : 0)) continue;
+			if (!found || (found.since ?? 0) > (since ? Date.parse(since) : 0)) continue;
 			// Of several gateways another one may have learnt of it a little later.
 			const seen = Math.max(core.now(), found.since ?? 0);
 			changed.set(id, { ...(changed.get(id) ?? this.#seen.get(id)), [kind]: seen });

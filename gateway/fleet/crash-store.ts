@@ -16,6 +16,7 @@ import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
 import type { Metrics } from "../telemetry/metrics.js";
+import { signatureOf } from "./crash-signature.js";
 
 const keptAtMost = 20;
 const countedVersionsAtMost = 100;
@@ -37,6 +38,8 @@ export interface CrashHead {
 	/** Of the firmware that crashed; empty if unknown. */
 	readonly version: string;
 	readonly at: number;
+	/** The id of its signature. */
+	readonly cause: string;
 }
 const none: readonly never[] = Object.freeze([]);
 
@@ -108,6 +111,11 @@ export class CrashStore {
 	/** The latest last; `of` has the rest of each. */
 	headsOf({ deviceId }: Device): readonly CrashHead[] {
 		return this.#heads.get(deviceId) ?? none;
+	}
+
+	/** By device id, as `headsOf`; also of devices that are not known yet. */
+	heads(): Iterable<readonly [string, readonly CrashHead[]]> {
+		return this.#heads;
 	}
 
 	/**
@@ -187,6 +195,7 @@ export class CrashStore {
 	}
 }
 
-function headOf({ id, kind, firmware_version: version, at }: StoredCrash): CrashHead {
-	return { id, kind, version, at };
+function headOf(crash: StoredCrash): CrashHead {
+	const { id, kind, firmware_version: version, at } = crash;
+	return { id, kind, version, at, cause: signatureOf(crash).id };
 }

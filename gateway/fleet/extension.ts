@@ -2,6 +2,7 @@
 
 import type { Core, Extension } from "../extension.js";
 import { Attentions, type Seen, seenFile } from "./attention.js";
+import { CrashCauses } from "./crash-causes.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
 import { Labels } from "./labels.js";
@@ -30,12 +31,22 @@ export function createFleet(given: Core): Extension {
 			countCrash(kind, version);
 			sessions.announce(device.session, "crash");
 			core.emit({ type: "crash", device, crash });
+			causes.add(device, crash).catch((error: unknown) => log.error({ err: error }, "causes of crashes"));
 		},
 		onTaken: ({ session }) => sessions.announce(session, "crash"),
 	});
+	const causes: CrashCauses = new CrashCauses({
+		core,
+		crashes,
+		onNew: ({ kind, message, frames, last: { version, deviceId } }, id) => {
+			const device = sessions.devices.get(deviceId);
+			if (device) core.emit({ type: "crash_new", device, cause: { id, kind, message, frames, version } });
+		},
+		onChanged: () => lists.changed("crashes"),
+	});
 	const labels = new Labels(core);
 	const histories = new Histories(core);
-	const lists = new Lists(core);
+	const lists: Lists = new Lists(core);
 	const refusals = new Refusals(now, () => lists.changed("refusals"));
 	const seenRecords = records<Seen>({
 		name: "seen",
@@ -46,7 +57,7 @@ export function createFleet(given: Core): Extension {
 	const attentions: Attentions = new Attentions({ core, crashes, records: seenRecords });
 	const subscriptions = new Subscriptions(core, attentions);
 	return {
-		routes: fleetRoutes({ core, crashes, labels, refusals, histories, attentions }),
+		routes: fleetRoutes({ core, crashes, causes, labels, refusals, histories, attentions }),
 		sessions: [
 			labels.sessions,
 			crashes.sessions,
@@ -73,6 +84,7 @@ export function createFleet(given: Core): Extension {
 		open: async () => {
 			await labels.open();
 			await crashes.open(sessions.devices);
+			await causes.open();
 			await attentions.open();
 			await lists.open();
 		},
@@ -81,6 +93,7 @@ export function createFleet(given: Core): Extension {
 			subscriptions.close();
 			await labels.close();
 			await crashes.close();
+			await causes.close();
 			await attentions.close();
 		},
 	};

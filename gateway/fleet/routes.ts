@@ -1,4 +1,4 @@
-/** `/api/devices`: lists, describes, names and forgets devices; `/api/refusals`: what was refused lately. */
+/** `/api/devices`: lists, describes, names and forgets devices; `/api/crashes`; `/api/refusals`: what was refused lately. */
 
 import { type RequestHandler, Router } from "express";
 import { integer, matches } from "../../device/protocol/schema.js";
@@ -14,6 +14,7 @@ import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { Storage } from "../storage/records.js";
 import { isAhead } from "../storage/time.js";
 import type { Attentions } from "./attention.js";
+import type { CrashCauses } from "./crash-causes.js";
 import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
 import type { Labels } from "./labels.js";
@@ -23,6 +24,7 @@ import type { Refusals } from "./refusals.js";
 export interface FleetRoutesOptions {
 	readonly core: FleetCore;
 	readonly crashes: CrashStore;
+	readonly causes: Pick<CrashCauses, "list" | "see">;
 	readonly labels: Labels;
 	readonly refusals: Pick<Refusals, "list" | "see">;
 	readonly attentions: Pick<Attentions, "of" | "see">;
@@ -61,6 +63,12 @@ export function fleetRoutes(options: FleetRoutesOptions): Router {
 		.get(requirePerson, devices.history)
 		.all(refuseMethod("GET, HEAD"));
 	router.route("/api/refusals").get(requirePerson, listRefusals(options)).all(refuseMethod("GET, HEAD"));
+	router
+		.route("/api/crashes")
+		.get(requirePerson, (_request, response) => {
+			response.set("Cache-Control", "no-store").json(options.causes.list());
+		})
+		.all(refuseMethod("GET, HEAD"));
 	router.route("/api/attention/seen").post(requirePerson, markSeen(options)).all(refuseMethod("POST"));
 	return router;
 }
@@ -197,12 +205,13 @@ function listRefusals({ refusals }: FleetRoutesOptions): RequestHandler {
 	};
 }
 
-function markSeen({ core, refusals, attentions }: FleetRoutesOptions): RequestHandler {
+function markSeen({ core, refusals, attentions, causes }: FleetRoutesOptions): RequestHandler {
 	return async (request, response) => {
 		const { items } = await readJson(request, askedSeen, seenExample, maxSeenBytes);
 		for (const { kind, id, since } of items)
 			if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
-		if (!(await attentions.see(items))) throw notWritten(core.storage);
+		const kept = await Promise.all([attentions.see(items), causes.see(items)]);
+		if (kept.includes(false)) throw notWritten(core.storage);
 		response.status(204).end();
 	};
 }

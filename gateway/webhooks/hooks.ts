@@ -25,6 +25,7 @@ export const eventNames = [
 	"away",
 	"back",
 	"crashed",
+	"crash_new",
 	"rolled_back",
 	"rollout_paused",
 	"rollout_finished",

@@ -85,6 +85,13 @@ export class Watch {
 	onEvent(event: GatewayEvent): void {
 		if (event.type === "rollout") this.#onRollout(event.rollout);
 		if (event.type === "schedule_failed") this.#onSchedule(event);
+		if (event.type === "crash_new") {
+			const { device, cause } = event;
+			const { version, message, frames } = cause;
+			const where = frames[0] === undefined ? "" : ` in ${frames[0]}`;
+			const text = `has crashed in a new way on ${version || "an unknown version"}: ${message}${where}.`;
+			this.#tellOf(device, "crash_new", text, { cause: { ...cause, version: version || null } });
+		}
 		if (event.type !== "crash") return;
 		const { id, kind, firmware_version: version } = event.crash;
 		const crash = { id, kind, version: version || null };

@@ -113,7 +113,7 @@ export const monitorFrames: Frames = {
 	},
 	list_update: {
 		description:
-			"A list has changed, at most once a second each; only to a monitor that connects to /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; refusals: GET /api/refusals.",
+			"A list has changed, at most once a second each; only to a monitor that connects to /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; refusals: GET /api/refusals; crashes: GET /api/crashes.",
 		example: { type: "list_update", list: "refusals" },
 	},
 	cluster_update: {

@@ -46,6 +46,7 @@ export const extensionParts = {
 		"test/gateway/webhooks/cluster.test.ts",
 		"test/gateway/commands/cluster.test.ts",
 		"test/gateway/fleet/attention-cluster.test.ts",
+		"test/gateway/fleet/crash-causes-cluster.test.ts",
 		"test/gateway/wifi/cluster.test.ts",
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",

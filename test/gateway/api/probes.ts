@@ -107,6 +107,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
 	"GET /api/wifi 200": { path: "/api/wifi", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },
+	"GET /api/crashes 200": { path: "/api/crashes", headers: monitor },
 	"POST /api/attention/seen 204": seeing('{"items":[{"kind":"away","id":"dev-1-a1b2c3"}]}'),
 	"POST /api/attention/seen 400": seeing("no JSON"),
 	"POST /api/attention/seen 422": seeing('{"items":[{"kind":"lost","id":"dev-1-a1b2c3"}]}'),

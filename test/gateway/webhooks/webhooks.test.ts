@@ -284,6 +284,28 @@ test("crashes, rollbacks and refusals are sent; a refusal that says when to try 
 	assert.equal(receiver.received.length, 2);
 });
 
+test("a crash of a cause that was not known is told once, beside each crash", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["crash_new"] })]));
+	const stack = "at onButton (device/rules.ts:31)";
+	const crash = { kind: "exception", stack, firmware_version: "1.4.0", uptime_seconds: 5, trace: "" };
+	for (const [id, message] of Object.entries({ a1: "no face 7", a2: "no face 8", a3: "no volume" })) {
+		// It is asked for once per connection.
+		const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": "crash" });
+		assert.equal((await device.next()).command, "query_crash");
+		device.send({ type: "crash_report", deviceId, crash: { id, message, ...crash } });
+		assert.deepEqual(await device.next(), { command: "clear_crash", id });
+	}
+	const [first, second] = await receiver.until(2);
+	assert.equal(first?.event, "crash_new");
+	const { id, ...cause } = Object(first?.cause);
+	assert.match(String(id), /^[0-9a-f]{16}$/);
+	const frames = ["onButton (device/rules.ts)"];
+	assert.deepEqual(cause, { kind: "exception", message: "no face #", frames, version: "1.4.0" });
+	assert.match(String(first?.text), /^dev-1-\w+ has crashed in a new way on 1\.4\.0: no face # in onButton/);
+	assert.equal(Object(second?.cause).message, "no volume");
+});
+
 test("only what a hook asks for is sent; the list shows no secret, and a test is answered with the status", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["back"] })]));

@@ -307,7 +307,7 @@ export class App {
 
 	#readList(list: FrameOf<"list_update">["list"]): void {
 		if (list === "refusals") void this.refusals.refresh();
-		else void this.firmware.refresh();
+		else if (list === "firmware") void this.firmware.refresh();
 	}
 
 	/** Acts on a change, from the summary or the device's own record. */

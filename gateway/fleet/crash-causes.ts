@@ -1,0 +1,276 @@
+/**
+ * The crashes of all devices by cause, and how often each version crashes. The gateway that stores a crash adds it to its cause and its
+ * version; each minute a gateway adds, for each device that is connected to it, that minute to the version which the device runs. All
+ * gateways have the sums.
+ */
+
+import { createHash } from "node:crypto";
+import { lt, valid } from "semver";
+import { type Crash, crashKinds } from "../../device/protocol/messages.js";
+import {
+	boolean,
+	type Infer,
+	integer,
+	list,
+	matches,
+	object,
+	oneOf,
+	string,
+} from "../../device/protocol/schema.js";
+import type { CauseMoment, CrashCause, CrashList, CrashVersion } from "../api/crash-causes.js";
+import type { Core } from "../extension.js";
+import type { Device } from "../sessions/device.js";
+import { isoTime } from "../sessions/view.js";
+import { time } from "../storage/time.js";
+import { leastRatio } from "./crash-rates.js";
+import { signatureOf } from "./crash-signature.js";
+import type { CrashHead, CrashStore } from "./crash-store.js";
+import { Tallies } from "./tallies.js";
+
+const causesAtMost = 500;
+const versionsAtMost = 100;
+const ofOneAtMost = 20;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** Of connected time: a write of each version. */
+const writeMs = 5 * minuteMs;
+/** One device that crashes again and again says little of a version. */
+const fewestDevices = 2;
+const worthSaying = 2;
+
+const count = integer(0, Number.MAX_SAFE_INTEGER);
+const version = string(32);
+const moment = object({ version, at: time, deviceId: string(64) });
+const storedCause = object({
+	kind: oneOf(...crashKinds),
+	message: string(512),
+	frames: list(string(1024), 3),
+	count,
+	first: moment,
+	last: moment,
+	versions: list(object({ version, count }), ofOneAtMost),
+	seen: boolean(),
+});
+export type StoredCause = Infer<typeof storedCause>;
+const storedVersion = object({ version, count, connectedMs: count, lastAt: time, seen: boolean() });
+type StoredVersion = Infer<typeof storedVersion>;
+
+export interface CrashCausesOptions {
+	readonly core: Pick<Core, "sessions" | "records" | "log" | "now" | "monotonic">;
+	readonly crashes: Pick<CrashStore, "heads">;
+	/** Of a cause that no gateway knew: called at one gateway alone. */
+	readonly onNew: (cause: StoredCause, id: string) => void;
+	/** What is listed has changed. */
+	readonly onChanged: () => void;
+}
+
+export class CrashCauses {
+	readonly #options: CrashCausesOptions;
+	readonly #causes: Tallies<StoredCause>;
+	readonly #versions: Tallies<StoredVersion>;
+	#timer: NodeJS.Timeout | undefined;
+	#countedAt = 0;
+	#writtenAt = 0;
+
+	constructor(options: CrashCausesOptions) {
+		this.#options = options;
+		const { core, onNew, onChanged } = options;
+		this.#causes = new Tallies({
+			core,
+			name: "crash-causes",
+			what: "causes of crashes",
+			parse: (value) => (matches(storedCause, value) ? value : undefined),
+			merge: mergeCauses,
+			most: causesAtMost,
+			lastAt: ({ last }) => last.at,
+			onWritten: (cause, isFirst, id) => {
+				onChanged();
+				if (isFirst) onNew(cause, id);
+			},
+		});
+		this.#versions = new Tallies({
+			core,
+			name: "crash-versions",
+			what: "counts of crashes by version",
+			parse: (value) => (matches(storedVersion, value) ? value : undefined),
+			merge: (one, other) => ({
+				version: one.version,
+				count: one.count + other.count,
+				connectedMs: one.connectedMs + other.connectedMs,
+				lastAt: Math.max(one.lastAt, other.lastAt),
+				seen: one.seen || other.seen,
+			}),
+			most: versionsAtMost,
+			lastAt: ({ lastAt }) => lastAt,
+			onWritten: onChanged,
+		});
+	}
+
+	/** @throws {NodeJS.ErrnoException} if a folder cannot be used */
+	async open(): Promise<void> {
+		await this.#causes.open();
+		await this.#versions.open();
+		this.#countedAt = this.#options.core.monotonic();
+		this.#writtenAt = this.#countedAt;
+		this.#timer = setInterval(() => void this.countTime(), minuteMs).unref();
+	}
+
+	async close(): Promise<void> {
+		clearInterval(this.#timer);
+		await this.#causes.close();
+		await this.#versions.close();
+	}
+
+	/** Counts a crash that was stored at this gateway. */
+	async add({ deviceId }: Pick<Device, "deviceId">, crash: Crash): Promise<void> {
+		const { id, message, frames } = signatureOf(crash);
+		const { kind, firmware_version: version } = crash;
+		const at = this.#options.core.now();
+		const moment = { version, at, deviceId };
+		const versions = [{ version, count: 1 }];
+		const cause = { kind, message, frames, count: 1, first: moment, last: moment, versions, seen: false };
+		this.#causes.add(id, cause);
+		if (version) this.#addVersion({ version, count: 1, connectedMs: 0, lastAt: at, seen: false });
+		await Promise.all([this.#causes.write(), this.#versions.write()]);
+	}
+
+	/** Adds the time since the last call to the versions of the devices that are connected to this gateway; called each minute. */
+	async countTime(): Promise<void> {
+		const { sessions, monotonic, now } = this.#options.core;
+		const passedMs = Math.round(monotonic() - this.#countedAt);
+		this.#countedAt = monotonic();
+		const connected = new Map<string, number>();
+		for (const { session, firmwareVersion } of sessions.devices.values())
+			if (session.connected && !session.link.isRemote && firmwareVersion)
+				connected.set(firmwareVersion, (connected.get(firmwareVersion) ?? 0) + 1);
+		for (const [version, devices] of connected)
+			this.#addVersion({ version, count: 0, connectedMs: devices * passedMs, lastAt: now(), seen: false });
+		if (monotonic() - this.#writtenAt < writeMs) return;
+		this.#writtenAt = monotonic();
+		// Also of what could not be written when it was added.
+		await Promise.all([this.#causes.write(), this.#versions.write()]);
+	}
+
+	/** @param kind of a cause by its id, or of a version by its name; unknown ones are left out @returns whether it is kept */
+	async see(items: readonly { readonly kind: string; readonly id: string }[]): Promise<boolean> {
+		for (const { kind, id } of items) {
+			const cause = this.#causes.known.get(id);
+			const version = this.#versions.known.get(keyOf(id));
+			if (kind === "crash_new" && cause)
+				this.#causes.add(id, { ...cause, count: 0, versions: [], seen: true });
+			if (kind === "crash_rate" && version)
+				this.#addVersion({ ...version, count: 0, connectedMs: 0, seen: true });
+		}
+		const written = await Promise.all([this.#causes.write(), this.#versions.write()]);
+		return written.every(Boolean);
+	}
+
+	list(): CrashList {
+		const { latest, devicesOf, dropped } = this.#survey();
+		const versions = [...this.#versions.known.values()];
+		const rates = new Map(versions.map((each) => [each.version, each]));
+		const causes = [...this.#causes.known].map(
+			([id, { kind, message, frames, seen, ...cause }]): CrashCause => {
+				const devices = [...(latest.get(id) ?? [])].sort(([, a], [, b]) => b.at - a.at);
+				return {
+					id,
+					kind,
+					message,
+					frames,
+					count: cause.count,
+					first: shown(cause.first),
+					last: shown(cause.last),
+					versions: cause.versions.map(({ version, count }) => ({
+						version: version || null,
+						count,
+						perHour: perHour(count, rates.get(version)?.connectedMs),
+					})),
+					deviceCount: devices.length,
+					samples: devices
+						.slice(0, ofOneAtMost)
+						.map(([deviceId, head]) => ({ deviceId, crashId: head.id, ...shown(head) })),
+					seen,
+				};
+			},
+		);
+		return {
+			causes: causes.sort((a, b) => Date.parse(b.last.at) - Date.parse(a.last.at)),
+			versions: versions.map((each): CrashVersion => {
+				const { version, count, connectedMs, seen } = each;
+				const deviceCount = devicesOf.get(version)?.size ?? 0;
+				return {
+					version,
+					count,
+					connectedHours: connectedMs / hourMs,
+					perHour: perHour(count, connectedMs),
+					deviceCount,
+					worseThan: deviceCount < fewestDevices ? null : worseThan(each, versions),
+					seen,
+				};
+			}),
+			dropped,
+		};
+	}
+
+	#addVersion(added: StoredVersion): void {
+		this.#versions.add(keyOf(added.version), added);
+	}
+
+	/** What the kept crashes of devices say. */
+	#survey() {
+		/** By cause: the latest crash of each device. */
+		const latest = new Map<string, Map<string, CrashHead>>();
+		const devicesOf = new Map<string, Set<string>>();
+		let dropped = 0;
+		for (const [deviceId, heads] of this.#options.crashes.heads())
+			for (const head of heads) {
+				if (!this.#causes.known.has(head.cause)) dropped += 1;
+				latest.set(head.cause, (latest.get(head.cause) ?? new Map<string, CrashHead>()).set(deviceId, head));
+				devicesOf.set(head.version, (devicesOf.get(head.version) ?? new Set<string>()).add(deviceId));
+			}
+		return { latest, devicesOf, dropped };
+	}
+}
+
+/** Of the same signature. */
+export function mergeCauses(one: StoredCause, other: StoredCause): StoredCause {
+	const versions = new Map(one.versions.map(({ version, count }) => [version, count]));
+	for (const { version, count } of other.versions)
+		versions.set(version, (versions.get(version) ?? 0) + count);
+	return {
+		...one,
+		count: one.count + other.count,
+		first: other.first.at < one.first.at ? other.first : one.first,
+		last: other.last.at > one.last.at ? other.last : one.last,
+		versions: [...versions]
+			.map(([version, count]) => ({ version, count }))
+			.sort((a, b) => b.count - a.count)
+			.slice(0, ofOneAtMost),
+		seen: one.seen || other.seen,
+	};
+}
+
+/** Compared with that of the earlier versions which devices were connected with for the longest time. */
+function worseThan(one: StoredVersion, all: readonly StoredVersion[]): CrashVersion["worseThan"] {
+	const isEarlier = ({ version }: StoredVersion) =>
+		valid(version) !== null && valid(one.version) !== null && lt(version, one.version);
+	const [other] = all.filter(isEarlier).sort((a, b) => b.connectedMs - a.connectedMs);
+	if (!other) return null;
+	const atLeast = leastRatio(
+		{ count: one.count, time: one.connectedMs },
+		{ count: other.count, time: other.connectedMs },
+	);
+	return atLeast < worthSaying ? null : { version: other.version, atLeast };
+}
+
+function keyOf(version: string): string {
+	return createHash("sha256").update(version).digest("hex").slice(0, 16);
+}
+
+function perHour(count: number, connectedMs = 0): number | null {
+	return connectedMs > 0 ? (count * hourMs) / connectedMs : null;
+}
+
+function shown({ version, at }: { readonly version: string; readonly at: number }): CauseMoment {
+	return { version: version || null, at: isoTime(at) };
+}

@@ -1,0 +1,114 @@
+/**
+ * Counts that several gateways add to. What is added is kept here until it is written together with what others have written: an
+ * addition is neither lost nor counted twice where two gateways write at once.
+ */
+
+import type { Core } from "../extension.js";
+import { Queue } from "../storage/queue.js";
+import { type RecordKind, type Records, Superseded } from "../storage/records.js";
+
+export interface TalliesOptions<T> extends Pick<RecordKind<T>, "what"> {
+	readonly core: Pick<Core, "log" | "now" | "records">;
+	/** Of the records. */
+	readonly name: string;
+	readonly parse: (value: unknown) => T | undefined;
+	/** @returns both together, whatever their order */
+	readonly merge: (one: T, other: T) => T;
+	/** Beyond it, one takes the place of another to which nothing was added for 90 days, or is left out. */
+	readonly most: number;
+	/** When something was last added, in milliseconds since 1970. */
+	readonly lastAt: (tally: T) => number;
+	/** It was written here, or by another gateway. @param isFirst written here, and there was none */
+	readonly onWritten: (tally: T, isFirst: boolean, id: string) => void;
+}
+
+const staleMs = 90 * 24 * 60 * 60 * 1000;
+const key = /^[0-9a-f]{16}$/;
+
+export class Tallies<T> {
+	readonly #options: TalliesOptions<T>;
+	readonly #records: Records<T>;
+	readonly #known = new Map<string, T>();
+	readonly #added = new Map<string, T>();
+	readonly #writes = new Queue();
+
+	constructor(options: TalliesOptions<T>) {
+		this.#options = options;
+		const { core, name, what, parse } = options;
+		this.#records = core.records<T>({
+			name,
+			what,
+			isKey: (id) => key.test(id),
+			format: (tally) => `${JSON.stringify(tally, undefined, "\t")}\n`,
+			parse: (content) => parse(JSON.parse(content)),
+			onProblem: (problem) => core.log.warn({ problem }, what),
+			onRecord: (id, tally) => this.#take(id, tally),
+		});
+	}
+
+	/** As written, by id. */
+	get known(): ReadonlyMap<string, T> {
+		return this.#known;
+	}
+
+	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
+	async open(): Promise<void> {
+		await this.#records.each((id, tally) => this.#known.set(id, tally));
+	}
+
+	/** @param id 16 hexadecimal digits */
+	add(id: string, tally: T): void {
+		const before = this.#added.get(id);
+		this.#added.set(id, before ? this.#options.merge(before, tally) : tally);
+	}
+
+	/** Writes what was added. @returns whether all of it is written; if not, the next call tries it again */
+	write(): Promise<boolean> {
+		return this.#writes.add(async () => {
+			for (const id of [...this.#added.keys()]) while (!(await this.#writeOne(id)));
+			return this.#added.size === 0;
+		});
+	}
+
+	async close(): Promise<void> {
+		await this.write();
+		await this.#records.close();
+	}
+
+	#take(id: string, tally: T | undefined): void {
+		if (tally === undefined) return void this.#known.delete(id);
+		this.#known.set(id, tally);
+		this.#options.onWritten(tally, false, id);
+	}
+
+	/** @returns false: another gateway was first, and its tally is known now */
+	async #writeOne(id: string): Promise<boolean> {
+		const { merge, onWritten } = this.#options;
+		const added = this.#added.get(id);
+		const before = this.#known.get(id);
+		if (!added) return true;
+		this.#added.delete(id);
+		if (!before && !(await this.#makeRoom())) return true;
+		const tally = before ? merge(before, added) : added;
+		try {
+			await this.#records.saveOnce(id, tally);
+		} catch (error) {
+			this.add(id, added);
+			return !(error instanceof Superseded);
+		}
+		// Another gateway may have added to it meanwhile.
+		if (this.#known.get(id) === before) this.#known.set(id, tally);
+		onWritten(tally, !before, id);
+		return true;
+	}
+
+	async #makeRoom(): Promise<boolean> {
+		const { most, lastAt, core } = this.#options;
+		if (this.#known.size < most) return true;
+		const [stalest] = [...this.#known].sort(([, a], [, b]) => lastAt(a) - lastAt(b));
+		if (!stalest || lastAt(stalest[1]) > core.now() - staleMs) return false;
+		if (!(await this.#records.remove(stalest[0]))) return false;
+		this.#known.delete(stalest[0]);
+		return true;
+	}
+}

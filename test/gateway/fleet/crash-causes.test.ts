@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Crash } from "../../../device/protocol/messages.js";
+import type { CrashList } from "../../../gateway/api/crash-causes.js";
+import { createBase } from "../../../gateway/base.js";
+import { CrashCauses, type StoredCause } from "../../../gateway/fleet/crash-causes.js";
+import type { CrashHead } from "../../../gateway/fleet/crash-store.js";
+import { Sessions } from "../../../gateway/sessions/sessions.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { bearer, monitorToken } from "../../support/running.js";
+import { countOf, crashed, crashes, crashOf, run, until } from "./crashed.js";
+
+test("crashes of one cause are counted together over devices and versions, also after a restart", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const { gateway, told } = await run(t, { dataDir });
+	await crashed(gateway, "dev-1-a1b2c3", crashOf("1a", { firmware_version: "1.3.2" }));
+	await crashed(gateway, "dev-1-a1b2c4", crashOf("2b2"));
+	await crashed(gateway, "dev-1-a1b2c4", crashOf("3c"));
+	await crashed(gateway, "dev-1-a1b2c4", crashOf("4d", { stack: "at play (device/sound/player.ts:3)" }));
+	const list = await until(gateway, (each) => countOf(each) === 4);
+	const cause = list.causes.find(({ count }) => count === 3);
+	assert.ok(cause);
+	assert.equal(cause.message, "TypeError: no face #");
+	assert.deepEqual(cause.frames, ["onButton (device/rules.ts)", "device/main.ts"]);
+	assert.deepEqual([cause.first.version, cause.last.version, cause.deviceCount], ["1.3.2", "1.4.0", 2]);
+	const samples = cause.samples.map(({ deviceId, crashId }) => [deviceId, crashId]).sort();
+	assert.deepEqual(samples, [
+		["dev-1-a1b2c3", "1a"],
+		["dev-1-a1b2c4", "3c"],
+	]);
+	assert.equal(list.dropped, 0);
+	const [first, second] = told;
+	assert.equal(told.length, 2, "each cause is new once");
+	assert.deepEqual([first?.device.deviceId, first?.cause.version], ["dev-1-a1b2c3", "1.3.2"]);
+	assert.deepEqual(second?.cause.frames, ["play (device/sound/player.ts)"]);
+	const response = await fetch(`${gateway.url}/api/attention/seen`, {
+		method: "POST",
+		headers: { ...bearer(monitorToken), "Content-Type": "application/json" },
+		body: JSON.stringify({ items: [{ kind: "crash_new", id: cause.id }] }),
+	});
+	assert.equal(response.status, 204);
+	await gateway.gateway.close();
+
+	const { gateway: later, told: toldLater } = await run(t, { dataDir });
+	const kept = await crashes(later);
+	const isSeen = ({ id, seen }: CrashList["causes"][number]) => [id, seen];
+	assert.deepEqual(kept.causes.map(isSeen).sort(), list.causes.map(({ id }) => [id, id === cause.id]).sort());
+	assert.deepEqual(
+		kept.causes.find(({ id }) => id === cause.id),
+		{ ...cause, seen: true },
+	);
+	await crashed(later, "dev-1-a1b2c5", crashOf("5e"));
+	const now = await until(later, (each) => countOf(each) === 5);
+	assert.equal(now.causes.find(({ id }) => id === cause.id)?.seen, true);
+	assert.deepEqual(toldLater, []);
+});
+
+/** Causes on disk, a clock, and devices that are connected. */
+async function count(t: TestContext) {
+	const clock = { ms: Date.parse("2026-11-21T12:00:00Z") };
+	const now = () => clock.ms;
+	const base = createBase({ dataDir: await temporaryDirectory(t), now, monotonic: now });
+	const sessions = new Sessions({ ...base, maxDevices: 1000 });
+	const heads = new Map<string, readonly CrashHead[]>();
+	const told: StoredCause[] = [];
+	const causes = new CrashCauses({
+		core: { ...base, sessions },
+		crashes: { heads: () => heads },
+		onNew: (cause) => void told.push(cause),
+		onChanged: () => {},
+	});
+	await causes.open();
+	t.after(() => causes.close());
+	const connect = (deviceId: string, version: string) => {
+		const link = { send: () => {}, isOpen: () => true, close: () => {} };
+		const address = { isBound: false, model: undefined, chip: undefined, remoteAddress: "", baseUrl: "" };
+		const { device } = sessions.open({ deviceId, features: [], ...address }, link);
+		assert.ok(device);
+		device.firmwareVersion = version;
+	};
+	/** With what its store would keep. */
+	const crash = async (deviceId: string, changes: Partial<Crash>) => {
+		const one = crashOf("1a", changes);
+		const version = one.firmware_version;
+		heads.set(deviceId, [{ id: one.id, kind: one.kind, version, at: clock.ms, cause: "none" }]);
+		await causes.add({ deviceId }, one);
+	};
+	return { clock, causes, connect, crash, told };
+}
+
+test("a version is said to be worse only by what its crashes and connected hours show", async (t) => {
+	const { clock, causes, connect, crash } = await count(t);
+	for (let each = 0; each < 10; each++) connect(`old-${each}`, "1.3.2");
+	for (let each = 0; each < 5; each++) connect(`new-${each}`, "1.4.0");
+	clock.ms += 10 * 60 * 60_000;
+	await causes.countTime();
+	const versionOf = (name: string) => causes.list().versions.find(({ version }) => version === name);
+	assert.deepEqual([versionOf("1.3.2")?.connectedHours, versionOf("1.4.0")?.connectedHours], [100, 50]);
+
+	await crash("old-1", { firmware_version: "1.3.2" });
+	for (let each = 0; each < 3; each++) await crash(`new-${each}`, {});
+	assert.equal(versionOf("1.4.0")?.perHour, 3 / 50);
+	assert.equal(versionOf("1.4.0")?.worseThan, null, "six times as often, of three crashes");
+	for (let each = 0; each < 60; each++) await crash(`new-${each % 3}`, {});
+	const { worseThan, deviceCount } = versionOf("1.4.0") ?? {};
+	assert.equal(worseThan?.version, "1.3.2");
+	assert.ok(worseThan.atLeast > 9 && worseThan.atLeast < 126, String(worseThan.atLeast));
+	assert.equal(deviceCount, 3);
+	assert.equal(versionOf("1.3.2")?.worseThan, null);
+	assert.deepEqual(
+		causes.list().causes[0]?.versions.map(({ version, perHour }) => [version, perHour]),
+		[
+			["1.4.0", 63 / 50],
+			["1.3.2", 1 / 100],
+		],
+	);
+});
+
+test("one device that crashes again and again makes no version worse", async (t) => {
+	const { clock, causes, connect, crash } = await count(t);
+	connect("old", "1.3.2");
+	connect("new", "1.4.0");
+	clock.ms += 100 * 60 * 60_000;
+	await causes.countTime();
+	for (let each = 0; each < 50; each++) await crash("new", {});
+	assert.ok(causes.list().versions.every(({ worseThan }) => worseThan === null));
+	await crash("another", {});
+	assert.ok(causes.list().versions.some(({ worseThan }) => worseThan !== null));
+});
+
+test("500 causes are kept; the next one has a place once another has not come for 90 days", async (t) => {
+	const { clock, causes, crash, told } = await count(t);
+	const one = (index: number) => ({ stack: `at f${"x".repeat(index)} (device/rules.ts:1)` });
+	for (let index = 0; index < 501; index++) await crash(`device-${index}`, one(index));
+	assert.deepEqual([causes.list().causes.length, told.length], [500, 500]);
+	assert.equal(causes.list().versions[0]?.count, 501);
+	clock.ms += 91 * 24 * 60 * 60_000;
+	await crash("device-500", one(500));
+	assert.deepEqual([causes.list().causes.length, told.length], [500, 501]);
+	assert.equal(causes.list().causes[0]?.frames[0], `f${"x".repeat(500)} (device/rules.ts)`);
+});

@@ -1,0 +1,60 @@
+/** Gateways that are told of crashes, and what they list of them. */
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { Crash } from "../../../device/protocol/messages.js";
+import type { CrashList } from "../../../gateway/api/crash-causes.js";
+import type { GatewayEvent } from "../../../gateway/extension.js";
+import { extensions } from "../../../gateway/extensions.js";
+import type { GatewayOptions } from "../../../gateway/gateway.js";
+import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
+import { altered, sampleReport } from "../../support/sample-report.js";
+
+export function crashOf(id: string, changes: Partial<Crash> = {}): Crash {
+	return {
+		id,
+		kind: "exception",
+		message: `TypeError: no face ${Number.parseInt(id, 16)}`,
+		file: "device/rules.ts",
+		line: 31,
+		stack: `at onButton (device/rules.ts:${id.length})\nat device/main.ts:7`,
+		firmware_version: "1.4.0",
+		uptime_seconds: 61,
+		trace: "",
+		...changes,
+	};
+}
+
+/** A gateway, and the events of new causes. */
+export async function run(t: TestContext, options: GatewayOptions = {}) {
+	const told: Extract<GatewayEvent, { type: "crash_new" }>[] = [];
+	const onEvent = (event: GatewayEvent) => void (event.type === "crash_new" && told.push(event));
+	const list = options.extensions ?? extensions;
+	const gateway = await runGateway(t, { ...options, extensions: [...list, () => ({ onEvent })] });
+	return { gateway, told };
+}
+
+export async function crashes({ url }: Running): Promise<CrashList> {
+	const response = await fetch(`${url}/api/crashes`, { headers: bearer(monitorToken) });
+	return JSON.parse(await response.text());
+}
+
+export async function until(gateway: Running, isThere: (list: CrashList) => boolean): Promise<CrashList> {
+	for (;;) {
+		const list = await crashes(gateway);
+		if (isThere(list)) return list;
+		await setTimeout(5);
+	}
+}
+
+export const countOf = ({ causes }: CrashList) => causes.reduce((sum, { count }) => sum + count, 0);
+
+/** A device that connects and reports this crash. */
+export async function crashed(gateway: Running, deviceId: string, crash: Crash): Promise<void> {
+	const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": "crash" });
+	device.send(altered({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0"));
+	assert.equal((await device.next()).command, "query_crash");
+	device.send({ type: "crash_report", deviceId, crash });
+	assert.deepEqual(await device.next(), { command: "clear_crash", id: crash.id });
+}
