@@ -154,12 +154,10 @@ export class CrashCauses {
 	/** @param kind of a cause by its id, or of a version by its name; unknown ones are left out @returns whether it is kept */
 	async see(items: readonly { readonly kind: string; readonly id: string }[]): Promise<boolean> {
 		for (const { kind, id } of items) {
-			const cause = this.#causes.known.get(id);
-			const version = this.#versions.known.get(keyOf(id));
-			if (kind === "crash_new" && cause)
-				this.#causes.add(id, { ...cause, count: 0, versions: [], seen: true });
-			if (kind === "crash_rate" && version)
-				this.#addVersion({ ...version, count: 0, connectedMs: 0, seen: true });
+			const cause = kind === "crash_new" && this.#causes.known.get(id);
+			const version = kind === "crash_rate" && this.#versions.known.get(keyOf(id));
+			if (cause) this.#causes.add(id, { ...cause, count: 0, versions: [], seen: true });
+			if (version) this.#addVersion({ ...version, count: 0, connectedMs: 0, seen: true });
 		}
 		const written = await Promise.all([this.#causes.write(), this.#versions.write()]);
 		return written.every(Boolean);

@@ -65,8 +65,14 @@ export class Tallies<T> {
 	/** Writes what was added. @returns whether all of it is written; if not, the next call tries it again */
 	write(): Promise<boolean> {
 		return this.#writes.add(async () => {
-			for (const id of [...this.#added.keys()]) while (!(await this.#writeOne(id)));
-			return this.#added.size === 0;
+			const { core, what } = this.#options;
+			try {
+				for (const id of [...this.#added.keys()]) while (!(await this.#writeOne(id)));
+				return true;
+			} catch (error) {
+				core.log.warn({ err: error }, `${what}: not written yet`);
+				return false;
+			}
 		});
 	}
 
@@ -81,7 +87,7 @@ export class Tallies<T> {
 		this.#options.onWritten(tally, false, id);
 	}
 
-	/** @returns false: another gateway was first, and its tally is known now */
+	/** @returns false: another gateway was first, and its tally is known now @throws {Error} it could not be written */
 	async #writeOne(id: string): Promise<boolean> {
 		const { merge, onWritten } = this.#options;
 		const added = this.#added.get(id);
@@ -94,7 +100,8 @@ export class Tallies<T> {
 			await this.#records.saveOnce(id, tally);
 		} catch (error) {
 			this.add(id, added);
-			return !(error instanceof Superseded);
+			if (error instanceof Superseded) return false;
+			throw error;
 		}
 		// Another gateway may have added to it meanwhile.
 		if (this.#known.get(id) === before) this.#known.set(id, tally);

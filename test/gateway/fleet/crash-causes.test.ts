@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fs from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
 import type { CrashList } from "../../../gateway/api/crash-causes.js";
@@ -6,6 +7,7 @@ import { createBase } from "../../../gateway/base.js";
 import { CrashCauses, type StoredCause } from "../../../gateway/fleet/crash-causes.js";
 import type { CrashHead } from "../../../gateway/fleet/crash-store.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { bearer, monitorToken } from "../../support/running.js";
 import { countOf, crashed, crashes, crashOf, run, until } from "./crashed.js";
@@ -56,10 +58,10 @@ test("crashes of one cause are counted together over devices and versions, also 
 });
 
 /** Causes on disk, a clock, and devices that are connected. */
-async function count(t: TestContext) {
+async function count(t: TestContext, disk: Disk = fs) {
 	const clock = { ms: Date.parse("2026-11-21T12:00:00Z") };
 	const now = () => clock.ms;
-	const base = createBase({ dataDir: await temporaryDirectory(t), now, monotonic: now });
+	const base = createBase({ dataDir: await temporaryDirectory(t), disk, now, monotonic: now });
 	const sessions = new Sessions({ ...base, maxDevices: 1000 });
 	const heads = new Map<string, readonly CrashHead[]>();
 	const told: StoredCause[] = [];
@@ -138,4 +140,23 @@ test("500 causes are kept; the next one has a place once another has not come fo
 	await crash("device-500", one(500));
 	assert.deepEqual([causes.list().causes.length, told.length], [500, 501]);
 	assert.equal(causes.list().causes[0]?.frames[0], `f${"x".repeat(500)} (device/rules.ts)`);
+});
+
+test("what could not be written is counted once it can be", async (t) => {
+	let isFull = true;
+	const open: Disk["open"] = async (...given) => {
+		if (isFull) throw Object.assign(new Error("The disk is full."), { code: "ENOSPC" });
+		return fs.open(...given);
+	};
+	const { clock, causes, crash, told } = await count(t, { ...fs, open });
+	await crash("one", {});
+	await crash("another", {});
+	assert.deepEqual([causes.list().causes, causes.list().dropped, told], [[], 2, []]);
+	isFull = false;
+	clock.ms += 5 * 60_000;
+	await causes.countTime();
+	assert.deepEqual(
+		[causes.list().causes[0]?.count, causes.list().versions[0]?.count, told.length],
+		[2, 2, 1],
+	);
 });
