@@ -85,6 +85,7 @@ test("what needs a person", { skip }, async (t) => {
 
 	await t.test("is nothing once all was seen, and what was seen can be shown", async () => {
 		await isSeen("Crashed", "Kitchen speaker");
+		await isSeen("New cause of crashes", "Kitchen speaker");
 		await other.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
 		await shows(other, "");
 		await other.getByText("1 seen", { exact: true }).click();
@@ -208,4 +209,40 @@ test("a gateway that is not ready, as its disk is full, is in Attention until it
 	isFull = true;
 	await page.clock.fastForward(31_000);
 	await shows(page, "1");
+});
+
+test("crashes of one cause", { skip }, async (t) => {
+	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const crashOnce = async (deviceId: string, id: string, message: string) => {
+		const version = crash.firmware_version;
+		const stack = "at onButton (device/rules.ts:31)";
+		const options = { url, deviceId, version, crash: { ...crash, id, message, stack } };
+		const device = await new ScriptedDevice(options).connect();
+		t.after(() => device.close());
+	};
+	await crashOnce("dev-1-aaaaaa", "c1", "TypeError: no face 7");
+	const page = await open(t, url, { view: "#/attention" });
+	const news = page.getByRole("region", { name: /^New cause of crashes/ });
+	const why = "TypeError: no face #, in onButton (device/rules.ts).";
+
+	await t.test("are told as a new cause once, for all devices", async () => {
+		await news.getByText(why).waitFor();
+		await news.getByRole("link", { name: "dev-1-aaaaaa" }).waitFor();
+		await news.getByRole("button", { name: "Seen: New cause of crashes, dev-1-aaaaaa" }).click();
+		await news.waitFor({ state: "detached" });
+		await page.reload();
+		await page.getByText("Crashes by cause: 1").waitFor();
+		assert.equal(await news.count(), 0);
+	});
+
+	await t.test("are listed together, another cause beside them", async () => {
+		await crashOnce("dev-1-bbbbbb", "c2", "TypeError: no face 8");
+		await crashOnce("dev-1-bbbbbb", "c3", "TypeError: no volume");
+		await page.getByText("Crashes by cause: 2").click();
+		const cause = page.getByRole("region", { name: `Cause: ${why}` });
+		await cause.getByText("2 times on 2 devices").waitFor();
+		await cause.getByRole("link", { name: "dev-1-bbbbbb" }).waitFor();
+		await news.getByText("TypeError: no volume, in onButton (device/rules.ts).").waitFor();
+		assert.equal(await news.count(), 1);
+	});
 });

@@ -17,6 +17,7 @@ import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { ask, askIfThere, problemDetail } from "../../../api/client/request.js";
 import { plural, sentence } from "../../../api/client/words.js";
 import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
+import type { CrashList } from "../../../api/crash-causes.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
@@ -84,6 +85,11 @@ export class App {
 		() => ask<{ readonly refusals: readonly ListedRefusal[] }>("api/refusals"),
 		() => this.painter.mark("refusals"),
 	);
+	/** Null: this gateway has none. */
+	readonly crashes = new Resource(
+		() => askIfThere<CrashList>("api/crashes"),
+		() => this.painter.mark("refusals"),
+	);
 	/** Why the gateway is not ready, such as a full disk; empty: it is. */
 	readonly readiness = new Resource(readReadiness, () => this.painter.mark("refusals"));
 	/** Null: this gateway has none. */
@@ -142,6 +148,7 @@ export class App {
 					void this.announcements.onLive();
 				});
 				this.#readList("refusals");
+				this.#readList("crashes");
 				void this.readiness.refresh();
 				void this.quietHours.refresh();
 			}
@@ -307,7 +314,8 @@ export class App {
 
 	#readList(list: FrameOf<"list_update">["list"]): void {
 		if (list === "refusals") void this.refusals.refresh();
-		else if (list === "firmware") void this.firmware.refresh();
+		else if (list === "crashes") void this.crashes.refresh();
+		else void this.firmware.refresh();
 	}
 
 	/** Acts on a change, from the summary or the device's own record. */

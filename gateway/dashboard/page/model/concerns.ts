@@ -4,15 +4,18 @@ import { keysOf } from "../../../../device/protocol/schema.js";
 import type { Attention, AttentionKind } from "../../../api/attention.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { sentence } from "../../../api/client/words.js";
+import type { CrashCause, CrashList } from "../../../api/crash-causes.js";
 import type { ListedRefusal } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-words.js";
 
-export type ConcernKind = AttentionKind | "refused" | "webhook_ended";
+export type ConcernKind = AttentionKind | "refused" | "webhook_ended" | "crash_new" | "crash_rate";
 
 /** In the order in which people read them. */
 export const concernWords: Readonly<Record<ConcernKind, string>> = {
+	crash_rate: "Crashes more often",
 	crashed: "Crashed",
+	crash_new: "New cause of crashes",
 	rolled_back: "Rolled back",
 	update_failed: "Update failed",
 	safe_mode: "Safe mode",
@@ -30,6 +33,8 @@ export interface Concern {
 	readonly id: string;
 	/** Undefined: of a refusal of no known device. */
 	readonly entry: Entry | undefined;
+	/** By which it is marked as seen, where it is not the id. */
+	readonly mark?: string;
 	/** ISO 8601; null: it is not known, as since before the gateway's start. */
 	readonly since: string | null;
 	readonly seen: boolean;
@@ -55,19 +60,22 @@ export function isUnseen({ attention }: Entry, kind: AttentionKind): boolean {
 }
 
 const kinds = keysOf(concernWords);
+/** A new cause is counted by its devices, which have crashed. */
+const hints: readonly ConcernKind[] = ["weak_signal", "crash_new"];
 const dayMs = 24 * 60 * 60_000;
 
 /** @param now as the gateway's clock says. @returns in the order in which people read them */
 export function causesOf(
 	entries: readonly Entry[],
 	refusals: readonly ListedRefusal[],
+	crashes: Pick<CrashList, "causes" | "versions">,
 	now: number,
 ): readonly Cause[] {
 	const causes = new Map<string, Cause & { readonly concerns: Concern[] }>();
 	const add = (kind: ConcernKind, why: string, concern: Concern) => {
 		const { seen } = concern;
 		const key = `${kind} ${seen} ${why}`;
-		const cause = causes.get(key) ?? { kind, why, concerns: [], seen, isHint: kind === "weak_signal" };
+		const cause = causes.get(key) ?? { kind, why, concerns: [], seen, isHint: hints.includes(kind) };
 		cause.concerns.push(concern);
 		causes.set(key, cause);
 	};
@@ -84,6 +92,20 @@ export function causesOf(
 		if ((isOld(since, now) && !isWebhook) || (what === "connection" && entry?.session.connected)) continue;
 		const why = `${what === "report" ? "Report dropped: " : ""}${sentence(reason)}`;
 		add(isWebhook ? "webhook_ended" : "refused", why, { ...refusal, since, entry, refusal });
+	}
+	for (const cause of crashes.causes)
+		for (const { deviceId: id, at } of cause.seen ? [] : cause.samples)
+			add("crash_new", whereText(cause), {
+				...{ id, entry: byId.get(id), mark: cause.id, since: at, seen: false, count: 1 },
+			});
+	for (const { version, worseThan, seen } of crashes.versions) {
+		const samples = crashes.causes.flatMap((cause) => cause.samples);
+		const ids = new Set(samples.filter((each) => each.version === version).map(({ deviceId }) => deviceId));
+		const why =
+			worseThan &&
+			`${version} crashes at least ${timesText(worseThan.atLeast)} times as often as ${worseThan.version}.`;
+		for (const id of why ? ids : [])
+			add("crash_rate", why ?? "", { id, entry: byId.get(id), mark: version, since: null, seen, count: 1 });
 	}
 	const rank = ({ kind }: Cause) => kinds.indexOf(kind);
 	const time = ({ since }: Concern) => Date.parse(since ?? "") || 0;
@@ -110,6 +132,21 @@ function whyOf({ kind, reason = "" }: Attention, { session: { firmwareVersion, m
 		case "weak_signal":
 			return "Sounds may break off.";
 	}
+}
+
+/** "TypeError: no face #, in onButton (device/rules.ts)." */
+export function whereText({
+	kind,
+	message,
+	frames,
+}: Pick<CrashCause, "kind" | "message" | "frames">): string {
+	const what = message.trim() || crashWords[kind];
+	return frames[0] === undefined ? sentence(what) : `${what}, in ${frames[0]}.`;
+}
+
+/** Rounded down, as it is a lower bound. */
+function timesText(atLeast: number): string {
+	return atLeast < 10 ? String(Math.floor(10 * atLeast) / 10) : Math.floor(atLeast).toLocaleString("en");
 }
 
 function isOld(since: string | null, now: number): boolean {

@@ -5,14 +5,19 @@ import { useNow, useTopic } from "../app/hooks.js";
 import { causesOf } from "../model/concerns.js";
 
 export const refreshMs = 10_000;
+const noCrashes = { causes: [], versions: [] };
 
 /** All causes, seen or not, and how many things a person should look at now. */
 export function useCauses() {
-	const { fleet, refusals, readiness } = useTopic("list", "refusals");
+	const { fleet, refusals, crashes, readiness } = useTopic("list", "refusals");
 	const { listVersion } = fleet;
 	const refused = refusals.value?.refusals;
+	const crashList = crashes.value ?? noCrashes;
 	const now = useNow(refreshMs);
-	const causes = useMemo(() => causesOf(fleet.all(), refused ?? [], now), [fleet, listVersion, refused, now]);
+	const causes = useMemo(
+		() => causesOf(fleet.all(), refused ?? [], crashList, now),
+		[fleet, listVersion, refused, crashList, now],
+	);
 	const notReady = readiness.value ?? "";
 	const count = causes.filter(({ seen, isHint }) => !seen && !isHint).length + Number(notReady !== "");
 	return { causes, notReady, count };

@@ -9,6 +9,7 @@ import { inOrder, nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
 import { refreshMs, useCauses } from "./attention-link.js";
+import { CrashCauses } from "./crash-causes.js";
 import { DueUpdates } from "./due-updates.js";
 
 const namedAtMost = 8;
@@ -31,6 +32,7 @@ export function AttentionView() {
 			)}
 			<Causes causes={causes.filter((cause) => !cause.seen)} />
 			<DueUpdates />
+			<CrashCauses />
 			{seen.length > 0 && (
 				<details class="housekeeping">
 					<summary>{seen.length.toLocaleString("en")} seen</summary>
@@ -47,15 +49,15 @@ export function Refused() {
 	return <Causes causes={causes.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
 }
 
-interface SeenItem extends Pick<Concern, "id" | "since"> {
+interface SeenItem extends Pick<Concern, "id" | "mark" | "since"> {
 	readonly kind: ConcernKind;
 }
 
 /** For all people; the next such event of a device shows it again. */
 export function markSeen(seen: readonly SeenItem[]): Promise<void> {
-	const items = seen.map(({ kind, id, since }) => ({
+	const items = seen.map(({ kind, id, mark = id, since }) => ({
 		kind: kind === "webhook_ended" ? "refused" : kind,
-		id,
+		id: mark,
 		...(since !== null && { since }),
 	}));
 	return ask("api/attention/seen", { method: "POST", body: { items } });
@@ -143,8 +145,9 @@ function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
 	);
 }
 
-function nameOfConcern({ entry, refusal }: Concern): string {
+function nameOfConcern({ id, mark, entry, refusal }: Concern): string {
 	if (entry) return nameOf(entry);
+	if (mark !== undefined) return id;
 	return refusal?.what === "webhook"
 		? refusal.remoteAddress
 		: (refusal?.deviceId ?? "A device without a name");

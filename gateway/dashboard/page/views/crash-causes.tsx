@@ -1,0 +1,68 @@
+/** The crashes of all devices by cause, the latest first, each with how often it comes in which version. */
+
+import { age, plural } from "../../../api/client/words.js";
+import type { CrashCause } from "../../../api/crash-causes.js";
+import { deviceAddress, useNow, useTopic } from "../app/hooks.js";
+import { whereText } from "../model/concerns.js";
+import { crashWords } from "../model/health-words.js";
+import { Panel } from "../parts/panel.js";
+import { refreshMs } from "./attention-link.js";
+
+const shownAtMost = 50;
+const samplesAtMost = 5;
+
+export function CrashCauses() {
+	const { crashes } = useTopic("refusals");
+	const now = useNow(refreshMs);
+	const causes = crashes.value?.causes ?? [];
+	if (causes.length === 0) return null;
+	return (
+		<details class="housekeeping">
+			<summary>Crashes by cause: {causes.length.toLocaleString("en")}</summary>
+			{causes.slice(0, shownAtMost).map((cause) => (
+				<OneCause key={cause.id} cause={cause} now={now} />
+			))}
+			{causes.length > shownAtMost && <p class="hint">The latest {shownAtMost} are shown.</p>}
+		</details>
+	);
+}
+
+function OneCause({ cause, now }: { readonly cause: CrashCause; readonly now: number }) {
+	const { kind, count, deviceCount, first, last, versions, samples } = cause;
+	const why = whereText(cause);
+	return (
+		<Panel
+			title={crashWords[kind]}
+			label={`Cause: ${why}`}
+			look="concern"
+			hint={<time dateTime={last.at}>{age(now - Date.parse(last.at))}</time>}
+		>
+			<p>{why}</p>
+			<p class="hint">
+				{plural(count, "time")} on {plural(deviceCount, "device")}, first on{" "}
+				{first.version ?? "an unknown version"}, {age(now - Date.parse(first.at))}
+			</p>
+			<ul class="names">
+				{versions.map(({ version, count, perHour }) => (
+					<li key={version}>
+						{version ?? "An unknown version"}: {count.toLocaleString("en")}
+						{perHour !== null && <span class="hint"> {rateText(perHour)}</span>}
+					</li>
+				))}
+			</ul>
+			<ul class="names">
+				{samples.slice(0, samplesAtMost).map(({ deviceId }) => (
+					<li key={deviceId}>
+						<a href={deviceAddress(deviceId)}>{deviceId}</a>
+					</li>
+				))}
+			</ul>
+		</Panel>
+	);
+}
+
+/** "once in 40 connected hours", "2.5 an hour" */
+function rateText(perHour: number): string {
+	if (perHour >= 1) return `${perHour.toLocaleString("en", { maximumFractionDigits: 1 })} per connected hour`;
+	return `once in ${(1 / perHour).toLocaleString("en", { maximumSignificantDigits: 2 })} connected hours`;
+}
