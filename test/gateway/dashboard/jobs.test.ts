@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { CommandPart } from "../../../gateway/api/command.js";
 import { commandStates } from "../../../gateway/api/statuses.js";
+import { Jobs } from "../../../gateway/dashboard/page/app/jobs.js";
 import { carryOut, type Plan } from "../../../gateway/dashboard/page/app/plan.js";
 import { commandKind, Job } from "../../../gateway/dashboard/page/model/job.js";
 
@@ -31,6 +32,24 @@ test("a command counts all its devices, also those that no frame has named yet",
 		["b", "a", "c"],
 	);
 	assert.deepEqual(Object.keys(commandKind.words), [...commandStates], "the gateway's order");
+});
+
+test("a late message about one that a person has closed does not show it again", () => {
+	const jobs = new Jobs<CommandPart, unknown, never>({
+		channel: "commands",
+		kind: commandKind,
+		titleOf: () => "Restart",
+		isShown: () => true,
+		now: () => 0,
+		onChanged: () => {},
+	});
+	const counts = { failed: 0, unsupported: 0, away: 0, cancelled: 0, asked: 1, waiting: 0, done: 0 };
+	const change = { id: "1", by: null, createdAt: at, counts, devices: [part("a", "asked")], isOver: false };
+	jobs.onUpdate(change);
+	assert.equal(jobs.all.length, 1);
+	jobs.dismiss("1");
+	jobs.onUpdate({ ...change, devices: [part("a", "cancelled")], isOver: true });
+	assert.deepEqual(jobs.all, []);
 });
 
 describe("a change that the page makes of each device", () => {

@@ -38,6 +38,8 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 	readonly #options: JobsOptions<P, T>;
 	readonly #jobs = new Map<string, Job<P>>();
 	readonly #heads = new Map<string, H>();
+	/** Ids: a late message about one does not show it again. */
+	readonly #dismissed = new Set<string>();
 
 	constructor(options: JobsOptions<P, T>) {
 		this.#options = options;
@@ -75,11 +77,13 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 		// What the gateway has forgotten needs no more.
 		if (!this.#jobs.get(id)?.isOfPage) ask(this.#path(id), { method: "DELETE" }).catch(() => {});
 		this.#jobs.delete(id);
+		this.#dismissed.add(id);
 		this.#options.onChanged();
 	}
 
 	onUpdate(change: JobChange<P> & T, agoMs = 0): void {
 		const { id, createdAt, devices, counts, isOver } = change;
+		if (this.#dismissed.has(id)) return;
 		const { kind, titleOf, isShown } = this.#options;
 		const cancel = () => ask(this.#path(id), { method: "DELETE" });
 		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, createdAt, cancel });
