@@ -9,6 +9,7 @@ export const extensionParts = {
 		"test/system/backup.test.ts",
 		"test/support/picture.ts",
 		"test/system/crashes.long.test.ts",
+		"test/system/crash-causes.long.test.ts",
 		"test/system/torment.long.test.ts",
 		// It compares what has happened with /api/devices.
 		"test/torment",
@@ -58,6 +59,7 @@ export const extensionParts = {
 		"test/support/nats-credentials.ts",
 		"test/system/cluster-kills.long.test.ts",
 		"test/system/nats-away.long.test.ts",
+		"test/system/crash-causes.long.test.ts",
 		"test/system/schedules.long.test.ts",
 		"test/system/cluster.long.test.ts",
 		"test/system/demo-settings.long.test.ts",
