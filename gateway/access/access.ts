@@ -180,7 +180,9 @@ export class Access {
 			const { refusal, person } = await this.check(request, [...others, ...roles]);
 			if (refusal) return sendProblem(response, refusal);
 			if (person) people.set(request, person);
-			const isAudited = isRead ? auditedReads.includes(route) : !readingRoutes.includes(route);
+			const isAudited = isRead
+				? auditedReads.includes(`${request.method} ${path}`)
+				: !readingRoutes.includes(route);
 			if (person && isAudited) this.#report(request, response, person);
 			next();
 		};

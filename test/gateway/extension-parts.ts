@@ -92,6 +92,7 @@ export const extensionParts = {
 		"scripts/backup",
 		"test/scripts/backup.test.ts",
 		"test/system/backup.test.ts",
+		"test/browser/backup.long.test.ts",
 		"test/system/backup-format-1.tar.gz",
 		"test/system/backup-on-bus.ts",
 		"test/system/backup-on-bus.test.ts",

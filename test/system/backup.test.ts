@@ -218,3 +218,19 @@ test("a copy of a running gateway's folder starts, with all that was answered be
 		["PATCH /api/devices/dev-1-000000"],
 	);
 });
+
+test("a download is listed among the changes, and the question whether there is one is not", async (t) => {
+	const folder = await temporaryDirectory(t);
+	const { url } = await runGateway(t, { dataDir: join(folder, "data"), limits });
+	const head = await fetch(`${url}/api/backup`, { method: "HEAD", headers: bearer(monitorToken) });
+	assert.equal(head.status, 200);
+	await download(url, join(folder, "backup.tar.gz"));
+	const { changes } = await eventually(
+		() => call<{ changes: { what: string }[] }>(url, "GET", "audit"),
+		({ changes }) => changes.length > 0,
+	);
+	assert.deepEqual(
+		changes.map(({ what }) => what),
+		["GET /api/backup"],
+	);
+});

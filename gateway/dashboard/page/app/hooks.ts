@@ -3,6 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
 import { type Action, mayDo } from "../../../api/permissions.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
@@ -91,6 +92,17 @@ export function useResource<T>(read: () => Promise<T>, everyMs?: number): Resour
 		return () => clearInterval(timer);
 	}, [resource, isLive]);
 	return resource;
+}
+
+/** @param path undefined: it is not asked for @returns whether the gateway answers there; undefined: not known yet */
+export function useIsThere(path: string | undefined): boolean | undefined {
+	const find = async () =>
+		path !== undefined &&
+		(await ask(path, { method: "HEAD" }).then(
+			() => true,
+			() => false,
+		));
+	return useResource(find).value;
 }
 
 /** Has the gateway's firmware read, first for this view and then at each change. */

@@ -9,6 +9,7 @@ import type { Attempt } from "../model/asks.js";
 import { Button } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
+import { Backup } from "./backup.js";
 import { Webhooks } from "./webhooks.js";
 
 const counts = ["1", "2", "3", "5", "10", "20", "50"];
@@ -93,6 +94,7 @@ export function FleetSettings() {
 				</div>
 			</Panel>
 			<Webhooks />
+			<Backup />
 		</div>
 	);
 }
