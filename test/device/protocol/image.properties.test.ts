@@ -102,7 +102,11 @@ test("a damaged or truncated image is refused by the gateway and does not start"
 		.chain((image) =>
 			fc.oneof(
 				damaged(image),
-				fc.nat(image.length - 1).map((end) => image.subarray(0, end)),
+				fc
+					.nat(image.length - 1)
+					// Erased flash has the rest otherwise, such as a digest's last byte.
+					.filter((end) => image.subarray(end).some((byte) => byte !== 0xff))
+					.map((end) => image.subarray(0, end)),
 			),
 		)
 		.filter((file) => file[hasDigestAt] !== 0);

@@ -361,12 +361,14 @@ test("a receiver that answers 410 gets nothing more until the gateway is started
 	assert.equal(gone.received.length, 2, JSON.stringify(gone.received));
 	assert.deepEqual((await call(first.url, "GET", "/api/webhooks")).body.webhooks[1].ended, false);
 
-	const { refusals } = (await call(first.url, "GET", "/api/refusals")).body;
-	const [{ remoteAddress, reason }, ...others] = refusals.filter(
-		({ what }: { what: string }) => what === "webhook",
-	);
-	assert.deepEqual([remoteAddress, others], [new URL(gone.url).origin, []]);
-	assert.match(reason, /answered 410, so it gets nothing more until the gateway is started again/);
+	if (!ofFleet.skip) {
+		const { refusals } = (await call(first.url, "GET", "/api/refusals")).body;
+		const [{ remoteAddress, reason }, ...others] = refusals.filter(
+			({ what }: { what: string }) => what === "webhook",
+		);
+		assert.deepEqual([remoteAddress, others], [new URL(gone.url).origin, []]);
+		assert.match(reason, /answered 410, so it gets nothing more until the gateway is started again/);
+	}
 	const metrics = await fetch(`${first.url}/metrics`, { headers: bearer(monitorToken) });
 	assert.match(await metrics.text(), /^gateway_ended_webhooks 1$/m);
 	assert.equal((await fetch(`${first.url}/readyz`)).status, 200);
