@@ -49,11 +49,17 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 			await pass(Math.min(left, 50));
 		}
 	};
-	return { ...timed, play, playUrgent, says, report, passWithSockets };
+	/** The last samples leave the output some ms after the sound's end. */
+	const end = async (id: string) => {
+		const update = await says(id, "played");
+		await pass(100);
+		return update;
+	};
+	return { ...timed, play, playUrgent, says, end, report, passWithSockets };
 }
 
 test("a chime is heard before the sound at its own volume, then 0.3 s of silence; then the volume is the sound's", async (t) => {
-	const { device, connection, play, says, report } = await powerOn(t);
+	const { device, connection, play, says, end, report } = await powerOn(t);
 	const captured = capture(device.board);
 	/** Of each moment at which it changed, with what had been heard by then. */
 	const gains: { at: number; gain: number }[] = [];
@@ -63,7 +69,7 @@ test("a chime is heard before the sound at its own volume, then 0.3 s of silence
 	assert.deepEqual([volume, player_state], [30, "playing"]);
 	await says("a", "playing");
 	assert.equal((await report("a", (audio) => audio.volume !== 30)).volume, 80);
-	const { heard_ms } = await says("a", "played");
+	const { heard_ms } = await end("a");
 	assert.equal(heard_ms, 1000, "of the sound alone");
 	assert.equal((await connection.query()).peripherals.audio.volume, 50);
 	const heard = captured();
@@ -100,7 +106,7 @@ test("without a volume of its own the chime has the sound's; a muted device play
 });
 
 test("a sound that waits for start_sound says so, and begins with its chime", async (t) => {
-	const { device, connection, passWithSockets, play, says } = await powerOn(t);
+	const { device, connection, passWithSockets, play, says, end } = await powerOn(t);
 	const captured = capture(device.board);
 	play({ ready: true });
 	await says("a", "ready");
@@ -108,12 +114,12 @@ test("a sound that waits for start_sound says so, and begins with its chime", as
 	assert.equal(captured().length, 0);
 	connection.send({ command: "start_sound", value: { id: "a" } });
 	await says("a", "playing");
-	await says("a", "played");
+	await end("a");
 	assert.equal(captured().indexOf(Buffer.concat([chime, silence, words])), 0);
 });
 
 test("a sound that is interrupted during its chime begins with it again; later it goes on without", async (t) => {
-	const { device, passWithSockets, play, playUrgent, says } = await powerOn(t);
+	const { device, passWithSockets, play, playUrgent, says, end } = await powerOn(t);
 	const captured = capture(device.board);
 	for (const afterMs of [100, chime.length / 32 + 600]) {
 		const from = captured().length;
@@ -124,7 +130,7 @@ test("a sound that is interrupted during its chime begins with it again; later i
 		await says("a", "waiting");
 		await says("u", "played");
 		await says("a", "resumed");
-		const { heard_ms, underruns } = await says("a", "played");
+		const { heard_ms, underruns } = await end("a");
 		assert.deepEqual([heard_ms, underruns], [1000, 0]);
 		const heard = captured().subarray(from);
 		const urgentAt = heard.indexOf(urgentWords);

@@ -32,7 +32,7 @@ async function powerOn(t: TestContext, seconds = 3) {
 }
 
 test("sounds play in the order in which they came, two wait, a third is refused", async (t) => {
-	const { device, connection, play, says } = await powerOn(t, short);
+	const { device, connection, pass, play, says } = await powerOn(t, short);
 	const captured = capture(device.board);
 	for (const id of ["a", "b", "c", "d"]) play(id);
 	const refused = await connection.next("command_error");
@@ -45,6 +45,8 @@ test("sounds play in the order in which they came, two wait, a third is refused"
 		const { heard_ms } = await says(id, "played");
 		assert.equal(heard_ms, short * 1000);
 	}
+	// The last samples leave the output some ms after the sound's end.
+	await pass(100);
 	const heard = captured();
 	let at = 0;
 	for (const id of ["a", "b", "c"]) {
@@ -83,6 +85,8 @@ test("an urgent sound interrupts another, which goes on after it at the sample w
 	await says("a", "resumed");
 	const { state, heard_ms, underruns } = await says("a", "played");
 	assert.deepEqual([state, heard_ms, underruns], ["played", short * 1000, 0]);
+	// The last samples leave the output some ms after the sound's end.
+	await pass(100);
 	const heard = captured();
 	const samples = samplesOf("a");
 	const urgent = heard.indexOf(samplesOf("u"));
