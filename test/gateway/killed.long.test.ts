@@ -1,6 +1,6 @@
 /**
  * The gateway as a process that is killed (SIGKILL) fifty times or more, at random moments of uploads, updates and reports, over
- * the same data folder. The moments are drawn from a seed that is printed; KILL_SEED repeats them.
+ * the same data folder. TEST_SEED draws other moments.
  */
 
 import assert from "node:assert/strict";
@@ -17,12 +17,12 @@ import { makeImage } from "../support/images.js";
 import { Random } from "../support/random.js";
 import { bearer, Client } from "../support/running.js";
 import { altered, sampleReport } from "../support/sample-report.js";
+import { seed, seedNote } from "../support/seed.js";
 
 const kills = 50;
 /** On a slow computer less happens before each. */
 const killsAtMost = 200;
 const deviceIds = ["dev-1-000001", "dev-1-000002", "dev-1-000003"];
-const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
 /** What the gateway must report. */
 interface Expected {
@@ -37,7 +37,7 @@ interface Expected {
 }
 
 test("a gateway that is killed at any moment loses no record and leaves none half written", async (t) => {
-	t.diagnostic(`KILL_SEED=${seed}`);
+	t.diagnostic(seedNote);
 	const draw = new Random(seed);
 	const random = () => draw.next();
 	const program = await bundle(t);

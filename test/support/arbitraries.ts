@@ -1,6 +1,6 @@
 /**
  * What properties are tried with: values that a schema describes, values that are nearly so, and texts and bytes of any kind.
- * Each run draws another seed; a failure prints it, and `fc.assert(…, { seed, path })` with both shows the same again.
+ * A failure prints its seed and path; `fc.assert(…, { seed, path })` with both shows it again at once.
  */
 
 import fc from "fast-check";

@@ -4,6 +4,7 @@
  */
 
 import fc from "fast-check";
+import { seed } from "./seed.js";
 
 const percent = Number(process.env.PROPERTY_RUNS || 5);
 /** Fewer than this would not be worth the start. */
@@ -15,6 +16,7 @@ export function runs(meant: number): number {
 }
 
 fc.configureGlobal({
+	seed,
 	numRuns: runs(100),
 	// What failed, and not only for which values.
 	includeErrorInReport: true,

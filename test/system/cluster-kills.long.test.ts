@@ -1,6 +1,6 @@
 /**
  * A roll-out over three gateways and three servers of NATS with haproxy between, while gateways and servers are killed, cut
- * off and stopped. CLUSTER_TIMES says how often each, CLUSTER_KINDS which, and CLUSTER_SEED repeats a run's choices.
+ * off and stopped. CLUSTER_TIMES says how often each, CLUSTER_KINDS which, and TEST_SEED draws other moments.
  *
  * The round before a release takes half an hour, longer than npm test lets a file run:
  * CLUSTER_TIMES=20 node --import tsx --test test/system/cluster-kills.long.test.ts
@@ -16,9 +16,9 @@ import { clusterMissing, type GatewayCluster, startCluster } from "../support/ga
 import { isNatsOld } from "../support/nats.js";
 import { Random } from "../support/random.js";
 import { writeReleases } from "../support/releases.js";
+import { seed, seedNote } from "../support/seed.js";
 import { SteadyDevice } from "../support/steady-device.js";
 
-const seed = Number(process.env.CLUSTER_SEED ?? Date.now() % 1_000_000);
 const times = Number(process.env.CLUSTER_TIMES ?? 1);
 const allKinds = ["kills a gateway", "kills a server", "cuts a gateway off", "stops a gateway"] as const;
 const kinds = allKinds.filter((kind) => kind.includes(process.env.CLUSTER_KINDS ?? ""));
@@ -55,9 +55,9 @@ interface Shown {
 test("a roll-out keeps its promises while gateways and servers are killed, cut off and stopped", {
 	skip: clusterMissing,
 }, async (t) => {
-	t.diagnostic(`CLUSTER_SEED=${seed}`);
+	t.diagnostic(seedNote);
 	// A long round may be ended before diagnostics are printed.
-	if (times > 1) console.log(`CLUSTER_SEED=${seed}`);
+	if (times > 1) console.log(seedNote);
 	const random = new Random(seed);
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);

@@ -1,6 +1,6 @@
 /**
  * Three gateways on NATS, of which one is killed while schedules are due: each is done once. SCHEDULE_ROUNDS says how often,
- * SCHEDULE_SEED repeats a run's choices.
+ * TEST_SEED draws others.
  */
 
 import assert from "node:assert/strict";
@@ -16,11 +16,11 @@ import { deviceToken, monitorToken } from "../support/gateway-settings.js";
 import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
 import { freePort } from "../support/ports.js";
 import { Random } from "../support/random.js";
+import { seed, seedNote } from "../support/seed.js";
 import type { Command } from "../support/simulated-device.js";
 import { tone, wav } from "../support/sounds.js";
 import { SteadyDevice } from "../support/steady-device.js";
 
-const seed = Number(process.env.SCHEDULE_SEED ?? Date.now() % 1_000_000);
 const rounds = Number(process.env.SCHEDULE_ROUNDS ?? 4);
 const schedulesAtOnce = 6;
 const gatewayCount = 3;
@@ -43,7 +43,7 @@ class Player extends SteadyDevice {
 }
 
 test("what is due while a gateway is killed is done once", { skip: natsMissing }, async (t) => {
-	t.diagnostic(`SCHEDULE_SEED=${seed}`);
+	t.diagnostic(seedNote);
 	const random = new Random(seed);
 	const directory = await temporaryDirectory(t);
 	for (let count = 0; count < schedulesAtOnce; count += 1)

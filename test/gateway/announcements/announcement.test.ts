@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { Announcement } from "../../../gateway/announcements/announcement.js";
 import { playStates } from "../../../gateway/api/announcement.js";
+import "../../support/property-runs.js";
 
 const at = (ms: number) => ({ now: ms, monotonic: ms });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { leastRatio } from "../../../gateway/fleet/crash-rates.js";
+import "../../support/property-runs.js";
 
 const count = fc.integer({ min: 0, max: 2000 });
 const time = fc.integer({ min: 1, max: 100_000 });

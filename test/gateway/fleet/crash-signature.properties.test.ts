@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { signatureOf } from "../../../gateway/fleet/crash-signature.js";
+import "../../support/property-runs.js";
 
 const word = fc.constantFrom("TypeError:", "cannot", "read", "volume", "of", "Sound", "at", "face");
 const hex = (length: number) =>

@@ -9,6 +9,7 @@ import { Records } from "../../../gateway/storage/records.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { valid } from "../../support/arbitraries.js";
 import { handshakeOf, link, makeEngine } from "../../support/made-records.js";
+import "../../support/property-runs.js";
 
 test("a label's record is read back unchanged", () => {
 	fc.assert(

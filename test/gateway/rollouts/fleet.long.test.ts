@@ -1,6 +1,6 @@
 /**
  * A roll-out of 1,000 devices in three groups, and the same with a gateway that is killed fifty times at drawn steps of its
- * disk, also with a clock that is set back by up to an hour, and right again, at each kill and in between. The seed is printed; ROLLOUT_SEED repeats it.
+ * disk, also with a clock that is set back by up to an hour, and right again, at each kill and in between. TEST_SEED draws others.
  */
 
 import assert from "node:assert/strict";
@@ -10,6 +10,7 @@ import { holdsSlot } from "../../../gateway/rollouts/device-step.js";
 import { isActive } from "../../../gateway/rollouts/machine.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { Random } from "../../support/random.js";
+import { seed, seedNote } from "../../support/seed.js";
 import {
 	type Fate,
 	newVersion,
@@ -19,7 +20,6 @@ import {
 	Timeline,
 } from "./simulated-fleet.js";
 
-const seed = Number(process.env.ROLLOUT_SEED ?? Date.now() % 1_000_000);
 const total = 1000;
 const maxAttempts = 3;
 const deadlineMs = 2 * 3_600_000;
@@ -168,7 +168,7 @@ for (const [kills, isClockWrong] of [
 	[50, true],
 ] as const)
 	test(`a roll-out of ${total} devices ends as their updates do, with ${kills} kills of the gateway${isClockWrong ? ", whose clock is set back" : ""}`, async (t) => {
-		t.diagnostic(`ROLLOUT_SEED=${seed}`);
+		t.diagnostic(seedNote);
 		t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 		const { counts, expected, rollout, problems, killed } = await run(t, kills, isClockWrong);
 		assert.equal(killed, kills);

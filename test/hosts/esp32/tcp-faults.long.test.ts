@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { compile, type Fault, prepareThreadSanitizer, reason, run, seed } from "./tcp/random-test.js";
+import { seed } from "../../support/seed.js";
+import { compile, type Fault, prepareThreadSanitizer, reason, run } from "./tcp/random-test.js";
 
 /** Most are found within a few thousand. */
 const steps = "100000";
@@ -121,10 +122,10 @@ describe("a fault in the TCP socket of the boards", { skip: reason }, () => {
 	for (const [index, fault] of faults.entries())
 		test(`is found: ${fault.name}`, async () => {
 			const program = compile(work, `fault-${index}`, fault.sanitizer, fault);
-			let { status, output } = await run(program, steps, seed);
+			let { status, output } = await run(program, steps, String(seed));
 			// Few schedules show some of them.
 			for (let more = 1; status === 0 && more <= moreSeeds; more++)
-				({ status, output } = await run(program, steps, String(Number(seed) + more)));
+				({ status, output } = await run(program, steps, String(seed + more)));
 			assert.notEqual(status, 0, "no one noticed");
 			assert.match(output, fault.found);
 		});

@@ -2,7 +2,7 @@
  * The boards' TCP socket (hosts/esp32/tcp) with two threads, real connections and random steps, under ThreadSanitizer and under
  * AddressSanitizer with UndefinedBehaviorSanitizer. tcp-faults.long.test.ts shows that the same steps find faults.
  *
- * TCP_TEST_SEED repeats a run's script, though not its timing; TCP_TEST_STEPS changes its length.
+ * TEST_SEED draws another script; TCP_TEST_STEPS changes its length.
  */
 
 import assert from "node:assert/strict";
@@ -10,7 +10,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { compile, prepareThreadSanitizer, reason, run, seed } from "./tcp/random-test.js";
+import { seed } from "../../support/seed.js";
+import { compile, prepareThreadSanitizer, reason, run } from "./tcp/random-test.js";
 
 const steps = process.env.TCP_TEST_STEPS || "1000000";
 
@@ -22,7 +23,7 @@ describe("the TCP socket of the boards", { skip: reason }, () => {
 
 	for (const sanitizer of ["thread", "address"] as const)
 		test(`survives ${steps} random steps under the sanitizer for ${sanitizer}`, async () => {
-			const { status, output } = await run(compile(work, sanitizer, sanitizer), steps, seed);
+			const { status, output } = await run(compile(work, sanitizer, sanitizer), steps, String(seed));
 			assert.equal(status, 0, output);
 			assert.match(output, /(\d+) steps, [1-9]\d+ connections, [1-9]\d+ events/);
 		});

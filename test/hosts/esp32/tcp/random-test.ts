@@ -6,8 +6,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "../../../../scripts/command-line/project.js";
 
-export const seed = process.env.TCP_TEST_SEED || String(Math.floor(Math.random() * 2 ** 32));
-
 const sources: ReadonlyMap<string, string> = new Map(
 	[
 		"hosts/esp32/tcp/tcp-connection.c",
