@@ -1,7 +1,7 @@
 /** What people say of devices: any gateway may write it, not only the one to which the device is connected. */
 
 import { matches, object } from "../../device/protocol/schema.js";
-import { type Label, label, labelOf, noLabel } from "../api/label.js";
+import { type Label, type LabelChange, label, labelOf, noLabel } from "../api/label.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
@@ -60,8 +60,8 @@ export class Labels {
 		return this.#records.close();
 	}
 
-	/** Announces `labelled`. An empty text removes a field. @returns as `keep` */
-	set(device: Device, change: Label): Promise<boolean> {
+	/** Announces `labelled`. @returns as `keep` */
+	set(device: Device, change: LabelChange): Promise<boolean> {
 		this.#labels.set(device.deviceId, labelOf({ ...device.label, ...change }));
 		this.#show(device);
 		return this.keep(device);

@@ -4,7 +4,7 @@ import { type RequestHandler, Router } from "express";
 import { integer, matches } from "../../device/protocol/schema.js";
 import { askedSeen } from "../api/attention.js";
 import type { DeviceDetails, ListedRefusal, OwnUpdate, PastCrash, PastMark } from "../api/device.js";
-import { label } from "../api/label.js";
+import { labelChange } from "../api/label.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
 import { readJson, readQuery } from "../http/request-body.js";
@@ -129,7 +129,7 @@ class DeviceHandlers {
 
 	readonly label: RequestHandler<OfDevice> = async (request, response) => {
 		const { core, labels } = this.#options;
-		const change = await readJson(request, label, '{"name":"Lobby speaker"}');
+		const change = await readJson(request, labelChange, '{"name":"Lobby speaker"}');
 		const device = this.#known(request.params);
 		if (!(await labels.set(device, change))) throw notWritten(core.storage);
 		response.json(this.#headOf(device));

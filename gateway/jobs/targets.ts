@@ -1,6 +1,8 @@
-/** Finds the devices that a person has named, one by one or as a room. */
+/** Finds the devices that a person has named: one by one, as a room, or by their tags. */
 
+import { messageOf } from "../api/client/request.js";
 import { thereAre } from "../api/client/words.js";
+import { matchesTags, parseTags, type TagExpression } from "../api/tags.js";
 import type { Targets } from "../api/targets.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
@@ -8,21 +10,48 @@ import type { Device } from "../sessions/device.js";
 /** @returns ids, known or not, each once @throws {HttpProblem} 422 */
 export function targetsOf(
 	devices: ReadonlyMap<string, Device>,
-	{ all, room, devices: ids }: Targets,
+	{ all, room, tags, devices: ids }: Targets,
 ): readonly string[] {
-	if ([all, room, ids].filter((each) => each !== undefined && each !== false && each !== "").length !== 1)
+	if (
+		[all, room, tags, ids].filter((each) => each !== undefined && each !== false && each !== "").length !== 1
+	)
 		throw new HttpProblem(
 			422,
-			'targets is one of {"all": true}, {"room": "Kitchen"} and {"devices": ["dev-1-a1b2c3"]}.',
+			'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-a1b2c3"]}.',
 		);
-	const known = [...devices.values()].filter(({ label }) => all || label.room === room);
-	const found = ids ? [...new Set(ids)] : known.map(({ deviceId }) => deviceId);
+	const known = [...devices.values()];
+	const chosen = tags
+		? devicesWithTags(known, tags)
+		: known.filter(({ label }) => all || label.room === room);
+	const found = ids ? [...new Set(ids)] : chosen.map(({ deviceId }) => deviceId);
 	if (found.length > 0) return found;
-	if (room === undefined) throw new HttpProblem(422, "targets names no device.");
-	throw new HttpProblem(
-		422,
-		`No device is in the room ${room}; ${thereAre("room", roomsLike(room, devices.values()))}.`,
-	);
+	if (room !== undefined)
+		throw new HttpProblem(
+			422,
+			`No device is in the room ${room}; ${thereAre("room", roomsLike(room, known))}.`,
+		);
+	if (tags !== undefined)
+		throw new HttpProblem(422, `No device has the tags ${tags}; ${thereAre("tag", tagsOf(known))}.`);
+	throw new HttpProblem(422, "targets names no device.");
+}
+
+/** @param text a tag expression @returns those that match, in the order given @throws {HttpProblem} 422 if it is none */
+export function devicesWithTags(devices: Iterable<Device>, text: string): readonly Device[] {
+	const expression = readTags(text);
+	return [...devices].filter(({ label }) => matchesTags(expression, label.tags));
+}
+
+/** @throws {HttpProblem} 422 */
+export function readTags(text: string): TagExpression {
+	try {
+		return parseTags(text);
+	} catch (error) {
+		throw new HttpProblem(422, `tags: ${messageOf(error)}`);
+	}
+}
+
+function tagsOf(devices: Iterable<Device>): readonly string[] {
+	return [...new Set([...devices].flatMap(({ label }) => label.tags ?? []))].sort();
 }
 
 /** Those that differ in case alone come first. */

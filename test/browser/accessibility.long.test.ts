@@ -205,7 +205,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await page.getByText("Technical details").click();
 		await page.locator(".hero").getByText("More", { exact: true }).click();
 		assert.deepEqual(await violations(page), []);
-		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 		await page.locator(".save-form").waitFor();
 		assert.deepEqual(await violations(page), []);
 		await page.keyboard.press("Escape");

@@ -64,7 +64,7 @@ test("the page of a device", { skip }, async (t) => {
 			await page.getByRole("region", { name: "About it" }).getByText("Running for").waitFor();
 			assert.equal(await notice(page).count(), 0);
 			const before = await tabsAt(page);
-			await page.getByRole("button", { name: "Edit name, room and note" }).click();
+			await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 			await page.getByLabel("Name", { exact: true }).waitFor();
 			assert.equal(await tabsAt(page), before);
 			await page.keyboard.press("Escape");
@@ -81,7 +81,7 @@ test("the page of a device", { skip }, async (t) => {
 		async (t) => {
 			const { device, page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
 			const { deviceId } = device;
-			await page.getByRole("button", { name: "Edit name, room and note" }).click();
+			await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 			await page.getByLabel("Room", { exact: true }).fill("Kitchen");
 			await page.getByRole("button", { name: "Save" }).click();
 			const hero = page.getByRole("region", { name: "Overview" });

@@ -49,7 +49,7 @@ describe("the label of a device", { skip }, () => {
 	test("is edited in its place, and its name is the title", async (t) => {
 		const { page, url } = await setUp(t);
 		await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
-		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 		const name = page.getByLabel("Name", { exact: true });
 		await page.locator("input[name=name]:focus").waitFor();
 		await name.fill("  Lobby speaker ");
@@ -66,7 +66,7 @@ describe("the label of a device", { skip }, () => {
 
 		const other = await open(t, url, { view });
 		await other.getByRole("heading", { level: 1, name: "Lobby speaker" }).waitFor();
-		await other.getByRole("button", { name: "Edit name, room and note" }).click();
+		await other.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 		await other.getByLabel("Name", { exact: true }).fill("");
 		await other.keyboard.press("Enter");
 		await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
@@ -74,7 +74,7 @@ describe("the label of a device", { skip }, () => {
 
 	test("that is refused says why, and keeps what was typed", async (t) => {
 		const { page } = await setUp(t, { page: { view, expected: /422/ } });
-		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 		const room = page.getByLabel("Room", { exact: true });
 		await room.evaluate((element) => element.removeAttribute("maxlength"));
 		await room.fill("x".repeat(65));
@@ -395,7 +395,7 @@ describe("at 320 pixels nothing is wider than the window:", { skip }, () => {
 
 	test("a device, its label while it is edited, and a device that is away", async (t) => {
 		const { device, page } = await setUp(t, { page: { view, viewport, hasTouch: true } });
-		await page.getByRole("button", { name: "Edit name, room and note" }).click();
+		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 		await page.getByLabel("Name", { exact: true }).fill("W".repeat(64));
 		await page.getByLabel("Note", { exact: true }).fill("W".repeat(200));
 		assert.deepEqual(await widest(page), []);

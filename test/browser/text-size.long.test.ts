@@ -138,7 +138,7 @@ test("text of twice the size in the browser's settings", { skip }, async (t) => 
 			await bar.locator("summary", { hasText: "More" }).click();
 			await fits(page, width);
 			await page.goto(`${url}/#/devices/${id}`);
-			await page.getByRole("button", { name: "Edit name, room and note" }).click();
+			await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 			await page.locator(".save-form").waitFor();
 			await fits(page, width);
 			for (const name of ["Add a schedule…", "Set quiet hours…"]) {

@@ -449,7 +449,7 @@ describe("an announcement", () => {
 			[
 				{ url: "http://x/", targets: {} },
 				422,
-				/targets must be an object with at least one of all, room, devices, and nothing/,
+				/targets must be an object with at least one of all, room, tags, devices, and nothing/,
 			],
 			[{ url: "http://x/", targets: { all: true, room: "Kitchen" } }, 422, /targets is one of/],
 			[

@@ -12,7 +12,7 @@ import {
 } from "../../../device/protocol/messages.js";
 import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
 import { asks } from "../../../gateway/api/command.js";
-import { label, labelFields } from "../../../gateway/api/label.js";
+import { label, labelFields, labelTexts } from "../../../gateway/api/label.js";
 import { monitorErrorDescriptions } from "../../../scripts/api/descriptions.js";
 import { ApiDocument } from "./schemas.js";
 
@@ -70,10 +70,14 @@ describe("gateway/api/interface.md names", () => {
 
 	test("each field of a label as PATCH takes it, and how long it may be", () => {
 		const row = text.split("\n").find((line) => line.includes("`PATCH /api/devices/")) ?? "";
-		for (const field of labelFields) {
+		for (const field of labelFields)
 			assert.ok(row.includes(`"${field}"?`), `the row of PATCH does not name ${field}`);
-			assert.ok(row.includes(String(label.fields[field].maxLength)));
-		}
+		const { tags, ...texts } = label.fields;
+		const limits = [...Object.values(texts).map(({ maxLength }) => maxLength), tags.maxItems];
+		assert.deepEqual(
+			limits.filter((limit) => !row.includes(String(limit))),
+			[],
+		);
 	});
 });
 
@@ -92,9 +96,17 @@ test("openapi.yaml has each field of a label, with its length: in the change, an
 		const properties = openApi.at("components", "schemas", name, "properties");
 		for (const field of labelFields) {
 			assert.ok(field in properties, `components.schemas.${name}.properties lacks ${field}`);
+		}
+		for (const field of labelTexts) {
 			const { maxLength } = openApi.at("components", "schemas", name, "properties", field);
 			assert.equal(maxLength, label.fields[field].maxLength, `${name}.${field}`);
 		}
+		const { maxItems, items } = openApi.at("components", "schemas", name, "properties", "tags");
+		const { item } = label.fields.tags;
+		assert.deepEqual(
+			[maxItems, items],
+			[label.fields.tags.maxItems, { type: "string", pattern: item.pattern, maxLength: item.maxLength }],
+		);
 	}
 	assert.deepEqual(Object.keys(openApi.at("components", "schemas", "label", "properties")), labelFields);
 });

@@ -111,6 +111,36 @@ describe("a command to many devices", () => {
 		assert.deepEqual(outside.commands, []);
 	});
 
+	test(
+		"to devices with tags reaches those that match, as their tags are when it begins",
+		ofFleet,
+		async (t) => {
+			const { device, send, ended, call } = await run(t);
+			const [stable, beta, untagged] = [await device(), await device(), await device()];
+			const give = (deviceId: string, tags: readonly string[]) =>
+				call("PATCH", `/api/devices/${deviceId}`, { tags });
+			await give(stable.deviceId, ["shop"]);
+			await give(beta.deviceId, ["shop", "beta"]);
+			const reached = async (tags: string) =>
+				states(await ended(await send({ tags }, { command: "set_volume", value: 5 })));
+			assert.deepEqual(await reached("shop and not beta"), { [stable.deviceId]: "done" });
+			assert.deepEqual(await reached(" not ( shop ) "), { [untagged.deviceId]: "done" });
+			await give(beta.deviceId, ["shop"]);
+			const both = { [stable.deviceId]: "done", [beta.deviceId]: "done" };
+			assert.deepEqual(await reached("shop and not beta"), both);
+			const refusalOf = async (tags: string) => {
+				const payload = { command: "restart" };
+				const { status, body } = await call("POST", "/api/commands", { targets: { tags }, payload });
+				return [status, body.detail];
+			};
+			assert.deepEqual(await refusalOf("beta"), [422, "No device has the tags beta; there is shop."]);
+			assert.deepEqual(await refusalOf("shop AND beta"), [
+				422,
+				"tags: At character 6: write and in place of AND.",
+			]);
+		},
+	);
+
 	test("is seen by monitors that ask for it, also by one that comes while it runs", async (t) => {
 		const { device, send, ended, watcher, open } = await run(t);
 		const quick = await device();
@@ -181,6 +211,14 @@ describe("a command to many devices", () => {
 			[{ targets: { all: true }, payload }, 422, /names no device/],
 			[{ targets: { room: "Attic" }, payload }, 422, /room Attic/],
 			[{ targets: { all: true, room: "Attic" }, payload }, 422, /one of/],
+			[{ targets: { all: true, tags: "beta" }, payload }, 422, /one of/],
+			[{ targets: { tags: "" }, payload }, 422, /one of/],
+			[{ targets: { tags: "beta" }, payload }, 422, /No device has the tags beta; there is no tag\./],
+			[
+				{ targets: { tags: "a".repeat(501) }, payload },
+				422,
+				/targets.tags must be .* at most 500 characters/,
+			],
 			[{ targets: { devices: ["a"] }, payload: { command: "set_volume", value: 101 } }, 422, /0 to 100/],
 			[{ targets: { devices: ["a"] }, payload: { command: "start_ota" } }, 422, /one of set_volume/],
 			[{ targets: { devices: ["a"] }, payload: "identify" }, 422, /payload/],

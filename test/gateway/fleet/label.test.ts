@@ -3,7 +3,7 @@ import disk from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { labelFields } from "../../../gateway/api/label.js";
+import { labelFields, labelTexts } from "../../../gateway/api/label.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
 
@@ -19,7 +19,7 @@ async function ask({ url }: Running, method: string, path: string, body?: unknow
 	return { status: response.status, json: text === "" ? undefined : JSON.parse(text) };
 }
 
-describe("a device's name, room and note", () => {
+describe("a device's name, room, note and tags", () => {
 	test("are sent to every monitor, listed, and found again after a restart", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir });
@@ -27,27 +27,29 @@ describe("a device's name, room and note", () => {
 		const [monitor] = monitors;
 		assert.ok(monitor);
 		await gateway.namedDevice(monitor);
-		const label = { name: "Lobby \u{1f50a}", room: "Lobby", note: "behind the plant\nsince May" };
+		const texts = { name: "Lobby \u{1f50a}", room: "Lobby", note: "behind the plant\nsince May" };
+		const label = { ...texts, tags: ["beta", "shop-berlin"] };
 		const { status, json } = await ask(gateway, "PATCH", `/${id}`, label);
 		assert.deepEqual([status, json.name, json.deviceId], [200, label.name, id]);
 		for (const each of monitors) {
-			const { name, room, note } = await each.change("labelled");
-			assert.deepEqual({ name, room, note }, label);
+			const { name, room, note, tags } = await each.change("labelled");
+			assert.deepEqual({ name, room, note, tags }, label);
 		}
 		assert.deepEqual((await ask(gateway, "GET", "")).json.devices, [json]);
 		await gateway.gateway.close();
 		const again = await runGateway(t, { dataDir });
-		const { name, room, note } = (await ask(again, "GET", `/${id}`)).json;
-		assert.deepEqual({ name, room, note }, label);
+		const { name, room, note, tags } = (await ask(again, "GET", `/${id}`)).json;
+		assert.deepEqual({ name, room, note, tags }, label);
 	});
 
-	test("come back from PATCH, each field of the schema, and are removed by an empty text", async (t) => {
+	test("come back from PATCH, each field of the schema, and are removed by an empty text or list", async (t) => {
 		const gateway = await runGateway(t);
 		await gateway.namedDevice(await gateway.monitor());
-		const all = Object.fromEntries(labelFields.map((field) => [field, `a ${field}`]));
+		const texts = Object.fromEntries(labelTexts.map((field) => [field, `a ${field}`]));
+		const all = { ...texts, tags: ["beta"] };
 		const { json } = await ask(gateway, "PATCH", `/${id}`, all);
 		assert.deepEqual(Object.fromEntries(labelFields.map((field) => [field, json[field]])), all);
-		const none = Object.fromEntries(labelFields.map((field) => [field, ""]));
+		const none = { ...Object.fromEntries(labelTexts.map((field) => [field, ""])), tags: [] };
 		const removed = (await ask(gateway, "PATCH", `/${id}`, none)).json;
 		assert.deepEqual(
 			labelFields.filter((field) => field in removed),
@@ -119,6 +121,34 @@ describe("a device's name, room and note", () => {
 		])
 			assert.equal(await statusOf(change), 422, JSON.stringify(change));
 		assert.equal((await ask(gateway, "GET", `/${id}`)).json.name, smile.repeat(64));
+	});
+
+	test("are tags of 1 to 32 characters, at most 16, each once and in order, until null removes them", async (t) => {
+		const gateway = await runGateway(t);
+		await gateway.namedDevice(await gateway.monitor());
+		const set = (tags: unknown) => ask(gateway, "PATCH", `/${id}`, { tags });
+		const given = ["shop-berlin", "beta", "beta", "0_", "a".repeat(32)];
+		const kept = ["0_", "a".repeat(32), "beta", "shop-berlin"];
+		assert.deepEqual((await set(given)).json.tags, kept);
+		const many = Array.from({ length: 17 }, (_, index) => `tag-${index}`);
+		for (const tags of [
+			many,
+			["Beta"],
+			["not"],
+			[""],
+			["a b"],
+			["a".repeat(33)],
+			[1],
+			"beta",
+			{ beta: true },
+		]) {
+			const { status, json } = await set(tags);
+			assert.deepEqual([status, /^tags(\.0)? must be .*\.$/.test(json.detail)], [422, true], json.detail);
+		}
+		assert.deepEqual((await ask(gateway, "GET", `/${id}`)).json.tags, kept);
+		assert.equal((await ask(gateway, "PATCH", `/${id}`, { room: "Hall" })).json.tags.length, kept.length);
+		const { json } = await set(null);
+		assert.deepEqual([json.room, "tags" in json], ["Hall", false]);
 	});
 
 	test("that are not on disk yet are answered 507, and written once the disk can be", async (t) => {

@@ -3,15 +3,20 @@
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
-import { type Label, label, labelFields } from "../../../api/label.js";
+import { type Label, type LabelChange, label, labelFields, labelTexts } from "../../../api/label.js";
 import { roomAddress, useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { Field, textOf } from "../parts/field.js";
 import { FormDialog } from "../parts/save-form.js";
 
 /** A new field of the label does not compile until it is here. */
-const titles: Readonly<Record<keyof Label, string>> = { name: "Name", room: "Room", note: "Note" };
-/** "name, room and note" */
+const titles: Readonly<Record<keyof Label, string>> = {
+	name: "Name",
+	room: "Room",
+	note: "Note",
+	tags: "Tags",
+};
+/** "name, room, note and tags" */
 const allTitles = new Intl.ListFormat("en-GB").format(
 	labelFields.map((field) => titles[field].toLowerCase()),
 );
@@ -63,22 +68,37 @@ interface LabelFieldsProps {
 /** Of a form whose data `saveLabel` takes. */
 export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 	const { fleet } = useApp();
-	return labelFields.map((field) => (
-		<Field
-			key={field}
-			name={field}
-			label={titles[field]}
-			type={field === "note" ? "lines" : "text"}
-			maxLength={label.fields[field].maxLength}
-			initial={given[field]}
-			placeholder={field === "name" ? deviceId : undefined}
-			{...(field === "room" && { known: roomsOf(fleet.all()) })}
-		/>
-	));
+	return (
+		<>
+			{labelTexts.map((field) => (
+				<Field
+					key={field}
+					name={field}
+					label={titles[field]}
+					type={field === "note" ? "lines" : "text"}
+					maxLength={label.fields[field].maxLength}
+					initial={given[field]}
+					placeholder={field === "name" ? deviceId : undefined}
+					{...(field === "room" && { known: roomsOf(fleet.all()) })}
+				/>
+			))}
+			<Field
+				name="tags"
+				label={titles.tags}
+				initial={given.tags?.join(" ")}
+				hint="Words with spaces between, such as shop-berlin beta"
+			/>
+		</>
+	);
 }
 
 /** @throws Refusal */
 export function saveLabel(deviceId: string, form: FormData): Promise<unknown> {
-	const body = Object.fromEntries(labelFields.map((field) => [field, textOf(form, field)]));
+	const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
+	const tags =
+		textOf(form, "tags")
+			.toLowerCase()
+			.match(/[^\s,]+/g) ?? [];
+	const body = { ...texts, tags } satisfies LabelChange;
 	return ask(`api/devices/${encodeURIComponent(deviceId)}`, { method: "PATCH", body });
 }

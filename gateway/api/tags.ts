@@ -1,0 +1,107 @@
+/** Tags of devices, and expressions of them such as `shop-berlin and not (beta or test)`, by which people choose devices. */
+
+import { matches, pattern } from "../../device/protocol/schema.js";
+import { cutText } from "./text.js";
+
+export const tagsAtMost = 16;
+const longestTag = 32;
+/** Words of expressions are no tags. */
+export const tag = pattern(
+	longestTag,
+	`^(?!and$|or$|not$)[a-z0-9][a-z0-9_-]{0,${longestTag - 1}}$`,
+	"lower-case letters, digits, - and _, such as shop-berlin, and none of the words and, or and not,",
+);
+/** Of an expression, in characters. */
+export const longestExpression = 500;
+
+export type TagExpression =
+	| { readonly type: "tag"; readonly tag: string }
+	| { readonly type: "not"; readonly of: TagExpression }
+	| { readonly type: "and" | "or"; readonly of: readonly [TagExpression, TagExpression] };
+
+/**
+ * `not` binds strongest, then `and`, then `or`; parentheses group.
+ *
+ * @throws {Error} whose message names the place, and what to write there
+ */
+export function parseTags(text: string): TagExpression {
+	if (text.length > longestExpression)
+		throw new Error(`Write at most ${longestExpression} characters; these are ${text.length}.`);
+	const words = Array.from(text.matchAll(/[()]|[^\s()]+/g), ({ 0: word, index }) => ({
+		word,
+		at: index + 1,
+	}));
+	if (words.length === 0)
+		throw new Error("Write tags, joined by and, or and not, such as shop-berlin and not beta.");
+	let next = 0;
+
+	/** @param what to write at the next word */
+	function wrong(what: string): Error {
+		const word = words[next];
+		return new Error(`${word ? `At character ${word.at}` : "At the end"}: ${what}.`);
+	}
+
+	function joined(operator: "and" | "or", readOperand: () => TagExpression): TagExpression {
+		let expression = readOperand();
+		while (words[next]?.word === operator) {
+			next += 1;
+			expression = { type: operator, of: [expression, readOperand()] };
+		}
+		return expression;
+	}
+
+	function readAny(): TagExpression {
+		return joined("or", () => joined("and", readOne));
+	}
+
+	function readOne(): TagExpression {
+		const { word, at } = words[next] ?? {};
+		if (word !== "not" && word !== "(") {
+			if (!matches(tag, word)) throw wrong(tagFor(word));
+			next += 1;
+			return { type: "tag", tag: word };
+		}
+		next += 1;
+		if (word === "not") return { type: "not", of: readOne() };
+		const inner = readAny();
+		if (next === words.length) throw wrong(`write ) for the ( at character ${at}`);
+		if (words[next]?.word !== ")") throw wrong(operatorFor(words[next]?.word));
+		next += 1;
+		return inner;
+	}
+
+	const expression = readAny();
+	if (next < words.length) throw wrong(operatorFor(words[next]?.word));
+	return expression;
+}
+
+/** @param tags of a device; undefined: none */
+export function matchesTags(expression: TagExpression, tags: readonly string[] = []): boolean {
+	switch (expression.type) {
+		case "tag":
+			return tags.includes(expression.tag);
+		case "not":
+			return !matchesTags(expression.of, tags);
+		case "and":
+			return expression.of.every((each) => matchesTags(each, tags));
+		case "or":
+			return expression.of.some((each) => matchesTags(each, tags));
+	}
+}
+
+/** @param word that has the place of a tag; undefined: the end */
+function tagFor(word = ""): string {
+	if (word === "") return "write a tag";
+	if (word === ")" || word === "and" || word === "or") return `write a tag before ${word}`;
+	const small = word.toLowerCase();
+	if (small === "not" || matches(tag, small)) return `write ${small} in place of ${word}`;
+	return `write a tag in place of ${cutText(word, longestTag)}, of lower-case letters, digits, - and _`;
+}
+
+/** @param word that has the place of an operator */
+function operatorFor(word = ""): string {
+	if (word === ")") return "remove ), or write ( before it";
+	const small = word.toLowerCase();
+	if (small === "and" || small === "or") return `write ${small} in place of ${word}`;
+	return `write and or or before ${cutText(word, longestTag)}`;
+}

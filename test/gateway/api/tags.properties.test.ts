@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { matches } from "../../../device/protocol/schema.js";
+import {
+	longestExpression,
+	matchesTags,
+	parseTags,
+	type TagExpression,
+	tag,
+} from "../../../gateway/api/tags.js";
+import { nearText, oddText, valid } from "../../support/arbitraries.js";
+import { runs } from "../../support/property-runs.js";
+
+const few = fc.constantFrom("a", "b", "shop-berlin", "not-a", "1_");
+const { expression: expressions } = fc.letrec<{ expression: TagExpression }>((tie) => ({
+	expression: fc.oneof(
+		{ maxDepth: 4 },
+		few.map((one) => ({ type: "tag", tag: one }) as const),
+		tie("expression").map((of) => ({ type: "not", of }) as const),
+		fc
+			.tuple(fc.constantFrom("and", "or"), tie("expression"), tie("expression"))
+			.map(([type, ...of]) => ({ type, of }) as const),
+	),
+}));
+
+const strength = { or: 0, and: 1, not: 2, tag: 3 };
+
+/** With no more parentheses than are needed. @param least how strongly it must bind */
+function print(expression: TagExpression, least = 0): string {
+	const { type } = expression;
+	const own = strength[type];
+	// What is on the right of and, or binds more strongly, as both are read from the left.
+	const text =
+		expression.type === "tag"
+			? expression.tag
+			: expression.type === "not"
+				? `not ${print(expression.of, own)}`
+				: `${print(expression.of[0], own)} ${type} ${print(expression.of[1], own + 1)}`;
+	return own < least ? `(${text})` : text;
+}
+
+/** In the words of JavaScript, which has the same strengths. */
+function asCode(text: string): string {
+	const word = (each: string) =>
+		({ and: "&&", or: "||", not: "!" })[each] ?? `tags.has(${JSON.stringify(each)})`;
+	return text.replaceAll(/[a-z0-9_-]+/g, word);
+}
+
+const wordsOfExpressions = fc
+	.array(fc.oneof(few, fc.constantFrom("and", "or", "not", "(", ")", "AND", "Beta", "&", "")), {
+		maxLength: 12,
+	})
+	.map((words) => words.join(" "));
+
+describe("an expression of tags", () => {
+	test("is read as it was meant, with any spaces and needless parentheses", () => {
+		fc.assert(
+			fc.property(expressions, fc.constantFrom(" ", "\n\t"), fc.boolean(), (expression, space, isWrapped) => {
+				const text = print(expression).replaceAll(" ", space);
+				fc.pre(text.length <= longestExpression - 2);
+				assert.deepEqual(parseTags(isWrapped ? `(${text})` : text), expression);
+			}),
+			{ numRuns: runs(2_000) },
+		);
+	});
+
+	test("matches the tags that the same expression of JavaScript does", () => {
+		fc.assert(
+			fc.property(expressions, fc.uniqueArray(few), (expression, tags) => {
+				const text = print(expression);
+				fc.pre(text.length <= longestExpression);
+				const meant: unknown = new Function("tags", `return ${asCode(text)}`)(new Set(tags));
+				assert.equal(matchesTags(parseTags(text), tags), meant, text);
+			}),
+			{ numRuns: runs(2_000) },
+		);
+	});
+
+	test("that is any text is one, or is refused with the place and what to write", () => {
+		const texts = fc.oneof(wordsOfExpressions, oddText, nearText(expressions.map((each) => print(each))));
+		fc.assert(
+			fc.property(texts, (text) => {
+				let expression: TagExpression;
+				try {
+					expression = parseTags(text);
+				} catch (error) {
+					assert.ok(error instanceof Error);
+					assert.match(error.message, /^(At (character \d+|the end): (write|remove)|Write) .+\.$/s);
+					const [, at] = /^At character (\d+):/.exec(error.message) ?? [];
+					if (at) assert.ok(Number(at) >= 1 && Number(at) <= text.length, error.message);
+					return;
+				}
+				assert.deepEqual(parseTags(print(expression)), expression);
+			}),
+			{ numRuns: runs(5_000) },
+		);
+	});
+
+	test("of 500 characters may have any depth", () => {
+		const deep = `${"(".repeat(249)}aa${")".repeat(249)}`;
+		assert.deepEqual(parseTags(deep), { type: "tag", tag: "aa" });
+		assert.equal(matchesTags(parseTags(`${"not ".repeat(124)}a`), ["a"]), true);
+		assert.throws(() => parseTags(`${deep} `), /at most 500 characters; these are 501/);
+	});
+
+	test("that is wrong is refused with what to write in place of it", () => {
+		const refusals: readonly (readonly [string, string])[] = [
+			[" ", "Write tags, joined by and, or and not, such as shop-berlin and not beta."],
+			["beta and", "At the end: write a tag."],
+			["beta not shop", "At character 6: write and or or before not."],
+			["beta shop", "At character 6: write and or or before shop."],
+			["beta AND shop", "At character 6: write and in place of AND."],
+			["Beta", "At character 1: write beta in place of Beta."],
+			["NOT beta", "At character 1: write not in place of NOT."],
+			["a and or b", "At character 7: write a tag before or."],
+			["a and ()", "At character 8: write a tag before )."],
+			["a or (b and c", "At the end: write ) for the ( at character 6."],
+			["(a b)", "At character 4: write and or or before b."],
+			["a or b)", "At character 7: remove ), or write ( before it."],
+			["a & b", "At character 3: write and or or before &."],
+			["a and b&c", "At character 7: write a tag in place of b&c, of lower-case letters, digits, - and _."],
+		];
+		for (const [text, message] of refusals) assert.throws(() => parseTags(text), { message }, text);
+	});
+});
+
+test("a tag is a word that an expression can name", () => {
+	fc.assert(
+		fc.property(valid(tag), (one) => {
+			assert.ok(typeof one === "string");
+			assert.deepEqual(parseTags(one), { type: "tag", tag: one });
+		}),
+	);
+	for (const one of ["and", "or", "not", "", "-a", "_", "A", "a b", "a\n", "ä", "a".repeat(33)])
+		assert.equal(matches(tag, one), false, one);
+	for (const one of ["android", "order", "notes", "0", "a".repeat(32)]) assert.equal(matches(tag, one), true);
+});
