@@ -25,6 +25,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   PUBLIC_URL, TRUST_PROXY       behind a proxy
   RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
   SPEECH_COMMAND                a program that speaks announcements: text in, WAV out
+  DECODE_COMMAND                a program that decodes sounds of any format: a file in, WAV out
   WEBHOOKS_FILE                 JSON: programs that get an event when something happens
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
   NATS_URL                      servers of NATS: several gateways act as one

@@ -30,6 +30,7 @@ export function readSettings(environment: Environment) {
 		if (value !== undefined) return value;
 		throw new StartError(`${name} is "${text}"; set it to ${form}.`);
 	};
+	const command = (name: string, example: string) => readCommand(name, given(name), given("PATH"), example);
 	return {
 		/** Name or address to listen on. */
 		host: given("HOST") ?? "127.0.0.1",
@@ -56,7 +57,9 @@ export function readSettings(environment: Environment) {
 		/** false: any upload is stored. */
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
 		/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
-		speechCommand: readCommand(given("SPEECH_COMMAND"), given("PATH")),
+		speechCommand: command("SPEECH_COMMAND", "espeak-ng --stdout"),
+		/** A program that decodes sounds, and its arguments: a file in, WAV out; undefined: none. */
+		decodeCommand: command("DECODE_COMMAND", "ffmpeg -i - -f wav -"),
 		/** The receivers of events (webhooks/hooks.ts); undefined: none. */
 		webhooksFile: given("WEBHOOKS_FILE"),
 		/** By which several gateways act as one; undefined: this one is alone. */
@@ -116,18 +119,21 @@ function parseBit(text: string): boolean | undefined {
 }
 
 /** Words are separated by spaces; one with spaces is in double quotes. No shell reads it. */
-function readCommand(text: string | undefined, path: string | undefined): readonly string[] | undefined {
+function readCommand(
+	name: string,
+	text: string | undefined,
+	path: string | undefined,
+	example: string,
+): readonly string[] | undefined {
 	if (text === undefined) return undefined;
 	const words = [...text.matchAll(/"([^"]*)"|[^\s"]+/g)].map(([word, quoted]) => quoted ?? word);
 	const rest = text.replaceAll(/"[^"]*"|[^\s"]+/g, "").trim();
 	const [program] = words;
 	if (!program || rest !== "")
-		throw new StartError(
-			"SPEECH_COMMAND is not a program with its arguments, such as espeak-ng --stdout; correct it.",
-		);
+		throw new StartError(`${name} is not a program with its arguments, such as ${example}; correct it.`);
 	if (!isProgram(program, path))
 		throw new StartError(
-			`SPEECH_COMMAND begins with "${program}", which is not a program on this computer; install it, or correct the setting.`,
+			`${name} begins with "${program}", which is not a program on this computer; install it, or correct the setting.`,
 		);
 	return words;
 }

@@ -1,4 +1,4 @@
-/** `npm run say`: plays a WAV file or a text on devices, now or later, and prints what each device says of it. */
+/** `npm run say`: plays a sound file or a text on devices, now or later, and prints what each device says of it. */
 
 import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
@@ -19,8 +19,9 @@ const usage = `Usage: npm run say -- --room Kitchen dinner.wav
        espeak-ng --stdout "Dinner is ready" | npm run say -- --all -
        npm run say -- --in 12m --all "The pizza"
 
-Plays a WAV file with PCM of 16 bits, which is brought to what devices play, or a text, which the gateway speaks (SPEECH_COMMAND), on all
-devices, on those of a room, or on some, and prints what each says. - reads either from standard input. Ctrl-C stops it on the devices.
+Plays a WAV file with PCM of 16 bits, which is brought to what devices play, a file of another format, which the gateway decodes
+(DECODE_COMMAND), or a text, which it speaks (SPEECH_COMMAND), on all devices, on those of a room, or on some, and prints what each says.
+- reads a WAV file or a text from standard input. Ctrl-C stops it on the devices.
 
   --all, --room Kitchen, --device dev-1-a1b2c3   where; --device may be given several times
   --volume 40                                    of this sound alone; default: as it is set on each device
@@ -63,7 +64,7 @@ async function run(words: readonly string[]): Promise<void> {
 	}
 	const [what] = positionals;
 	if (what === undefined || positionals.length > 1)
-		throw new UsageError("Say what to play: one WAV file, one text in quotes, or -.");
+		throw new UsageError("Say what to play: one file, one text in quotes, or -.");
 	const { all, room, device, volume: volumeText, urgent, chime } = values;
 	const targets = { ...(all && { all }), ...(room && { room }), ...(device && { devices: device }) };
 	if (Object.keys(targets).length !== 1)
@@ -83,30 +84,38 @@ async function run(words: readonly string[]): Promise<void> {
 	if (counts.played < devices.length) process.exitCode = someHaveNot;
 }
 
-/** A WAV file as devices play it, or a text. */
-type Content = WavFile | { readonly text: string };
-interface WavFile {
-	readonly wav: Uint8Array<ArrayBuffer>;
+type Content = SoundFile | { readonly text: string };
+interface SoundFile {
+	/** A WAV as devices play it, or what the gateway is to decode. */
+	readonly file: Uint8Array<ArrayBuffer>;
+	/** Undefined: a WAV. */
+	readonly fileType?: string;
 	readonly name: string;
 }
 
 /** @returns the id under which the gateway has it @throws {Refusal} */
-async function send(gateway: GatewayClient, { wav, name }: WavFile, isTemporary: boolean): Promise<string> {
+async function send(
+	gateway: GatewayClient,
+	{ name, ...file }: SoundFile,
+	isTemporary: boolean,
+): Promise<string> {
 	const path = `/api/sounds?name=${encodeURIComponent(name)}&temporary=${isTemporary}`;
-	return (await gateway.ask<Sound>(path, { method: "POST", file: wav })).id;
+	return (await gateway.ask<Sound>(path, { method: "POST", ...file })).id;
 }
 
 /** @throws {UsageError} */
 async function contentOf(what: string): Promise<Content> {
-	const isFile = what !== "-" && (existsSync(what) || /\.wav$/i.test(what));
+	const isFile = what !== "-" && (existsSync(what) || /\.(wav|mp3|m4a|ogg|opus|flac)$/i.test(what));
 	if (!isFile && what !== "-") return { text: what };
 	if (isFile && !existsSync(what)) throw new UsageError(`There is no file ${what}.`);
 	const bytes = isFile ? await readFile(what) : await buffer(process.stdin);
 	if (!isFile && isUtf8(bytes) && !bytes.includes(0)) return { text: bytes.toString().trim() };
+	const name = isFile ? cutText(basename(what), longestName) : "say";
+	if (bytes.toString("latin1", 0, 4) !== "RIFF")
+		return { file: Uint8Array.from(bytes), fileType: "application/octet-stream", name };
 	const subject = isFile ? what : "What came from standard input";
 	try {
-		const wav = new Uint8Array(Buffer.concat([...convertWav(bytes)]));
-		return { wav, name: isFile ? cutText(basename(what), longestName) : "say" };
+		return { file: new Uint8Array(Buffer.concat([...convertWav(bytes)])), name };
 	} catch (error) {
 		throw new UsageError(`${subject} cannot be played. ${messageOf(error)}`);
 	}

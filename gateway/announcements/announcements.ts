@@ -8,6 +8,7 @@ import { Jobs } from "../jobs/jobs.js";
 import { HttpProblem } from "../problem.js";
 import { isDue } from "../storage/time.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
+import { type Decoder, isEncoded } from "./decoder.js";
 import type { Sounds } from "./sounds.js";
 import { requireSpeech, type Speak } from "./speech.js";
 
@@ -29,7 +30,7 @@ interface Source {
 	readonly lengthMs: number | undefined;
 }
 
-/** A text that is being spoken. */
+/** A text that is being spoken, or a file that is being decoded. */
 interface Preparation {
 	readonly ending: AbortController;
 	readonly ended: Promise<void>;
@@ -42,6 +43,7 @@ export interface AnnouncementsOptions {
 	>;
 	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
+	readonly decoder: Pick<Decoder, "require" | "decodeFrom">;
 }
 
 export class Announcements {
@@ -76,36 +78,43 @@ export class Announcements {
 		if (sound !== undefined && !sounds.find(sound))
 			throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
 		if (text !== undefined) requireSpeech(core.settings.speechCommand, text);
+		if (url !== undefined && isEncoded(url)) this.#options.decoder.require();
 	}
 
 	/**
-	 * Plays a sound, as it was asked for; a text is spoken first, which takes its time after this has returned.
+	 * Plays a sound, as it was asked for; a text is spoken first, and an address of another format than WAV is fetched and
+	 * decoded, which takes its time after this has returned.
 	 * @returns its id
 	 * @throws {HttpProblem} 409, 422, 501, 503
 	 */
 	async begin(asked: AskedAnnouncement, { by, onAsked, ...given }: Beginning): Promise<string> {
-		const { core, sounds, speak } = this.#options;
+		const { core, sounds, speak, decoder } = this.#options;
 		this.check(asked);
 		const { sound, url, text } = sourcesOf(asked);
 		const { id, devices } = { ...this.jobs.plan(asked.targets), ...given };
 		const kept = sound === undefined ? undefined : sounds.find(sound);
 		const ending = new AbortController();
-		const spoken = text === undefined ? undefined : speak(text, ending.signal);
+		const made =
+			text !== undefined
+				? speak(text, ending.signal)
+				: url !== undefined && isEncoded(url)
+					? decoder.decodeFrom(url, ending.signal)
+					: undefined;
 
 		const name = kept?.name ?? text ?? null;
 		const again = () => (sound === undefined || sounds.find(sound) ? asked : null);
 		const announcement = new Announcement({ id, name, by, createdAt: core.now(), again, asked });
 		for (const deviceId of devices) announcement.parts.set(deviceId, "preparing", this.jobs.moment);
 		const added = this.jobs.add(announcement);
-		if (spoken) {
-			const ended = this.#prepare(announcement, spoken, ending.signal).then(onAsked);
+		if (made) {
+			const ended = this.#prepare(announcement, made, ending.signal).then(onAsked);
 			this.#preparations.set(id, { ending, ended });
 			void ended.finally(() => this.#preparations.delete(id));
 		} else if (kept) {
 			sounds.hold(kept.id);
 			this.#playKept(announcement, kept);
 		} else if (url !== undefined) this.#playOnAll(announcement, { url, lengthMs: undefined });
-		if (!spoken) onAsked?.(null);
+		if (!made) onAsked?.(null);
 		await added;
 		return id;
 	}
@@ -124,25 +133,28 @@ export class Announcements {
 		for (const { ended } of this.#preparations.values()) await ended;
 	}
 
-	/** Plays a text once it is spoken. @returns why it is not played; null: it is */
+	/** Plays a sound once it is made. @returns why it is not played; null: it is */
 	async #prepare(
 		announcement: Announcement,
-		spoken: Promise<readonly Uint8Array[]>,
+		made: Promise<readonly Uint8Array[]>,
 		signal: AbortSignal,
 	): Promise<string | null> {
 		const { sounds, core } = this.#options;
 		try {
-			const sound = await sounds.add("", await spoken, true);
+			const sound = await sounds.add("", await made, true);
 			if (signal.aborted) await sounds.release(sound.id);
 			else this.#playKept(announcement, sound);
-			return signal.aborted ? "It was stopped before it was spoken." : null;
+			return signal.aborted ? "It was stopped before it was there." : null;
 		} catch (error) {
 			if (!(error instanceof HttpProblem))
-				core.log.error({ announcement: announcement.id, err: error }, "a text could not be announced");
+				core.log.error(
+					{ announcement: announcement.id, err: error },
+					"an announcement could not be prepared",
+				);
 			const reason =
 				error instanceof HttpProblem
 					? error.message
-					: "The spoken text could not be kept; the gateway's log says why.";
+					: "The sound could not be kept; the gateway's log says why.";
 			for (const deviceId of announcement.parts.running)
 				announcement.parts.set(deviceId, "failed", this.jobs.moment, reason);
 			return reason;

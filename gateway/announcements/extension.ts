@@ -9,6 +9,7 @@ import { readJson, requireValid } from "../http/request-body.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { pick } from "../json.js";
 import { Announcements } from "./announcements.js";
+import { Decoder } from "./decoder.js";
 import { soundRoutes } from "./routes.js";
 import { Sounds } from "./sounds.js";
 import { createSpeech } from "./speech.js";
@@ -19,7 +20,8 @@ export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
 	const speak = createSpeech(core);
 	const canSpeak = core.settings.speechCommand !== undefined;
-	const announcements = new Announcements({ core, sounds, speak });
+	const decoder = new Decoder(core);
+	const announcements = new Announcements({ core, sounds, speak, decoder });
 	const jobs = jobsExtension({
 		core,
 		jobs: announcements.jobs,
@@ -32,7 +34,7 @@ export function createAnnouncements(core: Core): Extension {
 	const read = (asked: unknown) => requireValid(askedAnnouncement, pick(askedAnnouncement, asked));
 	return {
 		...jobs.extension,
-		routes: soundRoutes({ core, sounds, speak, canSpeak }).use(jobs.extension.routes),
+		routes: soundRoutes({ core, sounds, speak, canSpeak, decoder }).use(jobs.extension.routes),
 		services: {
 			announcements: {
 				canSpeak,

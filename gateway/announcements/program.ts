@@ -9,7 +9,7 @@ const hasGroups = process.platform !== "win32";
 export interface ProgramOptions {
 	/** The program and its arguments; no shell reads them. */
 	readonly command: readonly string[];
-	readonly input: string;
+	readonly input: string | Uint8Array;
 	readonly limitMs: number;
 	/** Ends it. */
 	readonly signal: AbortSignal;

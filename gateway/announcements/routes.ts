@@ -11,6 +11,7 @@ import { readJson, readQuery } from "../http/request-body.js";
 import { mayTakeLong } from "../http/server.js";
 import { pick } from "../json.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
+import type { Decoder } from "./decoder.js";
 import { bodyOf, type Sounds } from "./sounds.js";
 import { type Speak, speechLimits } from "./speech.js";
 
@@ -26,9 +27,10 @@ export interface SoundRoutesOptions {
 	readonly speak: Speak;
 	/** Whether texts can be spoken. */
 	readonly canSpeak: boolean;
+	readonly decoder: Decoder;
 }
 
-export function soundRoutes({ core, sounds, speak, canSpeak }: SoundRoutesOptions): Router {
+export function soundRoutes({ core, sounds, speak, canSpeak, decoder }: SoundRoutesOptions): Router {
 	const { access, requirePerson, storage } = core;
 	const { speechMs } = { ...speechLimits, ...core.limits };
 	const router = Router({ caseSensitive: true, strict: true });
@@ -46,10 +48,18 @@ export function soundRoutes({ core, sounds, speak, canSpeak }: SoundRoutesOption
 			const name = pick(soundName, readQuery(request, "name"));
 			if (!matches(soundName, name) || name === "")
 				throw new HttpProblem(422, `Name the sound: ?name= with 1 to ${longestName} characters.`);
-			if (!/^audio\/(x-|vnd\.)?wave?\b/i.test(request.headers["content-type"] ?? ""))
-				throw new HttpProblem(415, "Send the WAV file as the body, with Content-Type: audio/wav.");
+			const type = request.headers["content-type"] ?? "";
+			const isWav = /^audio\/(x-|vnd\.)?wave?\b/i.test(type);
+			if (!isWav && !/^(audio\/|video\/|application\/(ogg|octet-stream)\b)/i.test(type))
+				throw new HttpProblem(
+					415,
+					"Send the sound file as the body, with Content-Type: audio/wav, audio/mpeg or such.",
+				);
 			const isTemporary = readQuery(request, "temporary") === "true";
-			const content = bodyOf(request);
+			const ending = new AbortController();
+			response.once("close", () => ending.abort());
+			const body = bodyOf(request);
+			const content = isWav ? body : await decoder.decode(body, ending.signal);
 			const sound = await (isTemporary ? sounds.addPassing(name, content) : sounds.add(name, content));
 			response.set("Location", `${soundsPath}/${sound.id}`);
 			send(response, sound, 201);

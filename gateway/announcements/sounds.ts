@@ -200,7 +200,7 @@ export class Sounds {
 	 * after this gateway has stopped. One that is kept already stays so.
 	 * @throws as `add` does
 	 */
-	async addPassing(name: string, content: AsyncIterable<Uint8Array>): Promise<Sound> {
+	async addPassing(name: string, content: Parameters<Sounds["add"]>[1]): Promise<Sound> {
 		const sound = await this.add(name, content, true);
 		this.#passing.delete(sound.id);
 		this.#passing.add(sound.id);

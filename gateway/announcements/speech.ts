@@ -2,11 +2,8 @@
 
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
-import { Queue } from "../storage/queue.js";
-import { convertWav } from "./pcm.js";
-import { runProgram } from "./program.js";
+import { SoundProgram } from "./sound-program.js";
 
-const waitingAtMost = 10;
 export const speechLimits = Object.freeze({
 	/** For the program, of one text. */
 	speechProgramMs: 30_000,
@@ -22,52 +19,28 @@ export const speechLimits = Object.freeze({
  */
 export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Uint8Array[]>;
 
-export function createSpeech({
-	settings,
-	limits,
-	log,
-	yieldToLoop,
-}: Pick<Core, "settings" | "limits" | "log" | "yieldToLoop">): Speak {
-	const { speechCommand } = settings;
-	const { speechProgramMs } = { ...speechLimits, ...limits };
-	const queue = new Queue();
-	let waiting = 0;
-	const run = async (command: readonly string[], line: string, signal: AbortSignal) => {
-		const aborted = new Promise<never>((_, reject) => {
-			signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+export function createSpeech(core: Pick<Core, "settings" | "limits" | "log" | "yieldToLoop">): Speak {
+	const { speechCommand: command } = core.settings;
+	const { speechProgramMs: limitMs } = { ...speechLimits, ...core.limits };
+	const program =
+		command &&
+		new SoundProgram(core, {
+			command,
+			limitMs,
+			waitingAtMost: 10,
+			waiting: "texts wait to be spoken",
+			status: 502,
+			failure: "The program of SPEECH_COMMAND gave no sound.",
 		});
-		try {
-			const spoken = queue.add(() => runProgram({ command, input: line, limitMs: speechProgramMs, signal }));
-			const pieces: Uint8Array[] = [];
-			for (const piece of convertWav(await Promise.race([spoken, aborted]))) {
-				pieces.push(piece);
-				await yieldToLoop();
-			}
-			return pieces;
-		} catch (error) {
-			signal.throwIfAborted();
-			const why = error instanceof Error ? error.message : String(error);
-			log.warn({ program: command[0], problem: why }, "speech");
-			throw new HttpProblem(502, `The program of SPEECH_COMMAND gave no sound. ${why}`);
-		} finally {
-			waiting -= 1;
-		}
-	};
 	return (text, signal) => {
-		requireSpeech(speechCommand, text);
-		if (waiting >= waitingAtMost)
-			throw new HttpProblem(503, `${waitingAtMost} texts wait to be spoken; try again.`);
-		waiting += 1;
-		return run(speechCommand, lineOf(text), signal);
+		requireSpeech(program, text);
+		return program.run(lineOf(text), signal);
 	};
 }
 
-/** @param command SPEECH_COMMAND @throws {HttpProblem} 422, 501 if the text cannot be spoken */
-export function requireSpeech(
-	command: readonly string[] | undefined,
-	text: string,
-): asserts command is readonly string[] {
-	if (!command)
+/** @param voice undefined: SPEECH_COMMAND is not set @throws {HttpProblem} 422, 501 if the text cannot be spoken */
+export function requireSpeech<T>(voice: T | undefined, text: string): asserts voice is T {
+	if (!voice)
 		throw new HttpProblem(
 			501,
 			"This gateway has no voice: set SPEECH_COMMAND to a program that speaks, and start it again.",

@@ -77,6 +77,7 @@ test("any other environment stops the start with a sentence, or gives valid sett
 		"AUTH",
 		"IMAGE_CHECK",
 		"SPEECH_COMMAND",
+		"DECODE_COMMAND",
 		"NATS_URL",
 		"NATS_ALLOW_OLD",
 		"PUBLIC_URL",

@@ -3,8 +3,10 @@
 export interface GatewayRequest {
 	readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE";
 	readonly body?: object;
-	/** A WAV file, in place of `body`. */
+	/** In place of `body`. */
 	readonly file?: Uint8Array<ArrayBuffer>;
+	/** Of the file; default: a WAV. */
+	readonly fileType?: string;
 	/** Sent as If-Match: the request counts only while the resource is as it was read. */
 	readonly revision?: number;
 	readonly headers?: Readonly<Record<string, string>>;
@@ -46,11 +48,11 @@ export async function askFile(path: string, request: GatewayRequest = {}): Promi
 
 /** @param path or address. @returns an answer whose body is not read yet @throws Refusal */
 export async function responseTo(path: string, request: GatewayRequest): Promise<Response> {
-	const { method = "GET", body, file, revision } = request;
+	const { method = "GET", body, file, fileType = "audio/wav", revision } = request;
 	const headers = {
 		...request.headers,
 		...(body && { "Content-Type": "application/json" }),
-		...(file && { "Content-Type": "audio/wav" }),
+		...(file && { "Content-Type": fileType }),
 		...(revision !== undefined && { "If-Match": `"${revision}"` }),
 	};
 	const content = file ?? (body && JSON.stringify(body));

@@ -141,6 +141,12 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"POST /api/sounds 413": sound(Buffer.concat([wav, Buffer.alloc(5_000_000)])),
 	"POST /api/sounds 415": { path: "/api/sounds?name=x", headers: monitor, body: "text" },
 	"POST /api/sounds 422": sound(Buffer.from("<html>")),
+	"POST /api/sounds 501": {
+		path: "/api/sounds?name=x",
+		headers: { ...monitor, "Content-Type": "audio/mpeg" },
+		body: "ID3",
+	},
+	"POST /api/sounds 503": { testedIn: "test/gateway/announcements/decoder.test.ts" },
 	"POST /api/sounds 507": { testedIn: "test/gateway/announcements/http.test.ts" },
 	"GET /api/sounds/{id} 200": { path: `/api/sounds/${wavId}`, headers: monitor },
 	"GET /api/sounds/{id} 404": { path: "/api/sounds/unknown", headers: monitor },

@@ -1,0 +1,80 @@
+/** Turns sounds of any format into what devices play, with the program of DECODE_COMMAND: a file in, a WAV file out. */
+
+import type { Core } from "../extension.js";
+import { HttpProblem } from "../problem.js";
+import { SoundProgram } from "./sound-program.js";
+
+export const decodeLimits = Object.freeze({
+	/** For the program, of one file. */
+	decodeProgramMs: 30_000,
+	/** For the answer of another server, whole. */
+	decodeFetchMs: 20_000,
+});
+const longestBytes = 8 << 20;
+/** What devices fetch themselves is a WAV file. */
+const encoded = /\.(mp3|m4a|mp4|aac|ogg|oga|opus|flac|webm|wma|aif|aiff)$/i;
+
+/** Whether the name of an address says that devices cannot play it. */
+export function isEncoded(url: string): boolean {
+	return encoded.test(new URL(url).pathname);
+}
+
+export class Decoder {
+	readonly #program: SoundProgram | undefined;
+	readonly #fetchMs: number;
+
+	constructor(core: Pick<Core, "settings" | "limits" | "log" | "yieldToLoop">) {
+		const { decodeCommand: command } = core.settings;
+		const { decodeProgramMs, decodeFetchMs } = { ...decodeLimits, ...core.limits };
+		this.#fetchMs = decodeFetchMs;
+		this.#program =
+			command &&
+			new SoundProgram(core, {
+				command,
+				limitMs: decodeProgramMs,
+				// Of 8 MB each.
+				waitingAtMost: 4,
+				waiting: "files wait to be decoded",
+				status: 422,
+				failure: "The program of DECODE_COMMAND cannot read this file.",
+			});
+	}
+
+	/** @throws {HttpProblem} 501 without DECODE_COMMAND */
+	require(): SoundProgram {
+		if (this.#program) return this.#program;
+		throw new HttpProblem(
+			501,
+			"Without DECODE_COMMAND this gateway takes WAV files alone: set it to a program such as ffmpeg (gateway/README.md), and start it again.",
+		);
+	}
+
+	/** @returns as `SoundProgram.run` @throws {HttpProblem} 413, 422, 501, 503, and as `content` does */
+	async decode(content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+		const program = this.require();
+		const chunks: Uint8Array[] = [];
+		let size = 0;
+		for await (const chunk of content) {
+			size += chunk.length;
+			if (size > longestBytes)
+				throw new HttpProblem(413, `The file is larger than ${longestBytes >> 20} MB; shorten it.`);
+			chunks.push(chunk);
+		}
+		return program.run(Buffer.concat(chunks), signal);
+	}
+
+	/** Decodes what another server has. @throws {HttpProblem} 502 if it does not answer with a file, and as `decode` */
+	async decodeFrom(url: string, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+		const { host } = new URL(url);
+		try {
+			const inTime = AbortSignal.any([signal, AbortSignal.timeout(this.#fetchMs)]);
+			const { ok, status, body } = await fetch(url, { signal: inTime });
+			if (!ok || !body) throw new HttpProblem(502, `${host} answers ${status} for this sound.`);
+			return await this.decode(body, signal);
+		} catch (error) {
+			signal.throwIfAborted();
+			if (error instanceof HttpProblem) throw error;
+			throw new HttpProblem(502, `The sound cannot be fetched from ${host}; look whether it is there.`);
+		}
+	}
+}

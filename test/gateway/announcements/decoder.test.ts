@@ -1,0 +1,190 @@
+/** Sounds of any format, through the program of DECODE_COMMAND. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { readSettings } from "../../../gateway/settings.js";
+import { onEnd } from "../../support/cleanup.js";
+import { runCommand } from "../../support/command-line.js";
+import { eventually } from "../../support/eventually.js";
+import {
+	bearer,
+	deviceToken,
+	monitorToken,
+	type RunOptions,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
+import { wav } from "../../support/sounds.js";
+import { SoundDevice } from "./sound-device.js";
+
+/** Decodes "tone", a space and a number of samples; nothing ends it while it decodes "endless". */
+const program = `
+let file = "";
+process.stdin.on("data", (chunk) => { file += chunk; }).on("end", () => {
+	const [, samples] = /^tone (\\d+)$/.exec(file) ?? [];
+	if (file === "endless") return setInterval(() => {}, 1000);
+	if (samples === undefined) return process.exit(1);
+	const head = Buffer.from("${wav(Buffer.alloc(2)).subarray(0, 40).toString("base64")}", "base64");
+	const size = Buffer.alloc(4);
+	size.writeUInt32LE(samples * 2);
+	process.stdout.write(Buffer.concat([head, size, Buffer.alloc(samples * 2, 1)]));
+});`;
+
+async function run(t: TestContext, options: RunOptions = {}) {
+	const dataDir = await temporaryDirectory(t);
+	const path = join(dataDir, "decoder.mjs");
+	await writeFile(path, program);
+	const { url } = await runGateway(t, { dataDir, decodeCommand: [process.execPath, path], ...options });
+	const device = await new SoundDevice({ url, deviceId: "dev-1-000001" }).connect();
+	t.after(() => device.close());
+	const ask = async (path: string, init: RequestInit = {}) => {
+		const response = await fetch(`${url}${path}`, {
+			...init,
+			headers: { ...bearer(monitorToken), ...init.headers },
+		});
+		return { status: response.status, body: JSON.parse((await response.text()) || "null") };
+	};
+	const upload = (body: string | Buffer, type = "audio/mpeg") =>
+		ask("/api/sounds?name=Dinner", { method: "POST", body, headers: { "Content-Type": type } });
+	/** @returns the device's part of it once it is as meant */
+	const announce = async (
+		url: string,
+		isMeant: (part: { state: string; reason: string | null }) => boolean,
+	) => {
+		const body = JSON.stringify({ url, targets: { devices: [device.deviceId] } });
+		const { status, body: begun } = await ask("/api/announcements", { method: "POST", body });
+		assert.equal(status, 202, JSON.stringify(begun));
+		return eventually(async () => (await ask(`/api/announcements/${begun.id}`)).body.devices[0], isMeant);
+	};
+	return { url, device, ask, upload, announce };
+}
+
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+	const server = createServer(listener).listen(0, "127.0.0.1");
+	onEnd(t, () => {
+		server.close();
+		server.closeAllConnections();
+	});
+	await once(server, "listening");
+	const address = server.address();
+	return typeof address === "object" && address ? `http://127.0.0.1:${address.port}` : "";
+}
+
+describe("an upload that is no WAV", () => {
+	test("is decoded and kept as the WAV that devices play", async (t) => {
+		const { url, ask, upload } = await run(t);
+		for (const type of ["audio/mpeg", "video/mp4", "application/ogg", "application/octet-stream"]) {
+			const { status, body } = await upload("tone 16000", type);
+			assert.deepEqual([status, body.seconds, body.size], [201, 1, 32_044], type);
+			const file = await fetch(`${url}/sounds/${body.id}.wav`, { headers: bearer(deviceToken) });
+			const bytes = Buffer.from(await file.arrayBuffer());
+			assert.deepEqual([bytes.toString("latin1", 0, 4), bytes.readUInt32LE(24)], ["RIFF", 16_000]);
+		}
+		assert.equal((await ask("/api/sounds")).body.sounds.length, 1);
+	});
+
+	test("is refused with a reason where it cannot be decoded, and nothing is kept", async (t) => {
+		const { ask, upload } = await run(t, { limits: { decodeProgramMs: 300 } });
+		for (const [body, status, detail] of [
+			["no tone", 422, "The program of DECODE_COMMAND cannot read this file. It ended with code 1."],
+			["endless", 422, "The program of DECODE_COMMAND cannot read this file. It took longer than 0.3 s."],
+			["tone 1920016", 422, "The sound is longer than 120 s; shorten it."],
+			[
+				"tone 9000000",
+				422,
+				"The program of DECODE_COMMAND cannot read this file. Its output is larger than 4 MB.",
+			],
+			[Buffer.alloc(8 * 2 ** 20 + 1), 413, "The file is larger than 8 MB; shorten it."],
+		] as const) {
+			const answer = await upload(body);
+			assert.deepEqual([answer.status, answer.body.detail], [status, detail]);
+		}
+		assert.equal((await upload("tone 16000", "text/plain")).status, 415);
+		assert.deepEqual((await ask("/api/sounds")).body.sounds, []);
+	});
+
+	test("waits for others, of which four may wait", async (t) => {
+		const { upload } = await run(t, { limits: { decodeProgramMs: 500 } });
+		const answers = await Promise.all(Array.from({ length: 6 }, () => upload("endless")));
+		const statuses = answers.map(({ status }) => status).sort();
+		assert.deepEqual(statuses, [422, 422, 422, 422, 503, 503]);
+		const { body } = answers.find(({ status }) => status === 503) ?? {};
+		assert.equal(body.detail, "4 files wait to be decoded; try again.");
+	});
+
+	test("needs DECODE_COMMAND, as the sentence says", async (t) => {
+		const { ask, upload } = await run(t, { decodeCommand: undefined });
+		const uploaded = await upload("tone 16000");
+		const body = JSON.stringify({ url: "http://127.0.0.1:1/a.mp3", targets: { all: true } });
+		const announced = await ask("/api/announcements", { method: "POST", body });
+		for (const { status, body } of [uploaded, announced]) {
+			assert.equal(status, 501);
+			assert.match(body.detail, /^Without DECODE_COMMAND this gateway takes WAV files alone: set it/);
+		}
+	});
+});
+
+describe("an address that is no WAV", () => {
+	test("is fetched and decoded, and the device plays what the gateway has", async (t) => {
+		const server = await serve(t, (_request, response) => response.end("tone 8000"));
+		const { device, announce } = await run(t);
+		await announce(`${server}/tts.MP3?voice=anna`, ({ state }) => state === "playing");
+		const served = await fetch(device.urls[0] ?? "", { headers: bearer(deviceToken) });
+		assert.equal((await served.arrayBuffer()).byteLength, 16_044);
+		await announce(`${server}/sound.wav`, ({ state }) => state !== "preparing");
+		assert.equal(device.urls.at(-1), `${server}/sound.wav`, "devices fetch a WAV themselves");
+	});
+
+	test("fails with a reason where it is not there, does not come in time, or is no sound", async (t) => {
+		const { announce } = await run(t, { limits: { decodeFetchMs: 300 } });
+		const missing = await serve(t, (_request, response) => response.writeHead(404).end());
+		const silent = await serve(t, () => {});
+		const other = await serve(t, (_request, response) => response.end("<html>"));
+		for (const [server, reason] of [
+			[missing, /^127\.0\.0\.1:\d+ answers 404 for this sound\.$/],
+			[silent, /^The sound cannot be fetched from 127\.0\.0\.1:\d+; look whether it is there\.$/],
+			["http://127.0.0.1:1", /^The sound cannot be fetched from 127\.0\.0\.1:1; look whether it is there\.$/],
+			[other, /cannot read this file/],
+		] as const)
+			assert.match(
+				String((await announce(`${server}/a.ogg`, ({ state }) => state === "failed")).reason),
+				reason,
+			);
+	});
+});
+
+const ffmpeg = spawnSync("ffmpeg", ["-version"]).status === 0;
+
+describe("the README's command with ffmpeg", { skip: ffmpeg ? false : "ffmpeg is not here" }, () => {
+	const readme = readFileSync("gateway/README.md", "utf8");
+	const [, command = ""] = /`(ffmpeg [^`]+)`/.exec(readme) ?? [];
+
+	test("decodes mp3, m4a, ogg and flac, and reads no file that a playlist names; npm run say sends what it is given", async (t) => {
+		const { decodeCommand } = readSettings({ DECODE_COMMAND: command, PATH: process.env.PATH });
+		const { url, upload } = await run(t, { decodeCommand });
+		const folder = await temporaryDirectory(t);
+		for (const name of ["a.mp3", "a.m4a", "a.ogg", "a.flac"]) {
+			const file = join(folder, name);
+			// Long enough that m4a's index cannot be read before its samples.
+			const made = spawnSync("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=440:d=30", file]);
+			assert.equal(made.status, 0, String(made.stderr));
+			const { status, body } = await upload(await readFile(file));
+			assert.equal(status, 201, `${name}: ${JSON.stringify(body)}`);
+			assert.ok(Math.abs(body.seconds - 30) < 0.2, `${name}: ${body.seconds} s`);
+		}
+		const playlist = `#EXTM3U\n#EXTINF:30,\nfile://${join(folder, "a.mp3")}\n#EXT-X-ENDLIST\n`;
+		assert.equal((await upload(playlist, "audio/mpegurl")).status, 422);
+		const words = ["--all", "--gateway", url, join(folder, "a.mp3")];
+		const say = runCommand(t, "scripts/say.ts", words, { MONITOR_TOKEN: monitorToken });
+		await eventually(
+			() => say.output(),
+			(output) => output.includes("playing"),
+		);
+	});
+});
