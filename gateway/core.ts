@@ -66,7 +66,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);
 	const last = [deviceStore.sessions, firmware.updates.sessions];
 	for (const listener of [logOf(base), monitors.sessions, ...listeners, ...last]) sessions.listen(listener);
-	watchDevices({ metrics, sessions, catalog: firmware.catalog });
+	watchDevices({ metrics, sessions, catalog: firmware.catalog, tags: base.settings.metricsTags });
 	return { core, endedLogins, extensions };
 }
 

@@ -9,11 +9,15 @@ import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
+import { tag } from "./api/tags.js";
 import { cleanText, freeText, percentDecoded } from "./api/text.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import { errorCode, StartError } from "./problem.js";
 import { requireRegularFile } from "./storage/atomic-file.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
+
+/** Each could be a time series of each model and version. */
+const countedTags = 20;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -62,6 +66,8 @@ export function readSettings(environment: Environment) {
 		decodeCommand: command("DECODE_COMMAND", "ffmpeg -i - -f wav -"),
 		/** The receivers of events (webhooks/hooks.ts); undefined: none. */
 		webhooksFile: given("WEBHOOKS_FILE"),
+		/** Tags by which metrics count devices. */
+		metricsTags: read("METRICS_TAGS", "", parseTagList, `up to ${countedTags} tags such as shop-berlin,beta`),
 		/** By which several gateways act as one; undefined: this one is alone. */
 		nats: readNats(
 			given("NATS_URL"),
@@ -111,6 +117,11 @@ function parseLogLevel(text: string): LogLevel | undefined {
 function parseSwitch(text: string): boolean | undefined {
 	if (text === "on") return true;
 	return text === "off" ? false : undefined;
+}
+
+function parseTagList(text: string): readonly string[] | undefined {
+	const tags = [...new Set(text.split(",").map((each) => each.trim()))].filter(Boolean);
+	return tags.length <= countedTags && tags.every((each) => matches(tag, each)) ? tags : undefined;
 }
 
 function parseBit(text: string): boolean | undefined {

@@ -16,14 +16,16 @@ import { cancel, printTimes, readLater, schedule } from "./say/times.js";
 
 const usage = `Usage: npm run say -- --room Kitchen dinner.wav
        npm run say -- --device dev-1-a1b2c3 "Dinner is ready"
+       npm run say -- --tags "shop-berlin and not beta" "We close"
        espeak-ng --stdout "Dinner is ready" | npm run say -- --all -
        npm run say -- --in 12m --all "The pizza"
 
 Plays a WAV file with PCM of 16 bits, which is brought to what devices play, a file of another format, which the gateway decodes
-(DECODE_COMMAND), or a text, which it speaks (SPEECH_COMMAND), on all devices, on those of a room, or on some, and prints what each says.
-- reads a WAV file or a text from standard input. Ctrl-C stops it on the devices.
+(DECODE_COMMAND), or a text, which it speaks (SPEECH_COMMAND), on all devices, on those of a room or with tags, or on some, and prints what
+each says. - reads a WAV file or a text from standard input. Ctrl-C stops it on the devices.
 
   --all, --room Kitchen, --device dev-1-a1b2c3   where; --device may be given several times
+  --tags "shop-berlin and not (beta or test)"    where: on the devices that have such tags
   --volume 40                                    of this sound alone; default: as it is set on each device
   --urgent                                       interrupts what plays, which goes on after it, and is heard on muted devices
   --chime                                        a chime comes first
@@ -38,6 +40,7 @@ Exit codes: 0 all have played it, 1 it could not be played, 3 some have not.`;
 const options = {
 	all: { type: "boolean", default: false },
 	room: { type: "string" },
+	tags: { type: "string" },
 	device: { type: "string", multiple: true },
 	volume: { type: "string" },
 	urgent: { type: "boolean", default: false },
@@ -65,10 +68,10 @@ async function run(words: readonly string[]): Promise<void> {
 	const [what] = positionals;
 	if (what === undefined || positionals.length > 1)
 		throw new UsageError("Say what to play: one file, one text in quotes, or -.");
-	const { all, room, device, volume: volumeText, urgent, chime } = values;
-	const targets = { ...(all && { all }), ...(room && { room }), ...(device && { devices: device }) };
-	if (Object.keys(targets).length !== 1)
-		throw new UsageError("Say where: one of --all, --room and --device.");
+	const { all, room, tags, device, volume: volumeText, urgent, chime } = values;
+	const given = Object.entries({ all, room, tags, devices: device }).filter(([, value]) => value);
+	if (given.length !== 1) throw new UsageError("Say where: one of --all, --room, --tags and --device.");
+	const targets = Object.fromEntries(given);
 	const volume = volumeText === undefined ? undefined : wholeNumber("--volume", volumeText, 0, 100);
 	const later = readLater(values.in, values.at);
 	const content = await contentOf(what);

@@ -13,6 +13,8 @@ export interface Webhook {
 	/** Without the rest of the address, which is often a secret. */
 	readonly origin: string;
 	readonly events: readonly string[];
+	/** Of events of devices it gets those of the devices whose tags match; null: of all. */
+	readonly tags: string | null;
 	/** Minutes without a device until it is away. */
 	readonly after: number;
 	/** Its receiver has answered 410: it gets nothing more until the gateway is started again. */

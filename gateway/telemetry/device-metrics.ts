@@ -14,11 +14,14 @@ export interface DeviceMetricsOptions {
 	readonly metrics: Pick<Metrics, "watch" | "watchCounts">;
 	readonly sessions: { readonly devices: ReadonlyMap<string, Device> };
 	readonly catalog: Pick<CatalogFile, "read">;
+	/** By which devices are counted too; none: there is no such label. */
+	readonly tags: readonly string[];
 }
 
-export function watchDevices({ metrics, sessions, catalog }: DeviceMetricsOptions): void {
+export function watchDevices({ metrics, sessions, catalog, tags }: DeviceMetricsOptions): void {
 	const all = () => [...sessions.devices.values()];
 	const { watch, watchCounts } = metrics;
+	const labelNames: readonly string[] = ["version", "model", ...(tags.length > 0 ? ["tag"] : [])];
 	watch("gateway_known_devices", "Devices that are known, connected or not", () => sessions.devices.size);
 	watch(
 		"gateway_devices_away",
@@ -28,8 +31,8 @@ export function watchDevices({ metrics, sessions, catalog }: DeviceMetricsOption
 	watchCounts(
 		"gateway_devices",
 		"Devices that are known, by the firmware that they reported last",
-		["version", "model"],
-		() => labelsOf(all()),
+		labelNames,
+		() => labelsOf(all(), tags),
 	);
 	watch("gateway_due_updates", "Devices that are known and that a newer release fits", async () => {
 		const isDue = updatesOf((await catalog.read()).releases);
@@ -38,7 +41,7 @@ export function watchDevices({ metrics, sessions, catalog }: DeviceMetricsOption
 }
 
 /** The labels of each: the most frequent versions, and `other`. */
-function labelsOf(devices: readonly Device[]) {
+function labelsOf(devices: readonly Device[], tags: readonly string[]) {
 	const counts = new Map<string, number>();
 	const versionOf = ({ firmwareVersion }: Device) => firmwareVersion ?? "unknown";
 	for (const device of devices) counts.set(versionOf(device), (counts.get(versionOf(device)) ?? 0) + 1);
@@ -46,7 +49,10 @@ function labelsOf(devices: readonly Device[]) {
 	const named = new Set(sorted.slice(0, versionsAtMost).map(([version]) => version));
 	return devices.map((device) => {
 		const version = versionOf(device);
-		return { version: named.has(version) ? version : "other", model: device.model ?? "unknown" };
+		const labels = { version: named.has(version) ? version : "other", model: device.model ?? "unknown" };
+		// One for each device, so that sums are numbers of devices.
+		const tag = tags.find((each) => device.label.tags?.includes(each)) ?? "none";
+		return tags.length > 0 ? { ...labels, tag } : labels;
 	});
 }
 

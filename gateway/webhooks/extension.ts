@@ -52,9 +52,10 @@ function webhookRoutes({ requirePerson }: Core, outboxes: readonly Outbox[]): Ro
 		.route("/api/webhooks")
 		.get(requirePerson, (_request, response) => {
 			const webhooks = outboxes.map(
-				({ hook: { url, events, after }, hasEnded: ended, waiting, latest = null }, index) => {
+				({ hook: { url, events, tags, after }, hasEnded: ended, waiting, latest = null }, index) => {
 					// The rest of an address is often a secret.
-					return { number: index + 1, origin: new URL(url).origin, events, after, ended, waiting, latest };
+					const head = { number: index + 1, origin: new URL(url).origin, events, tags: tags?.text ?? null };
+					return { ...head, after, ended, waiting, latest };
 				},
 			);
 			const list: WebhookList = { webhooks };

@@ -14,8 +14,11 @@ import {
 	oneOf,
 	optional,
 	pattern,
+	string,
 } from "../../device/protocol/schema.js";
 import { parseUrl } from "../access/origin.js";
+import { messageOf } from "../api/client/request.js";
+import { longestExpression, parseTags, type TagExpression } from "../api/tags.js";
 import { parseJson } from "../json.js";
 import { errorCode, StartError } from "../problem.js";
 import { requireRegularFile } from "../storage/atomic-file.js";
@@ -41,6 +44,8 @@ const hook = object({
 	url: pattern(2000, "^https?://[^\\s@]+$", address),
 	/** Default: all. */
 	events: optional(list(oneOf(...eventNames), eventNames.length)),
+	/** Of events of devices, those of the devices that match; default: all. */
+	tags: optional(string(longestExpression)),
 	secret,
 	/** While the secret is being replaced: signs too. */
 	previousSecret: optional(secret),
@@ -53,11 +58,13 @@ const keyAdvice =
 const example =
 	'[{"url": "https://example.org/hook", "secret": "whsec_…", "events": ["away", "back"], "after": 5}]';
 
-export interface Hook extends Required<Omit<Infer<typeof hook>, "secret" | "previousSecret">> {
+export interface Hook extends Required<Omit<Infer<typeof hook>, "tags" | "secret" | "previousSecret">> {
 	/** Stays the same while its address does. */
 	readonly id: string;
 	/** The new one first; two while one is being replaced. */
 	readonly secrets: readonly string[];
+	/** As text, and read; absent: all devices. */
+	readonly tags?: { readonly text: string; readonly expression: TagExpression };
 }
 
 /** @throws {StartError} that names what to change, without a secret */
@@ -74,17 +81,26 @@ export function readHooks(path: string): readonly Hook[] {
 		if (unknown !== undefined) throw refusal(`has an unknown field "${unknown}" in ${index + 1}`);
 		if (!matches(hook, entry))
 			throw refusal(`is wrong in ${index + 1}: ${describeProblem(findProblem(hook, entry))}`);
-		const { url, events = eventNames, secret, previousSecret, after = awayMinutes } = entry;
+		const { url, events = eventNames, tags: text, secret, previousSecret, after = awayMinutes } = entry;
 		if (!parseUrl(url)) throw refusal(`is wrong in ${index + 1}: url is not an address`);
 		for (const [name, given] of Object.entries({ secret, previousSecret }))
 			if (given !== undefined && !isUsable(given))
 				throw refusal(`is wrong in ${index + 1}: ${name} ${keyAdvice}`);
+		const tags = text !== undefined && { text, expression: readTags(text, index, refusal) };
 		const id = createHash("sha256").update(url).digest("hex").slice(0, 16);
 		if (ids.has(id)) throw refusal(`names the address of ${index + 1} twice`);
 		ids.add(id);
 		const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret];
-		return { id, url, events: [...events], secrets, after };
+		return { id, url, events: [...events], secrets, after, ...(tags && { tags }) };
 	});
+}
+
+function readTags(text: string, index: number, refusal: (what: string) => StartError): TagExpression {
+	try {
+		return parseTags(text);
+	} catch (error) {
+		throw refusal(`is wrong in ${index + 1}: tags: ${messageOf(error).replace(/\.$/, "")}`);
+	}
 }
 
 function readText(path: string, refusal: (what: string) => StartError): string {

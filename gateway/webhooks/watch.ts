@@ -3,6 +3,7 @@
 import { networkOf } from "../access/origin.js";
 import type { FrameOf } from "../api/frames.js";
 import type { OtaStatus } from "../api/statuses.js";
+import { matchesTags } from "../api/tags.js";
 import type { Core, GatewayEvent } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { Refusal, SessionListener } from "../sessions/sessions.js";
@@ -75,7 +76,7 @@ export class Watch {
 			if (!device) continue;
 			const mark = awayMark(deviceId);
 			const isDue = (outbox: Outbox) => now - seen >= outbox.hook.after * minuteMs && !outbox.has(mark);
-			const due = this.#outboxes.filter(isDue);
+			const due = this.#outboxesOf(device).filter(isDue);
 			const since = isoTime(device.session.lastSeenAt);
 			this.#tellOf(device, "away", `has been away since ${since}.`, { since }, due, mark);
 		}
@@ -161,25 +162,25 @@ export class Watch {
 		this.#wasFull = text !== undefined;
 	}
 
+	/** Of the hooks that get events of this device. */
+	#outboxesOf({ label }: Device): readonly Outbox[] {
+		return this.#outboxes.filter(({ hook: { tags } }) => !tags || matchesTags(tags.expression, label.tags));
+	}
+
 	/** @param text follows its name */
 	#tellOf(
-		{ deviceId, label, model, firmwareVersion }: Device,
+		device: Device,
 		event: Happening["event"],
 		text: string,
 		fields: object,
-		outboxes = this.#outboxes,
+		outboxes = this.#outboxesOf(device),
 		mark?: string,
 	): void {
-		const { name, room } = label;
-		const sentence = `${name ?? deviceId}${room === undefined ? "" : ` in ${room}`} ${text}`;
-		const device = {
-			deviceId,
-			name: name ?? null,
-			room: room ?? null,
-			model: model ?? null,
-			firmwareVersion,
-		};
-		this.#tell(`device-${deviceId}`, { event, text: sentence, ...fields, device }, mark, outboxes);
+		const { deviceId, model = null, firmwareVersion } = device;
+		const { name = null, room = null, tags = [] } = device.label;
+		const sentence = `${name ?? deviceId}${room === null ? "" : ` in ${room}`} ${text}`;
+		const shown = { deviceId, name, room, tags, model, firmwareVersion };
+		this.#tell(`device-${deviceId}`, { event, text: sentence, ...fields, device: shown }, mark, outboxes);
 	}
 
 	#tell(subject: string, happening: Happening, mark?: string, outboxes = this.#outboxes): void {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
-import { monitorToken, temporaryDirectory } from "../support/running.js";
+import { bearer, monitorToken, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 
 test("npm run say has the gateway play a file later, lists it, and takes it back", async (t) => {
@@ -33,6 +33,22 @@ test("npm run say has the gateway play a file later, lists it, and takes it back
 		(isPlayed) => isPlayed,
 	);
 	assert.ok(captured().indexOf(samples) > bytesPerSecond / 2, "a chime came first");
+
+	const nowhere = await say("--tags", "beta", file);
+	assert.deepEqual(
+		[nowhere.code, /No device has the tags beta; there is no tag\./.test(nowhere.output)],
+		[1, true],
+	);
+	assert.match(
+		(await say("--tags", "beta", "--all", file)).output,
+		/one of --all, --room, --tags and --device/,
+	);
+	const label = { method: "PATCH", headers: bearer(monitorToken), body: '{"tags":["beta","shop"]}' };
+	await fetch(`${fleet.url}/api/devices/dev-1-a1b2c3`, label);
+	const tagged = await say("--tags", "shop and (beta or test)", file);
+	assert.equal(tagged.code, 0, tagged.output);
+	const tomorrow = await say("--in", "48h", "--tags", "shop and not test", file);
+	assert.match(tomorrow.output, /, Timer: 2 d 0 h, Devices with shop and not test, at /);
 
 	const later = await say("--at", "2037-11-28T07:30", "--device", "dev-1-a1b2c3", file);
 	assert.equal(later.code, 0, later.output);

@@ -58,11 +58,12 @@ export function actionText(action: Schedule["do"], soundName: (id: string) => st
 	return text === undefined ? (url ?? soundName(sound) ?? "A sound that is gone") : `“${text}”`;
 }
 
-/** "All devices", "Kitchen", "3 devices" */
+/** "All devices", "Kitchen", "Devices with shop and not beta", "3 devices" */
 export function placeText(targets: Targets, nameOf: (deviceId: string) => string): string {
-	const { all, room, devices = [] } = targets;
+	const { all, room, tags, devices = [] } = targets;
 	const [only] = devices;
 	if (all) return "All devices";
+	if (tags !== undefined) return `Devices with ${tags}`;
 	return (
 		room ?? (devices.length === 1 && only !== undefined ? nameOf(only) : plural(devices.length, "device"))
 	);

@@ -6,10 +6,12 @@ import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
 import { noCounts } from "../../../gateway/api/rollout.js";
+import { parseTags } from "../../../gateway/api/tags.js";
 import type { Core } from "../../../gateway/extension.js";
 import { readHooks } from "../../../gateway/webhooks/hooks.js";
 import { Outbox } from "../../../gateway/webhooks/outbox.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { eventually } from "../../support/eventually.js";
 import {
 	bearer,
 	type Client,
@@ -87,6 +89,7 @@ test("a device that is away for longer than `after`, and back, is sent once each
 		deviceId,
 		name: null,
 		room: null,
+		tags: [],
 		model: "DEV-1",
 		firmwareVersion: "1.2.3",
 	});
@@ -327,6 +330,7 @@ test("only what a hook asks for is sent; the list shows no secret, and a test is
 			number: 1,
 			origin: new URL(receiver.url).origin,
 			events: ["back"],
+			tags: null,
 			after: 5,
 			ended: true,
 			waiting: 0,
@@ -335,6 +339,57 @@ test("only what a hook asks for is sent; the list shows no secret, and a test is
 	]);
 	for (const number of ["0", "2", "-1", "1.0", "0x1", "NaN", "__proto__", "%00"])
 		assert.equal((await call(gateway.url, "POST", `/api/webhooks/${number}/test`)).status, 404, number);
+});
+
+test("a hook with tags is told of the devices that match; who was away for it is back for it, whatever tags it has by then", async (t) => {
+	const [shop, all] = [await new Receiver().listen(t), await new Receiver().listen(t)];
+	const clock = new Clock();
+	const text = "shop and not beta";
+	const hooks = [
+		shop.hook({ id: "0000000000000001", tags: { text, expression: parseTags(text) } }),
+		all.hook({ id: "0000000000000002" }),
+	];
+	const gateway = await runGateway(t, { ...clock.options, ...withHooks(hooks) });
+	const ids = ["dev-1-00000a", "dev-1-00000b", "dev-1-00000c"];
+	const tagsOf: readonly (readonly string[])[] = [["shop"], ["beta", "shop"], []];
+	const connect = async (id: string) => {
+		const device = new ScriptedDevice({ url: gateway.url, deviceId: id });
+		t.after(() => device.close());
+		return device.connect();
+	};
+	const label = async (id: string, tags: readonly string[]) => {
+		const body = JSON.stringify({ tags });
+		const ask = { method: "PATCH", headers: bearer(monitorToken), body };
+		await eventually(
+			() => fetch(`${gateway.url}/api/devices/${id}`, ask),
+			({ status }) => status === 200,
+		);
+	};
+	const devices = await Promise.all(ids.map(connect));
+	for (const [index, id] of ids.entries()) await label(id, tagsOf[index] ?? []);
+	for (const device of devices) device.close();
+	const isAway = async () => {
+		const { body } = await call(gateway.url, "GET", "/api/devices");
+		return body.devices.every((device: { connected: boolean }) => !device.connected);
+	};
+	await eventually(isAway, Boolean);
+	clock.pass(6 * minuteMs);
+	await all.until(3);
+	const [away] = await shop.until(1);
+	assert.deepEqual(Object(away?.device).tags, ["shop"]);
+	await label("dev-1-00000a", ["beta", "shop"]);
+	for (const id of ids) await connect(id);
+	await all.until(6);
+	const told = await shop.until(2);
+	assert.deepEqual(
+		told.map(({ event, device }) => [event, Object(device).deviceId]),
+		[
+			["away", "dev-1-00000a"],
+			["back", "dev-1-00000a"],
+		],
+	);
+	assert.equal(shop.received.length, 2);
+	assert.equal((await call(gateway.url, "GET", "/api/webhooks")).body.webhooks[0].tags, text);
 });
 
 test("a receiver that answers 410 gets nothing more until the gateway is started again, and a person learns of it", async (t) => {
@@ -424,6 +479,8 @@ test("a file that is wrong stops the start, and says what to change without a se
 	};
 	assert.equal(await refusal([{ url, secret }]), "none");
 	assert.deepEqual(readHooks(path)[0]?.after, 5);
+	assert.equal(await refusal([{ url, secret, tags: "shop and not beta" }]), "none");
+	assert.equal(readHooks(path)[0]?.tags?.text, "shop and not beta");
 	for (const [content, expected] of [
 		["no JSON", /is not a JSON list/],
 		[[{ url }], /wrong in 1: secret is missing/],
@@ -449,6 +506,11 @@ test("a file that is wrong stops the start, and says what to change without a se
 		[[{ url: "ftp://example.org", secret }], /url must be an address/],
 		[[{ url: "https://user:password@example.org", secret }], /url must be an address/],
 		[[{ url, secret, events: ["gone"] }], /events\.0 must be/],
+		[[{ url, secret, tags: ["beta"] }], /tags must be a string/],
+		[
+			[{ url, secret, tags: "Beta" }],
+			/is wrong in 1: tags: At character 1: write beta in place of Beta; set it/,
+		],
 		[[{ url, secret, after: 0 }], /after must be/],
 		[
 			[

@@ -27,7 +27,7 @@ export function Webhooks() {
 }
 
 function WebhookRow({
-	webhook: { number, origin, events, after, ended, waiting, latest },
+	webhook: { number, origin, events, tags, after, ended, waiting, latest },
 }: {
 	webhook: Webhook;
 }) {
@@ -43,6 +43,7 @@ function WebhookRow({
 		events
 			.map((event) => (event === "away" ? `away for ${after} min` : event.replaceAll("_", " ")))
 			.join(", "),
+		tags !== null && `devices with ${tags}`,
 		ended && "ended, as it answered 410",
 		waiting > 0 && `${plural(waiting, "event")} not delivered yet`,
 		latest && `latest ${attemptText(latest)}`,
