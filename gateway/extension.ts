@@ -77,6 +77,26 @@ export interface Services {
 	readonly announcements: Announcer;
 	readonly commands: JobService;
 	readonly quietHours: QuietHoursService;
+	readonly crashes: CrashService;
+}
+
+/** Knows how often versions of the firmware crash, at all gateways together. */
+export interface CrashService {
+	exposureOf(version: string): Exposure;
+	/**
+	 * The lower bound of how many times as often `one` crashes as `other`, in equal times.
+	 * @returns 0 if nothing can be said
+	 */
+	leastRatio(one: Exposure, other: Exposure): number;
+	/** Whether one of the last 20 crashes of a device was of this version. */
+	hasCrashed(deviceId: string, version: string): boolean;
+}
+
+export interface Exposure {
+	/** Crashes: a whole number of at least 0. */
+	readonly count: number;
+	/** For how long devices were connected: in any unit, the same for both; at least 0. `exposureOf`: whole milliseconds. */
+	readonly time: number;
 }
 
 /** Keeps quiet hours; `GatewayEvent` says when some have changed. */

@@ -71,6 +71,10 @@ export interface Plan {
 	readonly startsAt: string;
 	readonly deadline: string;
 	readonly window?: Window;
+	readonly stopWhen?: {
+		/** At least 1.5: the roll-out is paused where the version crashes so many times as often as what the devices ran before. */
+		readonly crashRate: number;
+	};
 }
 
 /** What is stored of a roll-out beside its plan, each time that it changes. Times in milliseconds since 1970. */
@@ -84,6 +88,10 @@ export const head = object({
 	/** Devices and failures of the current group that a person has seen and resumed after. */
 	forgivenExecuted: integer(0, Number.MAX_SAFE_INTEGER),
 	forgivenFailures: integer(0, Number.MAX_SAFE_INTEGER),
+	/** Of the version, when a person has resumed after its crashes: `Exposure`. */
+	forgivenCrashes: optional(
+		object({ count: integer(0, Number.MAX_SAFE_INTEGER), time: integer(0, Number.MAX_SAFE_INTEGER) }),
+	),
 	/** Counts the changes of these fields. */
 	revision: integer(1, Number.MAX_SAFE_INTEGER),
 	startedAt: optional(time),
@@ -103,6 +111,8 @@ export const deviceStep = object({
 	group: optional(integer(0, 1000)),
 	/** `startedAt` of the device's latest update before this attempt; absent if there was none. */
 	previousJob: optional(time),
+	/** That it ran when it was offered the update. */
+	previousVersion: optional(string(32)),
 	/** Why it failed or waits. */
 	reason: optional(string(1300)),
 });

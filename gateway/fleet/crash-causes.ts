@@ -18,7 +18,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import type { CauseMoment, CrashCause, CrashList, CrashVersion } from "../api/crash-causes.js";
-import type { Core } from "../extension.js";
+import type { Core, Exposure } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import { isoTime } from "../sessions/view.js";
 import { time } from "../storage/time.js";
@@ -32,8 +32,8 @@ const versionsAtMost = 100;
 const ofOneAtMost = 20;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** Of connected time: a write of each version. */
-const writeMs = 5 * minuteMs;
+/** Many devices may crash at one moment. */
+const shortestMs = 1_000;
 /** One device that crashes again and again says little of a version. */
 const fewestDevices = 2;
 const worthSaying = 2;
@@ -70,7 +70,6 @@ export class CrashCauses {
 	readonly #versions: Tallies<StoredVersion>;
 	#timer: NodeJS.Timeout | undefined;
 	#countedAt = 0;
-	#writtenAt = 0;
 
 	constructor(options: CrashCausesOptions) {
 		this.#options = options;
@@ -111,7 +110,6 @@ export class CrashCauses {
 		await this.#causes.open();
 		await this.#versions.open();
 		this.#countedAt = this.#options.core.monotonic();
-		this.#writtenAt = this.#countedAt;
 		this.#timer = setInterval(() => void this.countTime(), minuteMs).unref();
 	}
 
@@ -130,23 +128,15 @@ export class CrashCauses {
 		const versions = [{ version, count: 1 }];
 		const cause = { kind, message, frames, count: 1, first: moment, last: moment, versions, seen: false };
 		this.#causes.add(id, cause);
+		// So that a crash is not compared with a time that ended before it.
+		this.#addTime();
 		if (version) this.#addVersion({ version, count: 1, connectedMs: 0, lastAt: at, seen: false });
 		await Promise.all([this.#causes.write(), this.#versions.write()]);
 	}
 
-	/** Adds the time since the last call to the versions of the devices that are connected to this gateway; called each minute. */
+	/** Counts and writes the connected time until now; called each minute. */
 	async countTime(): Promise<void> {
-		const { sessions, monotonic, now } = this.#options.core;
-		const passedMs = Math.round(monotonic() - this.#countedAt);
-		this.#countedAt = monotonic();
-		const connected = new Map<string, number>();
-		for (const { session, firmwareVersion } of sessions.devices.values())
-			if (session.connected && !session.link.isRemote && firmwareVersion)
-				connected.set(firmwareVersion, (connected.get(firmwareVersion) ?? 0) + 1);
-		for (const [version, devices] of connected)
-			this.#addVersion({ version, count: 0, connectedMs: devices * passedMs, lastAt: now(), seen: false });
-		if (monotonic() - this.#writtenAt < writeMs) return;
-		this.#writtenAt = monotonic();
+		this.#addTime();
 		// Also of what could not be written when it was added.
 		await Promise.all([this.#causes.write(), this.#versions.write()]);
 	}
@@ -161,6 +151,12 @@ export class CrashCauses {
 		}
 		const written = await Promise.all([this.#causes.write(), this.#versions.write()]);
 		return written.every(Boolean);
+	}
+
+	/** Of a version: its crashes, and for how long devices were connected with it, in whole milliseconds. */
+	exposureOf(version: string): Exposure {
+		const { count = 0, connectedMs = 0 } = this.#versions.known.get(keyOf(version)) ?? {};
+		return { count, time: connectedMs };
 	}
 
 	list(): CrashList {
@@ -208,6 +204,20 @@ export class CrashCauses {
 			}),
 			dropped,
 		};
+	}
+
+	/** Adds the time since the last call to the versions of the devices that are connected to this gateway. */
+	#addTime(): void {
+		const { sessions, monotonic, now } = this.#options.core;
+		const passedMs = Math.round(monotonic() - this.#countedAt);
+		if (passedMs < shortestMs) return;
+		this.#countedAt = monotonic();
+		const connected = new Map<string, number>();
+		for (const { session, firmwareVersion } of sessions.devices.values())
+			if (session.connected && !session.link.isRemote && firmwareVersion)
+				connected.set(firmwareVersion, (connected.get(firmwareVersion) ?? 0) + 1);
+		for (const [version, devices] of connected)
+			this.#addVersion({ version, count: 0, connectedMs: devices * passedMs, lastAt: now(), seen: false });
 	}
 
 	#addVersion(added: StoredVersion): void {

@@ -1,15 +1,10 @@
 /** Compares how often two versions crash, in a way that few crashes or hours cannot mislead. */
 
+import type { Exposure } from "../extension.js";
+
 /** How often an unchanged version may be said to crash more often. */
 const errorRate = 0.001;
 const halvings = 50;
-
-export interface Exposure {
-	/** Crashes: a whole number of at least 0. */
-	readonly count: number;
-	/** In any unit, the same for both; at least 0. */
-	readonly time: number;
-}
 
 /**
  * The lower bound, at a confidence of 99.9% (one-sided), of how many times as often `one` crashes as `other`, in equal times. Crashes are

@@ -109,7 +109,7 @@ export class CrashStore {
 	}
 
 	/** The latest last; `of` has the rest of each. */
-	headsOf({ deviceId }: Device): readonly CrashHead[] {
+	headsOf({ deviceId }: Pick<Device, "deviceId">): readonly CrashHead[] {
 		return this.#heads.get(deviceId) ?? none;
 	}
 

@@ -3,6 +3,7 @@
 import type { Core, Extension } from "../extension.js";
 import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashCauses } from "./crash-causes.js";
+import { leastRatio } from "./crash-rates.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
 import { Labels } from "./labels.js";
@@ -76,6 +77,14 @@ export function createFleet(given: Core): Extension {
 					monitor.hold();
 					subscriptions.sendShort(monitor);
 				},
+			},
+		},
+		services: {
+			crashes: {
+				exposureOf: (version) => causes.exposureOf(version),
+				leastRatio,
+				hasCrashed: (deviceId, version) =>
+					crashes.headsOf({ deviceId }).some((head) => head.version === version),
 			},
 		},
 		get readinessProblem() {

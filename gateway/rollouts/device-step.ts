@@ -6,6 +6,7 @@
 import { compare, valid } from "semver";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOneOf, isOver, slotStatuses } from "../api/statuses.js";
+import type { CrashService } from "../extension.js";
 import { type Fit, fits } from "../firmware/image.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
@@ -39,6 +40,8 @@ export interface Moment {
 	readonly isDue: boolean;
 	readonly isOpen: boolean;
 	readonly isLate: boolean;
+	/** Undefined: nothing counts crashes. */
+	readonly crashes?: CrashService | undefined;
 }
 
 /** An update is on record before its command is sent: without a record after this time it was not sent. */

@@ -19,6 +19,7 @@ export function createRollouts(core: Core): Extension {
 	const parts = {
 		selection: firmware.selection,
 		updates: firmware.updates,
+		crashes: () => core.services().crashes,
 		devices: sessions.devices,
 		now,
 		monotonic,

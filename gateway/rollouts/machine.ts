@@ -5,6 +5,7 @@
 
 import type { DeviceStep, Group, Head, Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
+import { isCrashing } from "./crashes.js";
 import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
 
 /** To be stored, then applied. */
@@ -64,7 +65,7 @@ function moveHead(rollout: Rollout, look: Look, moment: Moment): Head {
 }
 
 /** @returns the same object if nothing changes */
-function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate }: Moment): Head {
+function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate, crashes }: Moment): Head {
 	const { head, plan, devices } = rollout;
 	if (isOver(head) || !isDue) return head;
 	if (head.status === "scheduled") return turn(head, { status: "running", startedAt: now });
@@ -76,6 +77,8 @@ function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate }: Moment):
 	const group = plan.groups[head.group];
 	if (head.status !== "running" || waiting.length === 0 || !group) return head;
 	if (isTripped(rollout, group)) return turn(head, { status: "paused", pausedBecause: "failures" });
+	if (crashes && isCrashing(rollout, crashes))
+		return turn(head, { status: "paused", pausedBecause: "crashes" });
 	if (group.approval && head.approved < head.group)
 		return turn(head, { status: "paused", pausedBecause: "approval" });
 	const isLast = head.group === plan.groups.length - 1;
@@ -111,7 +114,12 @@ function offers(
 		const next = { ...rest, ...previous, group: head.group };
 		// An attempt that seemed to have failed may have succeeded since.
 		if (seen.version === plan.firmware.version) begun.push(move(next, "soaking", now));
-		else begun.push({ ...move(next, "offered", now), attempts: step.attempts + 1 });
+		else
+			begun.push({
+				...move(next, "offered", now),
+				attempts: step.attempts + 1,
+				...(seen.version !== null && { previousVersion: seen.version }),
+			});
 	}
 	return begun;
 }

@@ -5,6 +5,7 @@ import {
 	boolean,
 	describeProblem,
 	findProblem,
+	float,
 	type Infer,
 	integer,
 	list,
@@ -73,6 +74,7 @@ const planSchema = object({
 	startsAt: optional(isoTime),
 	deadline: optional(isoTime),
 	window: optional(windowSchema),
+	stopWhen: optional(object({ crashRate: float(1.5, 100) })),
 });
 
 /**
@@ -84,7 +86,7 @@ export function parsePlan(value: unknown, total: (target: Plan["target"]) => num
 	if (!matches(planSchema, value))
 		throw new HttpProblem(422, `${describeProblem(findProblem(planSchema, value))}.`);
 	refuseStray(planSchema, value);
-	const { firmware, groups, window } = value;
+	const { firmware, groups, window, stopWhen } = value;
 	const target = parseTarget(value.target);
 	const { maxAttempts = 2, allowDowngrade = false, startsAt = new Date(now).toISOString() } = value;
 	const starts = timeOf(startsAt, "startsAt");
@@ -100,6 +102,7 @@ export function parsePlan(value: unknown, total: (target: Plan["target"]) => num
 		startsAt,
 		deadline,
 		...(window && { window: parseWindow(window) }),
+		...(stopWhen && { stopWhen }),
 	};
 }
 

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
+import type { CrashService } from "../extension.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import type { Selection } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
@@ -30,6 +31,8 @@ export interface RolloutsOptions extends AttemptsOptions {
 	/** Whether steps are taken here; default: always. */
 	readonly isDriver?: () => boolean;
 	readonly selection: Pick<Selection, "pin">;
+	/** Undefined: nothing counts crashes. */
+	readonly crashes?: () => CrashService | undefined;
 	/** A plan for 10,000 devices takes more than one turn of the event loop. */
 	readonly yieldToLoop: () => Promise<void>;
 	/** Tells monitors and other parts. */
@@ -290,8 +293,13 @@ export class Rollouts {
 
 	/** @throws {HttpProblem} 422 */
 	async #complete(asked: unknown): Promise<Plan> {
-		const { selection, now } = this.#options;
+		const { selection, crashes, now } = this.#options;
 		const plan = parsePlan(asked, (target) => this.#targetsOf({ target }).length, now());
+		if (plan.stopWhen && !crashes?.())
+			throw new HttpProblem(
+				422,
+				"stopWhen cannot be used, as this gateway does not count crashes; leave it out.",
+			);
 		const pinned = await selection.pin(plan.firmware.version);
 		if ("refusal" in pinned) throw new HttpProblem(422, `firmware.version: ${pinned.refusal.message}`);
 		const { source = pinned.source, images = pinned.images } = plan.firmware;
@@ -368,6 +376,7 @@ export class Rollouts {
 			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
 			isOpen: !window || isInWindow(window, wall),
 			isLate: wall >= Date.parse(deadline),
+			crashes: this.#options.crashes?.(),
 		};
 	}
 

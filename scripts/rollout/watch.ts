@@ -21,7 +21,7 @@ import { pathOf } from "./requests.js";
 
 export const exitCodes = {
 	done: [0, "it ended well for all devices"],
-	stopped: [1, "it was stopped by failures, or the command is wrong or the gateway refused it"],
+	stopped: [1, "it was stopped by failures or crashes, or the command is wrong or the gateway refused it"],
 	partly: [2, "it ended, but not well for all devices"],
 	cancelled: [3, "it was cancelled"],
 	interrupted: [130, "Ctrl-C, and it goes on"],
@@ -45,7 +45,7 @@ export async function watch(gateway: GatewayClient, id: string): Promise<number>
 		const code = exitCodeOf(rollout);
 		if (code !== undefined) {
 			line.end();
-			if (code === exitCodes.stopped[0]) console.log(howToContinue(id));
+			if (code === exitCodes.stopped[0]) console.log(howToContinue(rollout));
 			return code;
 		}
 		rollout = await readAgain(gateway, id, line);
@@ -116,14 +116,17 @@ function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
 
 /** Undefined while the roll-out runs, or waits for an approval. */
 function exitCodeOf({ status, pausedBecause, counts }: Rollout): number | undefined {
-	if (status === "paused" && pausedBecause === "failures") return exitCodes.stopped[0];
+	if (status === "paused" && (pausedBecause === "failures" || pausedBecause === "crashes"))
+		return exitCodes.stopped[0];
 	if (status === "cancelled") return exitCodes.cancelled[0];
 	if (status !== "finished") return undefined;
 	return sum(counts, problems) === 0 ? exitCodes.done[0] : exitCodes.partly[0];
 }
 
-function howToContinue(id: string): string {
+function howToContinue({ id, version, pausedBecause }: Rollout): string {
 	const command = (option: string) => `npm run rollout -- --${option} ${id}`;
+	if (pausedBecause === "crashes")
+		return `${version} crashes too often, so no other update begins. To continue all the same: ${command("resume")}`;
 	return `Too many updates failed, so no other begins. To continue all the same: ${command("resume")}; to update the failed again: ${command("retry")}`;
 }
 

@@ -213,6 +213,7 @@ describe("a new roll-out", { skip }, () => {
 			["Stop the rest after", "25%"],
 			["Watch each for", "60"],
 			["Attempts", "4"],
+			["Stop it if it crashes", "2.5"],
 			["Begin at", "2036-11-22T20:00"],
 			["Begin none after", "2036-11-30T20:00"],
 			["Daily from", "22:00"],
@@ -249,6 +250,7 @@ describe("a new roll-out", { skip }, () => {
 			[4, new Date("2036-11-22T20:00").toISOString(), new Date("2036-11-30T20:00").toISOString()],
 		);
 		assert.deepEqual(plan.window, { days: ["mon", "sat"], from: "22:00", to: "05:30", timeZone });
+		assert.deepEqual(plan.stopWhen, { crashRate: 2.5 });
 		assert.deepEqual(plan.target, { model: "DEV-1", joinLater: true });
 	});
 });

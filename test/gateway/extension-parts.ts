@@ -10,6 +10,7 @@ export const extensionParts = {
 		"test/support/picture.ts",
 		"test/system/crashes.long.test.ts",
 		"test/system/crash-causes.long.test.ts",
+		"test/system/crash-rate.long.test.ts",
 		"test/system/torment.long.test.ts",
 		// It compares what has happened with /api/devices.
 		"test/torment",
@@ -21,6 +22,7 @@ export const extensionParts = {
 		"test/browser/rollout.long.test.ts",
 		"test/gateway/cluster/shared-rollouts.test.ts",
 		"test/scripts/rollout.long.test.ts",
+		"test/system/crash-rate.long.test.ts",
 		"test/system/rollout.test.ts",
 	],
 	announcements: [
@@ -60,6 +62,7 @@ export const extensionParts = {
 		"test/system/cluster-kills.long.test.ts",
 		"test/system/nats-away.long.test.ts",
 		"test/system/crash-causes.long.test.ts",
+		"test/system/crash-rate.long.test.ts",
 		"test/system/schedules.long.test.ts",
 		"test/system/cluster.long.test.ts",
 		"test/system/demo-settings.long.test.ts",

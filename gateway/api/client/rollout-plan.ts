@@ -32,6 +32,8 @@ export interface PlanOptions {
 	readonly approval: boolean;
 	readonly soakSeconds: string;
 	readonly attempts: string;
+	/** How many times as often as before the version may crash, such as "3". */
+	readonly crashRate: string;
 	/** ISO 8601, or local time without a zone; so is `deadline`. */
 	readonly startsAt: string;
 	readonly deadline: string;
@@ -53,6 +55,7 @@ export const defaultOptions: PlanOptions = {
 	approval: false,
 	soakSeconds: "",
 	attempts: "",
+	crashRate: "",
 	startsAt: "",
 	deadline: "",
 	from: "",
@@ -83,7 +86,7 @@ export function makePlan(
 	options: PlanOptions,
 	size = "devices" in target ? target.devices.length : undefined,
 ): AskedPlan {
-	const { attempts, allowDowngrade, startsAt, deadline, from, to, days, joinLater } = options;
+	const { attempts, crashRate, allowDowngrade, startsAt, deadline, from, to, days, joinLater } = options;
 	const groups = groupsOf(options, size !== undefined && size <= smallTarget && !joinLater);
 	const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
 	return {
@@ -91,6 +94,7 @@ export function makePlan(
 		target: "model" in target && joinLater ? { ...target, joinLater } : target,
 		...(groups && { groups }),
 		...(attempts !== "" && { maxAttempts: Number(attempts) }),
+		...(crashRate !== "" && { stopWhen: { crashRate: Number(crashRate) } }),
 		...(allowDowngrade && { allowDowngrade }),
 		...(startsAt !== "" && { startsAt: isoTime(startsAt) }),
 		...(deadline !== "" && { deadline: isoTime(deadline) }),

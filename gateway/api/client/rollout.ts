@@ -110,7 +110,7 @@ export function stateText({ status, pausedBecause, counts }: Omit<RolloutUpdate,
 		case "running":
 			return "Running";
 		case "paused":
-			if (pausedBecause === "failures") return "Stopped by failures";
+			if (pausedBecause === "failures" || pausedBecause === "crashes") return `Stopped by ${pausedBecause}`;
 			return pausedBecause === "approval" ? "Waits for approval" : "Paused";
 		case "finished":
 			return failed === 0 ? "Done" : `Done, except for ${plural(failed, "device")}`;
@@ -149,7 +149,7 @@ export function previewWords({ plan, ...preview }: Preview): string {
  * "first 5 devices, 5 at a time; then the rest, 20 at a time; each is watched for 3 min before it counts as updated",
  * "one after another; stops at the first failure"
  */
-export function planWords({ groups, startsAt, window }: Plan, now: number): string {
+export function planWords({ groups, startsAt, window, stopWhen }: Plan, now: number): string {
 	const steps = groups.map((group, index) => {
 		const isOneByOne = groups.length === 1 && group.concurrency === 1 && group.errorThreshold.count === 1;
 		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
@@ -162,6 +162,7 @@ export function planWords({ groups, startsAt, window }: Plan, now: number): stri
 	const soakSeconds = Math.max(...groups.map((group) => group.soakSeconds));
 	if (soakSeconds > oneByOne.soakSeconds)
 		steps.push(`each is watched for ${timeLeft(soakSeconds)} before it counts as updated`);
+	if (stopWhen) steps.push(`stopped by ${stopWhen.crashRate} times as many crashes as before`);
 	return steps.join("; ");
 }
 

@@ -148,6 +148,7 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: ReadRollou
 			{
 				approval: `Group ${group + 1} begins once it is approved.`,
 				operator: "No other update begins. Those that have begun go on.",
+				crashes: `${version} crashes more often than the plan allows, so no other update begins. Resume continues without counting these crashes.`,
 				failures:
 					"Too many updates failed, so no other begins. Resume continues without counting these failures; Retry updates the failed devices again.",
 			}[pausedBecause ?? "operator"],
@@ -190,7 +191,8 @@ function targetWords({ target }: Plan): string {
 
 /** The meaning of its colours. */
 function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
-	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
+	if (status === "paused")
+		return pausedBecause === "failures" || pausedBecause === "crashes" ? "bad" : "warn";
 	if (status === "cancelled") return "off";
 	return status === "finished" && sum(counts, failureStatuses) > 0 ? "bad" : "";
 }
