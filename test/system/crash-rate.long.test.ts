@@ -9,10 +9,12 @@ import { runGateways } from "../gateway/cluster/gateways.js";
 import { memoryBuses } from "../gateway/cluster/memory-buses.js";
 import { crashes, crashOf } from "../gateway/fleet/crashed.js";
 import { temporaryDirectory } from "../support/cleanup.js";
+import { runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
 import { actOn, putRollout, readRollout } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
+import { monitorToken } from "../support/running.js";
 
 const hourMs = 3_600_000;
 const planOf = (version: string, size = 2) => ({
@@ -141,6 +143,13 @@ test("crashes at two gateways are one count, which stops a roll-out that both ha
 		pausedBecause === "crashes";
 	for (const { url } of gateways) await eventually(() => readRollout(url, "worse"), isStopped);
 	assert.equal(devices.filter(({ commands }) => commands.length > 0).length, 3);
+	const options = ["--watch", "worse", "--gateway", a.url];
+	const watch = runCommand(t, "scripts/rollout.ts", options, { MONITOR_TOKEN: monitorToken });
+	assert.equal(await watch.exitCode, 1);
+	assert.match(
+		watch.output(),
+		/^Stopped by crashes, group 2 of 2 .*\n1\.4\.0 crashes too often, .* --resume worse\n$/,
+	);
 	await actOn(b.url, "worse", "resume");
 	for (const { counts } of await until("worse", "finished")) assert.equal(counts.succeeded, 4);
 });
