@@ -78,9 +78,12 @@ export function parseTokens(text: string): TokenFile | undefined {
 	return matches(content, value) ? value : undefined;
 }
 
-/** Readable for this user only. */
+/** Readable for this user only; for the folder's owner where root writes it, such as a command beside a gateway of systemd. */
 export async function writeTokenFile(disk: Disk, path: string, file: TokenFile): Promise<void> {
 	await writeFileAtomic(disk, path, `${JSON.stringify(file, undefined, "\t")}\n`);
+	if (process.getuid?.() !== 0) return;
+	const { uid, gid } = await disk.stat(dirname(path));
+	if (uid !== 0) await disk.chown(path, uid, gid);
 }
 
 export interface TokensOptions {

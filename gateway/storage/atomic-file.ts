@@ -10,6 +10,7 @@ import { errorCode } from "../problem.js";
 export type Disk = Pick<
 	typeof fs,
 	| "access"
+	| "chown"
 	| "mkdir"
 	| "open"
 	| "readFile"

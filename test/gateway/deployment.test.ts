@@ -1,7 +1,7 @@
 /** The files for operators: Dockerfile, compose.yaml, device-gateway.service and each haproxy.cfg of the documents. */
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
@@ -13,6 +13,7 @@ import { printed, startProcess } from "../support/gateway-process.js";
 import { haproxyEnvironment, whyNoHaproxy } from "../support/haproxy.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
+const hasSystemd = () => spawnSync("systemd-analyze", ["--version"]).status === 0;
 const read = (name: string) => readFile(join("gateway", name), "utf8");
 
 /** Pairs of source and target of the COPY lines that take from the project; of the last stage. */
@@ -38,6 +39,50 @@ test("the image and the unit start node as npm start does", async () => {
 	const command = scripts.start.replace(/^exec /, "");
 	assert.equal(commandOf(await read("Dockerfile")).join(" "), command);
 	assert.match(await read("device-gateway.service"), new RegExp(`^ExecStart=/usr/bin/${command}$`, "m"));
+});
+
+test("systemd finds nothing wrong with the unit", {
+	skip: hasSystemd() ? false : "systemd is not here",
+}, async (t) => {
+	const unit = (await read("device-gateway.service"))
+		.replace("/usr/bin/node", process.execPath)
+		.replace(/^(WorkingDirectory)=.*$/m, `$1=${resolve(".")}`);
+	const file = join(await temporaryDirectory(t), "device-gateway.service");
+	await writeFile(file, unit);
+	const problemsOf = () => spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" }).stderr;
+	assert.equal(problemsOf(), "");
+	await writeFile(file, unit.replace("ProtectHome=", "ProtectHomes="));
+	assert.match(problemsOf(), /ProtectHomes/);
+});
+
+test("operations.md's commands are understood by a shell", async () => {
+	const blocks = [...(await read("operations.md")).matchAll(/^```sh\n(.+?)^```$/gms)];
+	assert.ok(blocks.length > 6);
+	for (const [, block = ""] of blocks) {
+		const { status, stderr } = spawnSync("sh", ["-n"], { input: block, encoding: "utf8" });
+		assert.equal(status, 0, stderr);
+	}
+});
+
+test("the Dockerfile follows the rules that linters have for all", async () => {
+	const dockerfile = (await read("Dockerfile")).replaceAll("\\\n", " ");
+	const lines = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+	const of = (name: string) => lines.filter((line) => line.startsWith(`${name} `));
+	for (const line of of("FROM"))
+		assert.match(line, /^FROM [\w./-]+:\d[\w.-]*( AS \w+)?$/, "a version (DL3006, DL3007)");
+	for (const line of of("WORKDIR")) assert.match(line, /^WORKDIR \//, "absolute (DL3000)");
+	for (const line of [...of("CMD"), ...of("ENTRYPOINT")])
+		assert.ok(
+			Array.isArray(JSON.parse(line.replace(/^\w+ /, ""))),
+			"as JSON, so that it gets signals (DL3025)",
+		);
+	for (const line of of("RUN"))
+		assert.doesNotMatch(line, /\bsudo\b|\bcd \/|apt-get (?!.*rm -rf)|npm i(nstall)?\b/, line);
+	assert.deepEqual(of("ADD"), [], "COPY is enough (DL3020)");
+	assert.equal(of("USER").at(-1), "USER node", "not root (DL3002)");
+	assert.equal(of("CMD").length, 1, "DL4003");
+	const known = /^(FROM|WORKDIR|COPY|RUN|ENV|USER|EXPOSE|HEALTHCHECK|CMD) /;
+	for (const line of lines) assert.match(line.trim(), known);
 });
 
 test("the image has all files that the gateway and its page need, and no others reach the build", async (t) => {

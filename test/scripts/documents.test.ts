@@ -12,6 +12,7 @@ const documents = [
 	"README.md",
 	"gateway/README.md",
 	"gateway/cluster.md",
+	"gateway/operations.md",
 	"hosts/README.md",
 	"hosts/upstream.md",
 ];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import disk, { mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
+import disk, { chown, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
@@ -305,4 +305,14 @@ describe("a token is replaced", () => {
 		assert.equal(await statusOf(gateway, other), 200);
 		assert.equal(await statusOf(gateway, monitor), 401);
 	});
+});
+
+test("a command that root runs leaves the tokens to the user whose folder it is", {
+	skip: process.getuid?.() === 0 ? false : "only root may give files away",
+}, async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	await chown(dataDir, 12_345, 12_346);
+	assert.equal((await token({ DATA_DIR: dataDir }, "--add", "user", "ben")).code, 0);
+	const { uid, gid, mode } = await stat(tokenPath(dataDir));
+	assert.deepEqual([uid, gid, mode & 0o777], [12_345, 12_346, 0o600]);
 });
