@@ -4,7 +4,10 @@ import { createReadStream, existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import { parseArgs } from "node:util";
 import type { About } from "../gateway/backup/archive.js";
-import { readSettings } from "../gateway/settings.js";
+import { BusError } from "../gateway/bus.js";
+import { loadExtensions } from "../gateway/extensions.js";
+import { readSettings, type Settings } from "../gateway/settings.js";
+import { createLog } from "../gateway/telemetry/log.js";
 import { restore } from "./backup/restore.js";
 import { readPassphrase } from "./backup/secrets.js";
 import { print, runCommand, UsageError } from "./command-line/command.js";
@@ -12,7 +15,7 @@ import { print, runCommand, UsageError } from "./command-line/command.js";
 const usage = `Usage: npm run restore -- file.tar.gz [--passphrase-file file]
 
 Makes DATA_DIR, or data, of a file that npm run backup has made; images go to RELEASES_DIR, or releases. Both must be missing or
-empty. It first checks the whole file; what fails leaves nothing.
+empty, as must be the servers of NATS_URL, if it is set. It first checks the whole file; what fails leaves nothing.
 
   --passphrase-file file   its first line decrypts tokens and webhooks`;
 
@@ -26,7 +29,9 @@ async function run(words: readonly string[]): Promise<void> {
 	if (path === undefined || positionals.length > 1) throw new UsageError("Name the one file to restore.");
 	if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);
-	const { dataDir, releasesDir, nats } = readSettings(process.env);
+	const settings = readSettings(process.env);
+	const { dataDir, releasesDir, nats } = settings;
+	if (nats) await requireUnusedServers(settings);
 	const archive = createReadStream(path);
 	const about = await restore({ archive, dataDir, releasesDir, passphrase, disk: fs });
 	print(`${dataDir} is as it was at ${about.createdAt}, with gateway ${about.gateway}: ${describe(about)}.`);
@@ -36,9 +41,30 @@ async function run(words: readonly string[]): Promise<void> {
 		print(`Webhooks need WEBHOOKS_FILE=${dataDir}/webhooks.json.`);
 	if (nats)
 		print(
-			"NATS is not written to: a gateway that starts with this folder moves it to servers that have no data.",
+			"Start the gateway of this folder before any other: it moves the data to the servers of NATS_URL, which have none.",
 		);
 	print("Settings of the environment are not in it: set them as before, and start the gateway.");
+}
+
+/** A gateway moves nothing there over what it finds. @throws {Error} the servers of NATS_URL have data of gateways, or do not say */
+async function requireUnusedServers(settings: Settings): Promise<void> {
+	const others = { ...settings, webhooksFile: undefined, mqtt: undefined };
+	const { peers } = await loadExtensions(others, createLog("silent"));
+	try {
+		const buckets = (await peers?.bus?.buckets()) ?? [];
+		const [used, ...more] = buckets.filter((name) => name.startsWith("gw-"));
+		if (used === undefined) return;
+		throw new Error(
+			`The servers of NATS_URL have data of gateways (${used} and ${more.length} more), and a restore replaces nothing: stop the gateways and delete the streams there whose names have gw-, or set NATS_URL to other servers.`,
+		);
+	} catch (error) {
+		if (!(error instanceof BusError)) throw error;
+		throw new Error(
+			"The servers of NATS_URL cannot be reached, so it is not known whether they are empty: start them.",
+		);
+	} finally {
+		await peers?.close();
+	}
 }
 
 /** Such as "300 devices, 12 labels". */

@@ -1,7 +1,55 @@
-import { test } from "node:test";
-import { natsBuses } from "../gateway/cluster/nats-buses.js";
-import { natsMissing } from "../support/nats.js";
+import assert from "node:assert/strict";
+import { stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { type TestContext, test } from "node:test";
+import { joinGateways } from "../../gateway/cluster/join.js";
+import { extensions } from "../../gateway/extensions.js";
+import { natsBus, natsBuses } from "../gateway/cluster/nats-buses.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { runCommand } from "../support/command-line.js";
+import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
+import { bearer, monitorToken, runGateway } from "../support/running.js";
 import { testBackupOn } from "./backup-on-bus.js";
 
 if (natsMissing) test("NATS", { skip: natsMissing });
-else testBackupOn("NATS", natsBuses);
+else {
+	testBackupOn("NATS", natsBuses);
+	test("npm run restore refuses servers of NATS that have data of gateways, or that it cannot ask", refuses);
+}
+
+async function refuses(t: TestContext): Promise<void> {
+	const folder = await temporaryDirectory(t);
+	const file = join(folder, "backup.tar.gz");
+	const { url } = await runGateway(t, { dataDir: join(folder, "alone") });
+	const { body } = await fetch(`${url}/api/backup`, { headers: bearer(monitorToken) });
+	assert.ok(body);
+	await writeFile(file, await buffer(body));
+	const server = await startNats(t);
+	const restore = async (name: string) => {
+		const command = runCommand(t, "scripts/restore.ts", [file], {
+			DATA_DIR: join(folder, name),
+			NATS_URL: server.url,
+			NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
+		});
+		return { code: await command.exitCode, output: command.output() };
+	};
+
+	const first = await restore("one");
+	assert.equal(first.code, 0, first.output);
+	assert.match(first.output, /Start the gateway of this folder before any other/);
+	const { bus } = natsBus(t, [server.url]);
+	await bus.open();
+	const dataDir = join(folder, "one");
+	const { gateway } = await runGateway(t, { dataDir, ...joinGateways(bus, dataDir, extensions) });
+	const second = await restore("two");
+	assert.equal(second.code, 1);
+	assert.match(second.output, /^The servers of NATS_URL have data of gateways \(gw-.* and \d+ more\)/);
+	await gateway.close();
+	assert.equal((await restore("two")).code, 1);
+	await server.kill();
+	const third = await restore("two");
+	assert.equal(third.code, 1);
+	assert.match(third.output, /^The servers of NATS_URL cannot be reached/);
+	await assert.rejects(stat(join(folder, "two")), { code: "ENOENT" });
+}
