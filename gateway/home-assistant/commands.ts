@@ -11,7 +11,7 @@ import { HttpProblem } from "../problem.js";
 import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
 import { type Outcome, type Refused, refuse } from "../sockets/monitor-commands.js";
-import { type Facts, wholeBrightness } from "./entities.js";
+import { type Facts, noEffect, wholeBrightness } from "./entities.js";
 
 /** A monitor's message without its target, a sound, or a refusal. */
 type Ask =
@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	haptics: (text) => control("set_haptics", Math.round(numberOf(text))),
 	effect: (text, _facts, lit) => {
 		lit.effect = text;
+		if (text === noEffect) return control("set_light", null);
 		return lightEffects.some((effect) => effect === text)
 			? control("set_light", { ...lit })
 			: control("set_led", text);

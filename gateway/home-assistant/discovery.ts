@@ -93,7 +93,7 @@ export function discoveryText(facts: Facts, { base, publicUrl }: Gateway, macAdd
 			hw_version: chip,
 			sw_version: firmwareVersion ?? undefined,
 			via_device: base,
-			configuration_url: publicUrl,
+			configuration_url: publicUrl && `${publicUrl}/#/devices/${encodeURIComponent(deviceId)}`,
 		},
 		origin: { name: product, sw_version: version, support_url: publicUrl },
 		// A device is available while both say so.

@@ -58,6 +58,8 @@ const measurement = { platform: "sensor", state_class: "measurement" };
 const decibel = { device_class: "signal_strength", unit_of_measurement: "dBm", ...diagnostic };
 const kibibyte = { device_class: "data_size", unit_of_measurement: "KiB", ...diagnostic };
 const presets = commands.set_led.fields.value.values;
+/** light/const.py, EFFECT_OFF: the ring shows the device's state again. */
+export const noEffect = "off";
 /** Of a light without colour. */
 const white = "#ffffff";
 
@@ -72,7 +74,8 @@ const entities: Readonly<Record<string, Entity>> = {
 	},
 	siren: { name: "Sounds", icon: "mdi:speaker", platform: "siren" },
 	speech: { name: "Speak", icon: "mdi:account-voice", ...notify },
-	urgent_speech: { name: "Speak urgently", icon: "mdi:bullhorn", ...notify },
+	// Otherwise a message to an area would be spoken twice.
+	urgent_speech: { name: "Speak urgently", icon: "mdi:bullhorn", ...notify, ...disabled },
 	announcement: {
 		name: "Announcement",
 		icon: "mdi:bullhorn-outline",
@@ -169,7 +172,7 @@ function componentOf(key: string, entity: Entity, facts: Facts, base: string): o
 				effect_command_topic: `${base}/${deviceId}/effect/set`,
 				...(session.handshake.features.includes("light")
 					? {
-							effect_list: [...presets, ...lightEffects],
+							effect_list: [noEffect, ...presets, ...lightEffects],
 							rgb_state_topic: state_topic,
 							rgb_value_template: "{{ value_json.color }}",
 							rgb_command_topic: `${base}/${deviceId}/color/set`,

@@ -167,6 +167,7 @@ test(
 		const url = "https://devices.example/hall";
 		const { origin: named, device: linked } = home.devices.get(base) ?? {};
 		assert.deepEqual([named?.support_url, linked?.configuration_url], [url, url]);
+		assert.equal(home.devices.get(proto)?.device.configuration_url, `${url}/#/devices/${proto}`);
 	},
 );
 
@@ -290,6 +291,8 @@ test(
 			command: "set_light",
 			value: { color: [255, 136, 0], effect: "progress", progress: 0.4 },
 		});
+		await sends("effect", "off", { command: "set_light", value: null });
+		await sends("color", "1,2,3", { command: "set_light", value: { color: [1, 2, 3], effect: "solid" } });
 		await sends("auto_brightness", "ON", { command: "set_auto_brightness", value: true });
 		await sends("auto_brightness", "OFF", { command: "set_auto_brightness", value: false });
 		await sends("haptics", "70", { command: "set_haptics", value: 70 });
