@@ -34,6 +34,8 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 /** Many devices may crash at one moment. */
 const shortestMs = 1_000;
+/** In one turn of the event loop. */
+const devicesAtOnce = 500;
 /** One device that crashes again and again says little of a version. */
 const fewestDevices = 2;
 const worthSaying = 2;
@@ -55,8 +57,14 @@ export type StoredCause = Infer<typeof storedCause>;
 const storedVersion = object({ version, count, connectedMs: count, lastAt: time, seen: boolean() });
 type StoredVersion = Infer<typeof storedVersion>;
 
+/** The latest crash of a device with a cause. */
+interface Sample {
+	readonly deviceId: string;
+	readonly head: CrashHead;
+}
+
 export interface CrashCausesOptions {
-	readonly core: Pick<Core, "sessions" | "records" | "log" | "now" | "monotonic">;
+	readonly core: Pick<Core, "sessions" | "records" | "log" | "now" | "monotonic" | "yieldToLoop">;
 	readonly crashes: Pick<CrashStore, "heads">;
 	/** Of a cause that no gateway knew: called at one gateway alone. */
 	readonly onNew: (cause: StoredCause, id: string) => void;
@@ -68,6 +76,8 @@ export class CrashCauses {
 	readonly #options: CrashCausesOptions;
 	readonly #causes: Tallies<StoredCause>;
 	readonly #versions: Tallies<StoredVersion>;
+	/** By version: what was announced of it. Its time alone, which grows each minute, is no reason to read the list again. */
+	readonly #told = new Map<string, string>();
 	#timer: NodeJS.Timeout | undefined;
 	#countedAt = 0;
 
@@ -101,7 +111,11 @@ export class CrashCauses {
 			}),
 			most: versionsAtMost,
 			lastAt: ({ lastAt }) => lastAt,
-			onWritten: onChanged,
+			onWritten: ({ version, count, seen }) => {
+				const told = `${count} ${seen}`;
+				if (this.#told.get(version) !== told) onChanged();
+				this.#told.set(version, told);
+			},
 		});
 	}
 
@@ -159,13 +173,14 @@ export class CrashCauses {
 		return { count, time: connectedMs };
 	}
 
-	list(): CrashList {
-		const { latest, devicesOf, dropped } = this.#survey();
+	/** Of many devices it takes more than one turn of the event loop. */
+	async list(): Promise<CrashList> {
+		const { devices, devicesOf, dropped } = await this.#survey();
 		const versions = [...this.#versions.known.values()];
 		const rates = new Map(versions.map((each) => [each.version, each]));
 		const causes = [...this.#causes.known].map(
 			([id, { kind, message, frames, seen, ...cause }]): CrashCause => {
-				const devices = [...(latest.get(id) ?? [])].sort(([, a], [, b]) => b.at - a.at);
+				const { deviceCount, samples } = devices.get(id) ?? { deviceCount: 0, samples: [] };
 				return {
 					id,
 					kind,
@@ -179,10 +194,8 @@ export class CrashCauses {
 						count,
 						perHour: perHour(count, rates.get(version)?.connectedMs),
 					})),
-					deviceCount: devices.length,
-					samples: devices
-						.slice(0, ofOneAtMost)
-						.map(([deviceId, head]) => ({ deviceId, crashId: head.id, ...shown(head) })),
+					deviceCount,
+					samples: samples.map(({ deviceId, head }) => ({ deviceId, crashId: head.id, ...shown(head) })),
 					seen,
 				};
 			},
@@ -191,7 +204,7 @@ export class CrashCauses {
 			causes: causes.sort((a, b) => Date.parse(b.last.at) - Date.parse(a.last.at)),
 			versions: versions.map((each): CrashVersion => {
 				const { version, count, connectedMs, seen } = each;
-				const deviceCount = devicesOf.get(version)?.size ?? 0;
+				const deviceCount = devicesOf.get(version) ?? 0;
 				return {
 					version,
 					count,
@@ -225,19 +238,36 @@ export class CrashCauses {
 	}
 
 	/** What the kept crashes of devices say. */
-	#survey() {
-		/** By cause: the latest crash of each device. */
-		const latest = new Map<string, Map<string, CrashHead>>();
-		const devicesOf = new Map<string, Set<string>>();
+	async #survey() {
+		/** By cause. */
+		const devices = new Map<string, { deviceCount: number; samples: readonly Sample[] }>();
+		/** By version. */
+		const devicesOf = new Map<string, number>();
 		let dropped = 0;
-		for (const [deviceId, heads] of this.#options.crashes.heads())
+		const { core, crashes } = this.#options;
+		for (const [index, [deviceId, heads]] of [...crashes.heads()].entries()) {
+			if (index % devicesAtOnce === devicesAtOnce - 1) await core.yieldToLoop();
 			for (const head of heads) {
+				if (heads.find(({ version }) => version === head.version) === head)
+					devicesOf.set(head.version, (devicesOf.get(head.version) ?? 0) + 1);
 				if (!this.#causes.known.has(head.cause)) dropped += 1;
-				latest.set(head.cause, (latest.get(head.cause) ?? new Map<string, CrashHead>()).set(deviceId, head));
-				devicesOf.set(head.version, (devicesOf.get(head.version) ?? new Set<string>()).add(deviceId));
+				else if (heads.findLast(({ cause }) => cause === head.cause) === head) {
+					const found = devices.get(head.cause) ?? { deviceCount: 0, samples: [] };
+					found.deviceCount += 1;
+					found.samples = withSample(found.samples, { deviceId, head });
+					devices.set(head.cause, found);
+				}
 			}
-		return { latest, devicesOf, dropped };
+		}
+		return { devices, devicesOf, dropped };
 	}
+}
+
+/** The latest first; those beyond the most are left out. */
+function withSample(samples: readonly Sample[], added: Sample): readonly Sample[] {
+	const earliest = samples[ofOneAtMost - 1];
+	if (earliest && earliest.head.at >= added.head.at) return samples;
+	return [...samples, added].sort((a, b) => b.head.at - a.head.at).slice(0, ofOneAtMost);
 }
 
 /** Of the same signature. */
@@ -263,7 +293,8 @@ function worseThan(one: StoredVersion, all: readonly StoredVersion[]): CrashVers
 	const isEarlier = ({ version }: StoredVersion) =>
 		valid(version) !== null && valid(one.version) !== null && lt(version, one.version);
 	const [other] = all.filter(isEarlier).sort((a, b) => b.connectedMs - a.connectedMs);
-	if (!other) return null;
+	// The bound is below the ratio itself, and takes longer.
+	if (!other || one.count * other.connectedMs < worthSaying * other.count * one.connectedMs) return null;
 	const atLeast = leastRatio(
 		{ count: one.count, time: one.connectedMs },
 		{ count: other.count, time: other.connectedMs },

@@ -7,9 +7,10 @@ import {
 	type Crash,
 	type CrashKind,
 	type CrashReport,
+	crashKinds,
 	crash as crashSchema,
 } from "../../device/protocol/messages.js";
-import { type Infer, isRecord, object } from "../../device/protocol/schema.js";
+import { type Infer, isRecord, object, optional, string } from "../../device/protocol/schema.js";
 import { pick, validItems } from "../json.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
@@ -20,6 +21,7 @@ import { signatureOf } from "./crash-signature.js";
 
 const keptAtMost = 20;
 const countedVersionsAtMost = 100;
+const sharedAtMost = 10_000;
 
 /** @returns a function that counts a crash. A version may be any text: only the first ones have a label of the metric. */
 export function crashCounter({ counter }: Pick<Metrics, "counter">): (kind: string, version: string) => void {
@@ -48,6 +50,8 @@ const storedCrash = object({
 	...crashSchema.fields,
 	/** When the gateway learnt of it: milliseconds since 1970. */
 	at: time,
+	/** The id of its signature; absent: it is older than signatures. To compute it takes more time than to read it. */
+	cause: optional(string(16)),
 });
 export type StoredCrash = Infer<typeof storedCrash>;
 
@@ -75,6 +79,8 @@ export class CrashStore {
 	readonly #options: CrashStoreOptions;
 	/** By device id: at most 20 of each, the latest last. */
 	readonly #heads = new Map<string, readonly CrashHead[]>();
+	/** Texts that many heads have, once each: they would take more memory than the rest. */
+	readonly #shared = new Map<string, string>();
 	/** Asked, and not answered yet: a device cannot have more written than it was asked for. */
 	readonly #asked = new WeakSet<Session>();
 	/** The latest write of each device: the next one waits for it, since it adds to what that has written. */
@@ -164,11 +170,30 @@ export class CrashStore {
 	}
 
 	#set(deviceId: string, crashes: readonly StoredCrash[] | undefined): void {
-		if (crashes) this.#heads.set(deviceId, crashes.map(headOf));
+		if (crashes)
+			this.#heads.set(
+				deviceId,
+				crashes.map((crash) => this.#headOf(crash)),
+			);
 		else this.#heads.delete(deviceId);
 	}
 
 	/** In its record: those of the firmware that runs. */
+	#headOf(crash: StoredCrash): CrashHead {
+		const { id, firmware_version: version, at, cause = signatureOf(crash).id } = crash;
+		const kind = crashKinds[crashKinds.indexOf(crash.kind)] ?? crash.kind;
+		return { id, kind, version: this.#share(version), at, cause: this.#share(cause) };
+	}
+
+	#share(text: string): string {
+		const known = this.#shared.get(text);
+		if (known !== undefined) return known;
+		// A version may be any text.
+		if (this.#shared.size >= sharedAtMost) this.#shared.clear();
+		this.#shared.set(text, text);
+		return text;
+	}
+
 	#show(device: Device): void {
 		device.describeMore = this.#heads.has(device.deviceId) ? () => this.#countOf(device) : undefined;
 	}
@@ -185,7 +210,9 @@ export class CrashStore {
 		const previous = await records.read(device.deviceId);
 		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
 		// A newer firmware may send more fields.
-		const stored = validItems(storedCrash, [pick(storedCrash, { ...crash, at: now() })]);
+		const stored = validItems(storedCrash, [
+			pick(storedCrash, { ...crash, at: now(), cause: signatureOf(crash).id }),
+		]);
 		const crashes = [...others, ...stored].slice(-keptAtMost);
 		if (!(await records.save(device.deviceId, crashes))) return false;
 		this.#set(device.deviceId, crashes);
@@ -193,9 +220,4 @@ export class CrashStore {
 		onStored(device, crash);
 		return true;
 	}
-}
-
-function headOf(crash: StoredCrash): CrashHead {
-	const { id, kind, firmware_version: version, at } = crash;
-	return { id, kind, version, at, cause: signatureOf(crash).id };
 }

@@ -65,8 +65,8 @@ export function fleetRoutes(options: FleetRoutesOptions): Router {
 	router.route("/api/refusals").get(requirePerson, listRefusals(options)).all(refuseMethod("GET, HEAD"));
 	router
 		.route("/api/crashes")
-		.get(requirePerson, (_request, response) => {
-			response.set("Cache-Control", "no-store").json(options.causes.list());
+		.get(requirePerson, async (_request, response) => {
+			response.set("Cache-Control", "no-store").json(await options.causes.list());
 		})
 		.all(refuseMethod("GET, HEAD"));
 	router.route("/api/attention/seen").post(requirePerson, markSeen(options)).all(refuseMethod("POST"));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
 import type { CrashList } from "../../../gateway/api/crash-causes.js";
@@ -42,6 +43,12 @@ test("crashes of one cause are counted together over devices and versions, also 
 	});
 	assert.equal(response.status, 204);
 	await gateway.gateway.close();
+	// As before signatures were kept.
+	const file = join(dataDir, "crashes", "dev-1-a1b2c4.json");
+	const text = await fs.readFile(file, "utf8");
+	const older = text.replaceAll(/,\s*"cause": "[0-9a-f]{16}"/g, "");
+	assert.ok(older.length < text.length);
+	await fs.writeFile(file, older);
 
 	const { gateway: later, told: toldLater } = await run(t, { dataDir });
 	const kept = await crashes(later);
@@ -65,11 +72,14 @@ async function count(t: TestContext, disk: Disk = fs) {
 	const sessions = new Sessions({ ...base, maxDevices: 1000 });
 	const heads = new Map<string, readonly CrashHead[]>();
 	const told: StoredCause[] = [];
+	let changes = 0;
 	const causes = new CrashCauses({
 		core: { ...base, sessions },
 		crashes: { heads: () => heads },
 		onNew: (cause) => void told.push(cause),
-		onChanged: () => {},
+		onChanged: () => {
+			changes += 1;
+		},
 	});
 	await causes.open();
 	t.after(() => causes.close());
@@ -87,7 +97,7 @@ async function count(t: TestContext, disk: Disk = fs) {
 		heads.set(deviceId, [{ id: one.id, kind: one.kind, version, at: clock.ms, cause: "none" }]);
 		await causes.add({ deviceId }, one);
 	};
-	return { clock, causes, connect, crash, told };
+	return { clock, causes, connect, crash, told, changes: () => changes };
 }
 
 test("a version is said to be worse only by what its crashes and connected hours show", async (t) => {
@@ -96,21 +106,25 @@ test("a version is said to be worse only by what its crashes and connected hours
 	for (let each = 0; each < 5; each++) connect(`new-${each}`, "1.4.0");
 	clock.ms += 10 * 60 * 60_000;
 	await causes.countTime();
-	const versionOf = (name: string) => causes.list().versions.find(({ version }) => version === name);
-	assert.deepEqual([versionOf("1.3.2")?.connectedHours, versionOf("1.4.0")?.connectedHours], [100, 50]);
+	const versionOf = async (name: string) =>
+		(await await causes.list()).versions.find(({ version }) => version === name);
+	assert.deepEqual(
+		[(await versionOf("1.3.2"))?.connectedHours, (await versionOf("1.4.0"))?.connectedHours],
+		[100, 50],
+	);
 
 	await crash("old-1", { firmware_version: "1.3.2" });
 	for (let each = 0; each < 3; each++) await crash(`new-${each}`, {});
-	assert.equal(versionOf("1.4.0")?.perHour, 3 / 50);
-	assert.equal(versionOf("1.4.0")?.worseThan, null, "six times as often, of three crashes");
+	assert.equal((await versionOf("1.4.0"))?.perHour, 3 / 50);
+	assert.equal((await versionOf("1.4.0"))?.worseThan, null, "six times as often, of three crashes");
 	for (let each = 0; each < 60; each++) await crash(`new-${each % 3}`, {});
-	const { worseThan, deviceCount } = versionOf("1.4.0") ?? {};
+	const { worseThan, deviceCount } = (await versionOf("1.4.0")) ?? {};
 	assert.equal(worseThan?.version, "1.3.2");
 	assert.ok(worseThan.atLeast > 9 && worseThan.atLeast < 126, String(worseThan.atLeast));
 	assert.equal(deviceCount, 3);
-	assert.equal(versionOf("1.3.2")?.worseThan, null);
+	assert.equal((await versionOf("1.3.2"))?.worseThan, null);
 	assert.deepEqual(
-		causes.list().causes[0]?.versions.map(({ version, perHour }) => [version, perHour]),
+		(await causes.list()).causes[0]?.versions.map(({ version, perHour }) => [version, perHour]),
 		[
 			["1.4.0", 63 / 50],
 			["1.3.2", 1 / 100],
@@ -125,21 +139,41 @@ test("one device that crashes again and again makes no version worse", async (t)
 	clock.ms += 100 * 60 * 60_000;
 	await causes.countTime();
 	for (let each = 0; each < 50; each++) await crash("new", {});
-	assert.ok(causes.list().versions.every(({ worseThan }) => worseThan === null));
+	assert.ok((await causes.list()).versions.every(({ worseThan }) => worseThan === null));
 	await crash("another", {});
-	assert.ok(causes.list().versions.some(({ worseThan }) => worseThan !== null));
+	assert.ok((await causes.list()).versions.some(({ worseThan }) => worseThan !== null));
+});
+
+test("a page is to read the list again after a crash and a mark, not after each minute", async (t) => {
+	const { clock, causes, connect, crash, changes } = await count(t);
+	connect("one", "1.4.0");
+	await crash("one", {});
+	const minute = async () => {
+		const before = changes();
+		clock.ms += 60_000;
+		await causes.countTime();
+		return changes() - before;
+	};
+	await minute();
+	assert.equal(await minute(), 0);
+	assert.equal((await causes.list()).versions[0]?.connectedHours, 2 / 60);
+	await crash("one", {});
+	const before = changes();
+	await causes.see([{ kind: "crash_rate", id: "1.4.0" }]);
+	assert.equal(changes() - before, 1);
+	assert.equal(await minute(), 0);
 });
 
 test("500 causes are kept; the next one has a place once another has not come for 90 days", async (t) => {
 	const { clock, causes, crash, told } = await count(t);
 	const one = (index: number) => ({ stack: `at f${"x".repeat(index)} (device/rules.ts:1)` });
 	for (let index = 0; index < 501; index++) await crash(`device-${index}`, one(index));
-	assert.deepEqual([causes.list().causes.length, told.length], [500, 500]);
-	assert.equal(causes.list().versions[0]?.count, 501);
+	assert.deepEqual([(await causes.list()).causes.length, told.length], [500, 500]);
+	assert.equal((await causes.list()).versions[0]?.count, 501);
 	clock.ms += 91 * 24 * 60 * 60_000;
 	await crash("device-500", one(500));
-	assert.deepEqual([causes.list().causes.length, told.length], [500, 501]);
-	assert.equal(causes.list().causes[0]?.frames[0], `f${"x".repeat(500)} (device/rules.ts)`);
+	assert.deepEqual([(await causes.list()).causes.length, told.length], [500, 501]);
+	assert.equal((await causes.list()).causes[0]?.frames[0], `f${"x".repeat(500)} (device/rules.ts)`);
 });
 
 test("what could not be written is counted once it can be", async (t) => {
@@ -151,12 +185,12 @@ test("what could not be written is counted once it can be", async (t) => {
 	const { clock, causes, crash, told } = await count(t, { ...fs, open });
 	await crash("one", {});
 	await crash("another", {});
-	assert.deepEqual([causes.list().causes, causes.list().dropped, told], [[], 2, []]);
+	assert.deepEqual([(await causes.list()).causes, (await causes.list()).dropped, told], [[], 2, []]);
 	isFull = false;
 	clock.ms += 5 * 60_000;
 	await causes.countTime();
 	assert.deepEqual(
-		[causes.list().causes[0]?.count, causes.list().versions[0]?.count, told.length],
+		[(await causes.list()).causes[0]?.count, (await causes.list()).versions[0]?.count, told.length],
 		[2, 2, 1],
 	);
 });

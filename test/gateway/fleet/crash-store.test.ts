@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
 import type { GatewayEvent } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
+import { signatureOf } from "../../../gateway/fleet/crash-signature.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
@@ -84,7 +85,7 @@ describe("a crash", () => {
 		const stored: { crashes: { id: string; at: number }[] } = JSON.parse(await readFile(file, "utf8"));
 		assert.deepEqual(
 			stored.crashes.map(({ at, ...crash }) => ({ ...crash, isTime: at > 0 })),
-			[{ ...crashOf("1a"), isTime: true }],
+			[{ ...crashOf("1a"), cause: signatureOf(crashOf("1a")).id, isTime: true }],
 		);
 		const session = await monitor.change("crash");
 		assert.equal(session.crashCount, 1);
