@@ -58,6 +58,9 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		monitors,
 		execute,
 		emit,
+		handOver: async (from, by) => {
+			for (const extension of extensions) await extension.onReplaced?.(from, by);
+		},
 		services: () => Object.assign({}, ...extensions.map(({ services }) => services)),
 		port,
 	};

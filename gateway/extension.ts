@@ -32,6 +32,8 @@ export interface Core extends Base {
 	readonly execute: Execute;
 	/** Tells all extensions what has happened. */
 	readonly emit: (event: GatewayEvent) => void;
+	/** Has all extensions give a new board what they have of an old one: `Extension.onReplaced`. */
+	readonly handOver: (from: string, by: string) => Promise<void>;
 	/** What the extensions do for others: what a missing one would do is undefined. */
 	readonly services: () => Partial<Services>;
 	/** Valid once the gateway listens. */
@@ -78,6 +80,8 @@ export interface Services {
 	readonly commands: JobService;
 	readonly quietHours: QuietHoursService;
 	readonly crashes: CrashService;
+	readonly history: HistoryService;
+	readonly replacements: ReplacementService;
 }
 
 /** Knows how often versions of the firmware crash, at all gateways together. */
@@ -97,6 +101,20 @@ export interface Exposure {
 	readonly count: number;
 	/** For how long devices were connected: in any unit, the same for both; at least 0. `exposureOf`: whole milliseconds. */
 	readonly time: number;
+}
+
+/** What has happened to devices. */
+export interface HistoryService {
+	/** @returns what `GET /api/devices/<id>` says of it */
+	of(device: Device): Promise<object>;
+}
+
+/** Knows which boards others have replaced. */
+export interface ReplacementService {
+	/** @returns why a device of this id is not let in, one sentence; undefined: it is */
+	refusalOf(deviceId: string): string | undefined;
+	/** The boards in whose place a device is, as `GET /api/devices/<id>` has them, the latest first. */
+	before(deviceId: string): readonly object[];
 }
 
 /** Keeps quiet hours; `GatewayEvent` says when some have changed. */
@@ -175,6 +193,11 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
 	onEvent?(event: GatewayEvent): void;
+	/**
+	 * The board `by` is in place of `from`: it gets what this part has of `from`, which is forgotten afterwards. Called again after a
+	 * failure or a restart, and maybe at several gateways at one time: then it does what is left. @throws {Error} something is not written
+	 */
+	onReplaced?(from: string, by: string): Promise<void>;
 	readonly services?: Partial<Services>;
 	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;

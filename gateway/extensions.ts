@@ -12,6 +12,7 @@ import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
 import { fleetMessages } from "./fleet/messages.js";
 import { createGuard } from "./guard/extension.js";
+import { createReplacement } from "./replacement/extension.js";
 import { createRollouts } from "./rollouts/extension.js";
 import { createSchedules } from "./schedules/extension.js";
 import type { Settings } from "./settings.js";
@@ -27,6 +28,7 @@ export const extensions: readonly CreateExtension[] = [
 	createWiFi,
 	createDashboard,
 	createSchedules,
+	createReplacement,
 	createBackup,
 ];
 

@@ -62,9 +62,10 @@ export class Gateway {
 		});
 		this.#guard = extensions.find(({ guard }) => guard)?.guard;
 		this.#heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, core.monotonic);
-		this.#devices = new DeviceSockets(core);
+		const refusalOf = (deviceId: string) => core.services().replacements?.refusalOf(deviceId);
+		this.#devices = new DeviceSockets({ ...core, refusalOf });
 		const [heartbeat, devices, guard] = [this.#heartbeat, this.#devices, this.#guard];
-		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard });
+		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, refusalOf });
 		this.#app = this.#createApp();
 		this.#server = createHttpServer(
 			settings.tls,

@@ -30,6 +30,7 @@ const refusals: Readonly<Record<number, string>> = Object.freeze({
 	401: "the gateway refused the token (401)",
 	403: "the gateway refused the token (403): it is not for this device",
 	404: "the gateway's address has the wrong path (404)",
+	410: "the gateway refused this device (410): another one has replaced it",
 	426: "the gateway refused the protocol version (426): this firmware and the gateway do not fit together",
 });
 
@@ -68,7 +69,7 @@ export function endOfRefusal(status: number, retryAfterSeconds: number | undefin
 		};
 	}
 	return {
-		kind: status === 401 || status === 403 ? "refused" : "failed",
+		kind: status === 401 || status === 403 || status === 410 ? "refused" : "failed",
 		reason: refusals[status] ?? `the gateway refused the connection (${status})`,
 	};
 }

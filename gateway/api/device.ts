@@ -1,6 +1,7 @@
 /** What the gateway knows of a device beside its session: crashes, updates, restarts and its last 24 hours; and whom it has refused. */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
+import type { Before } from "./replacement.js";
 import type { OtaStatus } from "./statuses.js";
 
 /** `GET /api/devices/<id>`: one crash of that device. */
@@ -34,6 +35,8 @@ export interface DeviceDetails {
 	/** The latest last; so are crashes. */
 	readonly updates: readonly OwnUpdate[];
 	readonly crashes: readonly PastCrash[];
+	/** The boards in whose place it is, the latest first; absent: this gateway replaces none. */
+	readonly before?: readonly Before[];
 }
 
 export interface OwnUpdate {

@@ -48,6 +48,8 @@ export const routeRoles: Readonly<Record<string, Roles>> = {
 	"PATCH /api/devices/:deviceId": monitors,
 	"DELETE /api/devices/:deviceId": monitors,
 	"GET /api/devices/:deviceId/history": all,
+	"POST /api/devices/:deviceId/replace": monitors,
+	"DELETE /api/devices/:deviceId/replace": monitors,
 	"GET /api/wifi": viewers,
 	// With the token of devices a viewer could act as one.
 	"GET /api/device-token": monitors,

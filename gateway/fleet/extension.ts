@@ -10,7 +10,7 @@ import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
 import { Refusals } from "./refusals.js";
-import { fleetRoutes } from "./routes.js";
+import { fleetRoutes, historyOf } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
 
 export function createFleet(given: Core): Extension {
@@ -69,6 +69,8 @@ export function createFleet(given: Core): Extension {
 			lists.sessions,
 			{ onRefused: (refusal) => refusals.add(refusal) },
 		],
+		services: { history: { of: (device) => historyOf(device, core, crashes) } },
+		onReplaced: (from, by) => labels.move(from, by),
 		messages: { subscribe: subscriptions.execute },
 		channels: {
 			summary: { sendPicture: (monitor) => subscriptions.sendShort(monitor) },

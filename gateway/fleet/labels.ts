@@ -74,8 +74,18 @@ export class Labels {
 		return this.#records.save(deviceId, label);
 	}
 
+	/** A new board gets the label of an old one, unless that has none. @throws {Error} it is not written */
+	async move(from: string, to: string): Promise<void> {
+		const given = this.#labels.get(from);
+		if (!given || given === noLabel) return;
+		this.#labels.set(to, given);
+		this.#show(this.#sessions.devices.get(to));
+		if ((await this.#records.save(to, given)) && (await this.forget({ deviceId: from }))) return;
+		throw new Error(`the label of ${from} could not be written for ${to}`);
+	}
+
 	/** @returns whether its record is gone */
-	forget({ deviceId }: Device): Promise<boolean> {
+	forget({ deviceId }: Pick<Device, "deviceId">): Promise<boolean> {
 		this.#labels.delete(deviceId);
 		return this.#records.remove(deviceId);
 	}

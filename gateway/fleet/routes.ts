@@ -115,15 +115,9 @@ class DeviceHandlers {
 		const { core, crashes } = this.#options;
 		const device = this.#known(params);
 		await core.peers.gather([device.deviceId]);
-		const stored = await crashes.of(device);
-		const details = {
-			...this.#headOf(device),
-			settingsKeptAt: device.settingsKeptAt > 0 ? isoTime(device.settingsKeptAt) : null,
-			versions: device.versions.map(withTime),
-			resets: device.resets.map(withTime),
-			updates: core.firmware.updates.historyOf(device.deviceId).map(describeUpdate),
-			crashes: stored.map(describeCrash),
-		} satisfies Omit<DeviceDetails, "firstSeenAt">;
+		const before = core.services().replacements?.before(device.deviceId);
+		const history = await historyOf(device, core, crashes);
+		const details = { ...this.#headOf(device), ...history, ...(before && { before }) };
 		response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 	};
 
@@ -193,6 +187,22 @@ class DeviceHandlers {
 		}
 		return isGone;
 	}
+}
+
+/** What has happened to a device, as `GET /api/devices/<id>` says it. */
+export async function historyOf(
+	device: Device,
+	{ firmware }: Pick<FleetCore, "firmware">,
+	crashes: CrashStore,
+) {
+	const stored = await crashes.of(device);
+	return {
+		settingsKeptAt: device.settingsKeptAt > 0 ? isoTime(device.settingsKeptAt) : null,
+		versions: device.versions.map(withTime),
+		resets: device.resets.map(withTime),
+		updates: firmware.updates.historyOf(device.deviceId).map(describeUpdate),
+		crashes: stored.map(describeCrash),
+	} satisfies Omit<DeviceDetails, "firstSeenAt" | "before">;
 }
 
 function listRefusals({ refusals }: FleetRoutesOptions): RequestHandler {

@@ -43,6 +43,7 @@ export function createRollouts(core: Core): Extension {
 			const refusal = type === "trigger_ota" && device && rollouts.findHolder(device);
 			return refusal ? { refusal } : undefined;
 		},
+		onReplaced: (from, by) => rollouts.replaceDevice(from, by),
 		get readinessProblem() {
 			return rollouts.readinessProblem;
 		},

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
+import { isOver } from "../api/statuses.js";
 import type { CrashService } from "../extension.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import type { Selection } from "../firmware/selection.js";
@@ -15,7 +16,7 @@ import { Queue } from "../storage/queue.js";
 import type { Storage } from "../storage/records.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
-import { findObstacle, holdsSlot, type Moment, queued, soakSecondsLeft } from "./device-step.js";
+import { findObstacle, holdsSlot, type Moment, move, queued, soakSecondsLeft } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan, storedPlan } from "./plan.js";
 import type { RolloutStore } from "./store.js";
@@ -210,6 +211,35 @@ export class Rollouts {
 				return this.#options.store.remove(id);
 			});
 		});
+	}
+
+	/**
+	 * In active roll-outs that have or name an old board the new one takes its place, unless it is in one itself.
+	 * @throws {HttpProblem} 507 or 503 if it cannot be stored
+	 */
+	replaceDevice(from: string, by: string): Promise<void> {
+		return this.#queue.add(async () => {
+			// First those in which it has not ended: the new one can be in one alone.
+			const held = this.#held().get(from);
+			for (const { id } of [...(held ? [held] : []), ...this.active()])
+				await this.#store(id, async () => {
+					const rollout = this.#options.store.find(id);
+					const change = rollout ? this.#replacing(rollout, from, by) : [];
+					return !rollout || change.length === 0 || this.#commit(rollout, { devices: change });
+				});
+		});
+	}
+
+	#replacing({ plan: { target }, head, devices }: Rollout, from: string, by: string): readonly DeviceStep[] {
+		const step = devices.get(from);
+		const left = step && (step.status === "queued" || holdsSlot(step)) ? [step] : [];
+		const isIn = left.length > 0 || ("devices" in target && target.devices.includes(from));
+		const joins = isIn && !isOver(head) && !devices.has(by) && !this.#held().has(by);
+		const now = this.#steady();
+		return [
+			...left.map((each) => move(each, "removed", now, `${by} has replaced it.`)),
+			...(joins ? [queued(by, now)] : []),
+		];
 	}
 
 	/**

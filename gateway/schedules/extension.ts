@@ -22,6 +22,10 @@ export function createSchedules(core: Core): Extension {
 	return {
 		routes: timesRoutes({ requirePerson: core.requirePerson, zone, schedules, quietHours }),
 		sessions: [quietHours.sessions],
+		onReplaced: async (from, by) => {
+			await quietHours.move(from, by);
+			await schedules.replaceDevice(from, by);
+		},
 		services: {
 			quietHours: {
 				of: (device) => quietHours.of(device),

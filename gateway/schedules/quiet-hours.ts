@@ -137,6 +137,17 @@ export class QuietHoursStore {
 		throw this.store.failure("is in force, but not yet written to", "that is tried again every second");
 	}
 
+	/** A new board gets the quiet hours of an old one, unless that has none. @throws {HttpProblem} they are not written */
+	async move(from: string, to: string): Promise<void> {
+		const record = this.store.all.get(idOf({ device: from }));
+		if (!record) return;
+		const targets = { device: to };
+		const isMoved =
+			(await this.store.save(idOf(targets), { ...record, targets })) &&
+			(await this.store.drop(idOf({ device: from })));
+		if (!isMoved) throw this.store.failure("could not be written to", "that is tried again");
+	}
+
 	/** Once a day devices get the periods of another day. */
 	tick(): void {
 		const day = this.#today();

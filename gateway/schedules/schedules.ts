@@ -129,6 +129,21 @@ export class Schedules {
 		}
 	}
 
+	/** Schedules that name an old board name the new one instead. @throws {HttpProblem} one is not written */
+	async replaceDevice(from: string, by: string): Promise<void> {
+		for (const id of [...this.store.all.keys()])
+			for (;;) {
+				const record = this.store.all.get(id);
+				const action = record && withDevice(record.do, from, by);
+				if (!record || !action) break;
+				const next = { ...record, do: action };
+				if (await this.store.save(id, next)) break;
+				// Otherwise another gateway was first.
+				if (this.store.all.get(id) === next)
+					throw this.store.failure("could not be written to", "that is tried again");
+			}
+	}
+
 	/** Acts on what is due. */
 	tick(): void {
 		const now = this.#core.now();
@@ -259,6 +274,15 @@ export class Schedules {
 		this.#core.log.warn({ schedule: id, name, ...failure }, "schedule");
 		this.#core.emit({ type: "schedule_failed", id, name: name || null, ...failure });
 	}
+}
+
+/** @returns undefined if it does not name the old board */
+function withDevice({ announcement, command }: Action, from: string, by: string): Action | undefined {
+	const { devices } = (announcement ?? command)?.targets ?? {};
+	if (!devices?.includes(from)) return undefined;
+	const targets = { devices: [...new Set(devices.map((each) => (each === from ? by : each)))] };
+	if (announcement) return { announcement: { ...announcement, targets } };
+	return command && { command: { ...command, targets } };
 }
 
 function shown(id: string, { claim: _, ...record }: Kept): Schedule {

@@ -10,20 +10,20 @@ import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
 import { UplinkReader } from "../uplinks/uplink-reader.js";
 import type { Drain } from "./drain.js";
 import { closeCodes } from "./limits.js";
-import type { SocketsOptions } from "./options.js";
+import type { DeviceSocketsOptions } from "./options.js";
 
 const drainStepMs = 20;
 /** Time for the sessions of terminated sockets to end. */
 const cutMs = 1000;
 
 export class DeviceSockets {
-	readonly #options: SocketsOptions;
+	readonly #options: DeviceSocketsOptions;
 	readonly #shared: Shared;
 	/** A closed socket stays until its session has ended. */
 	readonly #devices = new Map<WebSocket, DeviceSocket>();
 	readonly #listeners: ReturnType<typeof listenersOf>;
 
-	constructor(options: SocketsOptions) {
+	constructor(options: DeviceSocketsOptions) {
 		this.#options = options;
 		const { limits, monotonic, metrics } = options;
 		const { uplinksASecond, uplinkBurst, controlFramesASecond, controlFrameBurst } = limits;
@@ -101,7 +101,7 @@ function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => P
 
 /** By all devices. */
 interface Shared {
-	readonly options: SocketsOptions;
+	readonly options: DeviceSocketsOptions;
 	readonly reader: UplinkReader;
 	readonly uplinks: Rate;
 	readonly controlFrames: Rate;
@@ -193,7 +193,7 @@ class DeviceSocket implements DeviceLink {
 	/** @returns what is wrong with the uplink, or undefined */
 	#receive(message: Buffer): string | undefined {
 		const { reader, options } = this.#shared;
-		const { sessions, metrics } = options;
+		const { sessions, metrics, refusalOf } = options;
 		const read = reader.read(message);
 		if (read.problem !== undefined) return read.problem;
 		const { uplink, leftOut } = read;
@@ -202,6 +202,11 @@ class DeviceSocket implements DeviceLink {
 		if (isBound && "deviceId" in uplink && uplink.deviceId !== deviceId) {
 			this.#refuse(closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
+		}
+		const refusal = this.session.device || !("deviceId" in uplink) ? undefined : refusalOf(uplink.deviceId);
+		if (refusal !== undefined) {
+			this.#refuse(closeCodes.policyViolation, "this device is not let in");
+			return refusal;
 		}
 		const problem = sessions.receive(this.session, uplink, read.text);
 		if (problem === undefined) metrics.countUplink(uplink.type);

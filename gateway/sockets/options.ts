@@ -6,3 +6,8 @@ export interface SocketsOptions
 	extends Pick<Base, "limits" | "metrics" | "log" | "yieldToLoop" | "now" | "monotonic"> {
 	readonly sessions: Sessions;
 }
+
+export interface DeviceSocketsOptions extends SocketsOptions {
+	/** @returns why a device of this id is not let in, one sentence; undefined: it is */
+	readonly refusalOf: (deviceId: string) => string | undefined;
+}

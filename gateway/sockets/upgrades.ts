@@ -27,7 +27,7 @@ import type { Drain } from "./drain.js";
 import type { Heartbeat, Watched } from "./heartbeat.js";
 import { closeCodes } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
-import type { SocketsOptions } from "./options.js";
+import type { DeviceSocketsOptions } from "./options.js";
 
 /** An unknown chip is not refused. */
 export const deviceHeaders = object({
@@ -38,7 +38,7 @@ export const deviceHeaders = object({
 
 const knownPaths: readonly string[] = ["/device", "/monitor"];
 
-export interface UpgradesOptions extends SocketsOptions, Pick<Base, "settings"> {
+export interface UpgradesOptions extends DeviceSocketsOptions, Pick<Base, "settings"> {
 	readonly access: Access;
 	readonly devices: DeviceSockets;
 	readonly monitors: MonitorSockets;
@@ -155,9 +155,11 @@ export class Upgrades {
 	}
 
 	#acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		const { settings, devices } = this.#options;
+		const { settings, devices, refusalOf } = this.#options;
 		const handshake = readHandshake(request, settings.publicUrl, owner);
 		if ("status" in handshake) return handshake;
+		const detail = handshake.deviceId === undefined ? undefined : refusalOf(handshake.deviceId);
+		if (detail !== undefined) return { status: 410, detail };
 		return (socket) => devices.accept(socket, handshake);
 	}
 

@@ -72,6 +72,11 @@ export class SharedRollouts extends Rollouts {
 		await this.#lease?.close();
 	}
 
+	override async replaceDevice(from: string, by: string): Promise<void> {
+		if (!this.#lease) throw new Error("the roll-outs are not known yet");
+		return super.replaceDevice(from, by);
+	}
+
 	/** Opens the log once the bus is reached. */
 	#join(): void {
 		const { bus, log } = this.#options;

@@ -10,6 +10,8 @@ const requestWords: Readonly<Record<string, string>> = {
 	"DELETE /api/devices": "Devices forgotten that were away for {awayDays} days",
 	"PATCH /api/devices/:deviceId": "Name, room or note changed",
 	"DELETE /api/devices/:deviceId": "Device forgotten",
+	"POST /api/devices/:deviceId/replace": "Replaced by {by}",
+	"DELETE /api/devices/:deviceId/replace": "Replaced device let in again",
 	"POST /api/device-tokens": "Token made for {deviceId}",
 	"POST /api/tokens": "Token made for {name}, who is a {role}",
 	"DELETE /api/tokens/:name": "Token of {name} revoked",

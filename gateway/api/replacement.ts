@@ -1,0 +1,39 @@
+/** One board in place of another: how it is asked for, what the new one is sent, and what is kept of the old one. */
+
+import { deviceId } from "../../device/protocol/messages.js";
+import { either, type Infer, list, object } from "../../device/protocol/schema.js";
+import { asks } from "./command.js";
+import type { DeviceDetails } from "./device.js";
+import type { Label } from "./label.js";
+import type { DeviceSummary } from "./session.js";
+
+/** The body of `POST /api/devices/<old>/replace`. */
+export const askedReplacement = object({ by: deviceId });
+
+const { set_volume, set_brightness, set_auto_brightness, set_haptics } = asks;
+/** What a device remembers over a restart, as the commands that set it. */
+export const lastingSettings = list(either(set_volume, set_brightness, set_auto_brightness, set_haptics), 4);
+export type LastingSettings = Infer<typeof lastingSettings>;
+
+/** The answer to that request. */
+export interface Replacement {
+	/** The old board. */
+	readonly deviceId: string;
+	readonly by: string;
+	/** ISO 8601. */
+	readonly at: string;
+	/** Sent to the new one once it is connected; empty: it has them. */
+	readonly settings: LastingSettings;
+	/** A sentence for each setting of the old one that the new one cannot have. */
+	readonly doNotFit: readonly string[];
+}
+
+/** Of `GET /api/devices/<id>`: a board in whose place that device is. */
+export interface Before
+	extends Label,
+		Pick<Replacement, "deviceId" | "by" | "at">,
+		Pick<DeviceSummary, "model" | "firmwareVersion" | "firstSeenAt" | "lastSeenAt">,
+		Partial<Omit<DeviceDetails, "before" | "firstSeenAt">> {
+	/** The name of the token of the person who has replaced it. */
+	readonly who: string;
+}

@@ -1,0 +1,308 @@
+/**
+ * Boards that others have replaced. A record says so before anything is handed over: from then on the old board is refused, and
+ * what is not done when a gateway ends is done after its next start, or by another gateway. The record keeps the old board's history.
+ */
+
+import { checkCommand, deviceId, type StateReport, uplinks } from "../../device/protocol/messages.js";
+import {
+	boolean,
+	type Infer,
+	list,
+	matches,
+	object,
+	optional,
+	string,
+} from "../../device/protocol/schema.js";
+import { isUpdating } from "../api/client/words.js";
+import { endOf } from "../api/confirmation.js";
+import { type LastingSettings, lastingSettings, type Replacement } from "../api/replacement.js";
+import type { Core, ReplacementService } from "../extension.js";
+import { parseJson } from "../json.js";
+import { HttpProblem } from "../problem.js";
+import type { Device, Session } from "../sessions/device.js";
+import type { SessionListener } from "../sessions/sessions.js";
+import { deviceHead, isoTime } from "../sessions/view.js";
+import { closeCodes } from "../sockets/limits.js";
+import type { Records } from "../storage/records.js";
+import { time } from "../storage/time.js";
+
+const tickMs = 1_000;
+/** After this time another gateway, or another attempt, hands over what is left. */
+const againMs = 5_000;
+/** The new board has had its time to show its settings. */
+const reportsAtMost = 3;
+
+const record = object({
+	by: deviceId,
+	at: time,
+	/** The name of a person's token. */
+	who: string(64),
+	/** Not all is handed over yet. */
+	isPending: optional(boolean()),
+	settings: lastingSettings,
+	doNotFit: list(string(200), 4),
+	/** JSON of what `GET /api/devices/<new>` says of the old board. */
+	history: string(1 << 20),
+});
+type Kept = Infer<typeof record>;
+
+export class Replacements implements ReplacementService {
+	readonly #core: Core;
+	readonly #records: Records<Kept>;
+	/** By the id of the old board. */
+	readonly #kept = new Map<string, Kept>();
+	/** By new boards that have to be sent settings: the old ones. */
+	readonly #unsent = new Map<string, string>();
+	/** How often a session has reported since it was sent settings. */
+	readonly #reports = new WeakMap<Session, number>();
+	/** By old boards that are being handed over here now. */
+	readonly #busy = new Map<string, Promise<boolean>>();
+	/** When a hand-over that is not complete was last seen to begin, on the monotonic clock. */
+	readonly #begunAt = new Map<string, number>();
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(core: Core) {
+		this.#core = core;
+		this.#records = core.records<Kept>({
+			name: "replacements",
+			what: "replacement and the history",
+			format: (kept) => `${JSON.stringify(kept, undefined, "\t")}\n`,
+			parse: (text) => {
+				const value = parseJson(text);
+				return matches(record, value) ? value : undefined;
+			},
+			onProblem: (problem) => core.log.warn({ problem }, "replacements"),
+			onRecord: (from, kept) => {
+				this.#begunAt.set(from, core.monotonic());
+				this.#set(from, kept);
+			},
+		});
+	}
+
+	readonly sessions: SessionListener = {
+		onUplink: (session, uplink) => {
+			if (uplink.type === "state_report") this.#send(session, uplink);
+		},
+		onForgotten: ({ deviceId }, why) => {
+			if (why === "removed" || this.#kept.has(deviceId)) return;
+			for (const [from] of this.#chainOf(deviceId)) void this.#drop(from);
+		},
+	};
+
+	get readinessProblem(): string | undefined {
+		return this.#records.readinessProblem;
+	}
+
+	/** @throws {Error} if its records cannot be had */
+	async open(): Promise<void> {
+		await this.#records.each((from, kept) => this.#set(from, kept));
+		this.#timer = setInterval(() => this.#tick(), tickMs).unref();
+	}
+
+	close(): Promise<void> {
+		clearInterval(this.#timer);
+		return this.#records.close();
+	}
+
+	refusalOf(deviceId: string): string | undefined {
+		const kept = this.#kept.get(deviceId);
+		return kept && `${deviceId} was replaced by ${kept.by}, whose page can let it in again (History).`;
+	}
+
+	before(deviceId: string): readonly object[] {
+		return this.#chainOf(deviceId).map(([from, { by, at, who, history }]) => {
+			return { deviceId: from, by, at: isoTime(at), who, ...JSON.parse(history) };
+		});
+	}
+
+	/**
+	 * Puts a board in place of another; the same again changes nothing.
+	 * @param who the name of a person's token
+	 * @throws {HttpProblem} 404, 409, and 507 or 503 if not all could be written yet: then it is tried again
+	 */
+	async replace(from: string, by: string, who: string): Promise<Replacement> {
+		const { peers, services, now, storage } = this.#core;
+		const isKept = () => this.#kept.get(from)?.by === by;
+		if (!isKept()) {
+			await peers.gather([from]);
+			const more = await services().history?.of(this.#known(from));
+			if (!isKept()) {
+				const [old, next] = this.#check(from, by);
+				const { model, firmwareVersion, firstSeenAt, lastSeenAt } = deviceHead(old);
+				const head = { ...old.label, model, firmwareVersion, firstSeenAt, lastSeenAt };
+				const history = JSON.stringify({ ...head, ...more });
+				const settings = settingsFor(next, settingsOf(old));
+				this.#set(from, { by, at: now(), who, isPending: true, ...settings, history });
+			}
+		}
+		const isDone = await this.#complete(from);
+		const kept = this.#kept.get(from);
+		if (kept?.by !== by) throw new HttpProblem(409, this.refusalOf(from) ?? `${from} was let in again.`);
+		if (!isDone)
+			throw new HttpProblem(
+				storage.status,
+				`${by} replaces ${from}, but not all of it could be written to ${storage.place} yet: it is tried again; the log says why.`,
+			);
+		const { at, settings, doNotFit } = kept;
+		return { deviceId: from, by, at: isoTime(at), settings, doNotFit };
+	}
+
+	/** Lets a board in again, as a new one; what was kept of it is deleted. @throws {HttpProblem} 404, 409, 507 or 503 */
+	async undo(from: string): Promise<void> {
+		const { storage } = this.#core;
+		const kept = this.#kept.get(from);
+		if (!kept) throw new HttpProblem(404, `No device has replaced ${from}.`);
+		if (kept.isPending) throw new HttpProblem(409, `${kept.by} is still being given what ${from} had; wait.`);
+		if (await this.#drop(from)) return;
+		this.#set(from, kept);
+		throw new HttpProblem(storage.status, `This could not be removed from ${storage.place}; try again.`);
+	}
+
+	/** @throws {HttpProblem} 404, 409 */
+	#check(from: string, by: string): readonly [old: Device, next: Device] {
+		const problem = (detail: string) => new HttpProblem(409, detail);
+		if (from === by) throw problem("A device cannot replace itself.");
+		const devices = [this.#known(from), this.#known(by)] as const;
+		if (devices[0].session.connected)
+			throw problem(`${from} is connected; switch it off before another device replaces it.`);
+		for (const { deviceId, metadata } of devices) {
+			const isAwaited = [...this.#kept.values()].some((kept) => kept.isPending && kept.by === deviceId);
+			if (isAwaited) throw problem(`${deviceId} is still being given what another device had; wait.`);
+			if (isUpdating(metadata)) throw problem(`${deviceId} is being updated; wait until that has ended.`);
+		}
+		return devices;
+	}
+
+	/** @throws {HttpProblem} 404, 409 */
+	#known(deviceId: string): Device {
+		const refusal = this.refusalOf(deviceId);
+		if (refusal !== undefined) throw new HttpProblem(409, refusal);
+		const device = this.#core.sessions.devices.get(deviceId);
+		if (device) return device;
+		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
+	}
+
+	#tick(): void {
+		const now = this.#core.monotonic();
+		for (const [from, { isPending }] of this.#kept)
+			if (isPending && now - (this.#begunAt.get(from) ?? Number.NEGATIVE_INFINITY) >= againMs)
+				void this.#complete(from);
+	}
+
+	/** @returns whether all is written */
+	async #complete(from: string): Promise<boolean> {
+		const kept = this.#kept.get(from);
+		if (!kept?.isPending) return kept !== undefined;
+		const work = this.#busy.get(from) ?? this.#handOver(from, kept);
+		this.#busy.set(from, work);
+		this.#begunAt.set(from, this.#core.monotonic());
+		return work.finally(() => this.#busy.delete(from));
+	}
+
+	async #handOver(from: string, kept: Kept): Promise<boolean> {
+		const { sessions, monitors, handOver, log } = this.#core;
+		try {
+			// First, also if it was written before: what follows must not be left half done.
+			if (!(await this.#records.save(from, kept))) return false;
+			await handOver(from, kept.by);
+			const device = sessions.devices.get(from);
+			if (device && !sessions.forget(device)) return false;
+			monitors.announceAll();
+			log.info({ deviceId: kept.by, before: from }, "device: replaces another");
+			return await this.#change(from, ({ isPending: _, ...rest }) => rest);
+		} catch (error) {
+			log.error(
+				{ deviceId: kept.by, before: from, err: error },
+				"device: not yet given all that another had",
+			);
+			return false;
+		}
+	}
+
+	/** Sends a new board the settings of the old one at the first report of a session, until a report shows them. */
+	#send(session: Session, report: StateReport): void {
+		const { sessionId, device } = session;
+		const from = this.#unsent.get(device?.deviceId ?? "");
+		const { settings } = this.#kept.get(from ?? "") ?? {};
+		if (from === undefined || !settings || report.health.safe_mode) return;
+		const left = settings.filter((each) => !endOf(each, report, 0));
+		const reports = this.#reports.get(session) ?? 0;
+		this.#reports.set(session, reports + 1);
+		const { execute, log } = this.#core;
+		const onError = (error: unknown) => log.error({ deviceId: device?.deviceId, err: error }, "replacements");
+		if (left.length === 0 || reports >= reportsAtMost) {
+			if (left.length > 0) log.warn({ deviceId: device?.deviceId, left }, "device: did not take settings");
+			this.#change(from, (kept) => ({ ...kept, settings: [] })).catch(onError);
+		} else if (reports === 0)
+			for (const payload of left)
+				execute({ type: "control_device", targetId: sessionId, payload }).catch(onError);
+	}
+
+	/** Those before a device, the latest first, each with its old board's id. */
+	#chainOf(by: string): readonly (readonly [from: string, Kept])[] {
+		const own = [...this.#kept].filter(([, kept]) => kept.by === by);
+		return own.flatMap((entry) => [entry, ...this.#chainOf(entry[0])]).sort(([, a], [, b]) => b.at - a.at);
+	}
+
+	/** @returns whether it is written; if not, it is tried again every second */
+	async #change(from: string, change: (kept: Kept) => Kept): Promise<boolean> {
+		for (;;) {
+			const before = this.#kept.get(from);
+			if (!before) return true;
+			const next = change(before);
+			this.#set(from, next);
+			if (await this.#records.save(from, next)) return true;
+			// Otherwise another gateway was first.
+			if (this.#kept.get(from) === next) return false;
+		}
+	}
+
+	/** @returns whether its record is gone */
+	#drop(from: string): Promise<boolean> {
+		this.#set(from, undefined);
+		return this.#records.remove(from);
+	}
+
+	/** Takes in what is known now; the old board has no place any more. */
+	#set(from: string, kept: Kept | undefined): void {
+		const before = this.#kept.get(from);
+		if (before && this.#unsent.get(before.by) === from) this.#unsent.delete(before.by);
+		if (!kept) {
+			this.#kept.delete(from);
+			return;
+		}
+		this.#kept.set(from, kept);
+		if (!kept.isPending && kept.settings.length > 0) this.#unsent.set(kept.by, from);
+		const { sessions } = this.#core;
+		const device = sessions.devices.get(from);
+		if (!device) return;
+		const { session } = device;
+		if (!session.link.isRemote)
+			sessions.end(session, "disconnected", { code: closeCodes.policyViolation, reason: "it was replaced" });
+		if (!kept.isPending) sessions.forget(device);
+	}
+}
+
+/** What a device remembers over a restart, by its latest report. */
+function settingsOf({ state }: Device): LastingSettings {
+	const report: unknown = parseJson(state.text ?? "");
+	if (!matches(uplinks.state_report, report) || report.health.safe_mode) return [];
+	const { audio, led_ring, haptic_intensity } = report.peripherals;
+	// A sound may have a volume of its own.
+	const hasOwnVolume = !audio.current_track.startsWith("file:///sounds/");
+	const { brightness_coef, auto_brightness } = led_ring;
+	return [
+		...(hasOwnVolume ? [{ command: "set_volume", value: audio.volume } as const] : []),
+		{ command: "set_brightness", value: brightness_coef },
+		...(auto_brightness ? [{ command: "set_auto_brightness", value: true } as const] : []),
+		...(haptic_intensity === undefined ? [] : [{ command: "set_haptics", value: haptic_intensity } as const]),
+	];
+}
+
+function settingsFor({ model }: Device, all: LastingSettings): Pick<Kept, "settings" | "doNotFit"> {
+	const refusals = all.map((each) => checkCommand(each, model).refusal?.message);
+	return {
+		settings: all.filter((_, index) => refusals[index] === undefined),
+		doNotFit: refusals.filter((each) => each !== undefined),
+	};
+}

@@ -1,0 +1,106 @@
+/** A speaker that is broken, with all that people have given it, and the board that is to replace it. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { call } from "../../support/call.js";
+import { eventually } from "../../support/eventually.js";
+import { quickPlan } from "../../support/released-fleet.js";
+import { writeReleases } from "../../support/releases.js";
+import { type RunOptions, wholeFleetAtOnce } from "../../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+
+export const old = "dev-1-00000a";
+export const next = "dev-1-00000b";
+export const label = { name: "Lobby speaker", room: "Lobby", note: "behind the plant" };
+/** What the old one has reported. */
+export const settings = { "peripherals.audio.volume": 35, "peripherals.led_ring.brightness_coef": 0.25 };
+
+export interface Shown {
+	readonly deviceId: string;
+	readonly connected: boolean;
+	readonly name?: string;
+	readonly before?: readonly (Readonly<Record<string, unknown>> & { readonly deviceId: string })[];
+}
+
+/** Settings of a gateway over this folder, which has the release of the roll-out. */
+export async function settingsOf(dataDir: string): Promise<RunOptions> {
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	return { dataDir, releasesDir, limits: { ...wholeFleetAtOnce.limits, snapshotPauseMs: 10 } };
+}
+
+/** It was connected, has reported and has gone. */
+export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDevice> {
+	const { url, deviceId } = options;
+	const device = await new ScriptedDevice(options).connect();
+	const shown = () => call<Shown & { firmwareVersion: string }>(String(url), "GET", `devices/${deviceId}`);
+	await eventually(shown, ({ firmwareVersion }) => firmwareVersion !== null);
+	device.close();
+	await eventually(shown, ({ connected }) => !connected);
+	return device;
+}
+
+/** Both are away; the old one has a name, quiet hours, and its places in a schedule and in a roll-out that is due later. */
+export async function furnish(url: string, [from, to] = [old, next], id = "autumn"): Promise<void> {
+	await visit({ url, deviceId: from, report: settings });
+	await visit({ url, deviceId: to });
+	await call(url, "PATCH", `devices/${from}`, label);
+	await call(url, "PUT", "quiet-hours", {
+		targets: { device: from },
+		from: "22:00",
+		until: "07:00",
+		volume: 20,
+	});
+	await call(url, "POST", "schedules", {
+		name: id,
+		at: { weekly: { time: "17:50" } },
+		do: { command: { payload: { command: "identify" }, targets: { devices: [from] } } },
+	});
+	const startsAt = new Date(Date.now() + 86_400_000).toISOString();
+	await call(url, "PUT", `rollouts/${id}`, quickPlan({ target: { devices: [from] }, startsAt }));
+}
+
+/** What a device has of what `furnish` gives. */
+export async function possessions(url: string, deviceId: string, id = "autumn") {
+	const devices = (await call<{ devices: readonly Shown[] }>(url, "GET", "devices")).devices;
+	const quiet = await call<{ quietHours: readonly { targets: { device?: string } }[] }>(
+		url,
+		"GET",
+		"quiet-hours",
+	);
+	const times = await call<{ schedules: readonly { name: string; do: object }[] }>(url, "GET", "schedules");
+	const { devices: steps } = await call<{ devices: readonly { deviceId: string; status: string }[] }>(
+		url,
+		"GET",
+		`rollouts/${id}/devices`,
+	);
+	return {
+		isKnown: devices.some((each) => each.deviceId === deviceId),
+		name: devices.find((each) => each.deviceId === deviceId)?.name,
+		quiet: quiet.quietHours.filter(({ targets }) => targets.device === deviceId).length,
+		schedules: times.schedules.filter((each) => JSON.stringify(each.do).includes(`"${deviceId}"`)).length,
+		steps: steps.filter((each) => each.deviceId === deviceId).map(({ status }) => status),
+	};
+}
+
+const { name } = label;
+const all = { isKnown: true, name, quiet: 1, schedules: 1, steps: ["queued"] };
+const nothing = { isKnown: true, name: undefined, quiet: 0, schedules: 0, steps: [] };
+const gone = { ...nothing, isKnown: false, steps: ["removed"] };
+
+/** Resolves once all has gone over. */
+export async function goesOver(url: string, [from, to] = [old, next], id = "autumn"): Promise<void> {
+	await eventually(
+		() => possessions(url, from, id),
+		(had) => JSON.stringify(had) === JSON.stringify(gone),
+	);
+	assert.deepEqual(await possessions(url, to, id), all);
+	const { before = [] } = await call<Shown>(url, "GET", `devices/${to}`);
+	assert.deepEqual([before[0]?.deviceId, before[0]?.name], [from, name]);
+}
+
+/** Nothing has begun. */
+export async function isAsBefore(url: string, [from, to] = [old, next], id = "autumn"): Promise<void> {
+	assert.deepEqual(await possessions(url, from, id), all);
+	assert.deepEqual(await possessions(url, to, id), nothing);
+}

@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import fs, { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { call } from "../../support/call.js";
+import { eventually } from "../../support/eventually.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+import {
+	furnish,
+	goesOver,
+	isAsBefore,
+	label,
+	next,
+	old,
+	type Shown,
+	settings,
+	settingsOf,
+	visit,
+} from "./lobby.js";
+
+async function run(t: TestContext) {
+	const options = await settingsOf(await temporaryDirectory(t));
+	const running = await runGateway(t, options);
+	const { url } = running;
+	const ask = async (method: string, from: string, by?: string) => {
+		const response = await fetch(`${url}/api/devices/${from}/replace`, {
+			method,
+			headers: bearer(monitorToken),
+			...(by !== undefined && { body: JSON.stringify({ by }) }),
+		});
+		const text = await response.text();
+		return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+	};
+	const connect = async (deviceId: string, more = {}) => {
+		const device = await new ScriptedDevice({ url, deviceId, ...more }).connect();
+		t.after(() => device.close());
+		return device;
+	};
+	const refused = (deviceId: string) =>
+		running.refused("/device", { ...bearer(deviceToken), "Device-Id": deviceId });
+	return { ...running, options, ask, connect, refused };
+}
+
+/** What a device was told to set, in order. */
+const told = ({ commands }: ScriptedDevice) =>
+	commands.filter(({ command }) => String(command).startsWith("set_") && command !== "set_quiet");
+const wanted = [
+	{ command: "set_volume", value: 35 },
+	{ command: "set_brightness", value: 0.25 },
+];
+
+describe("a board that replaces another", () => {
+	test("gets its name, room, quiet hours and places, and its settings once it is connected", async (t) => {
+		const { url, ask, connect } = await run(t);
+		await furnish(url);
+		const { status, body } = await ask("POST", old, next);
+		const { at, ...rest } = body;
+		assert.deepEqual([status, rest], [200, { deviceId: old, by: next, settings: wanted, doNotFit: [] }]);
+		await goesOver(url);
+		const { before: [entry] = [], ...shown } = await call<Shown>(url, "GET", `devices/${next}`);
+		assert.deepEqual({ ...shown, ...label }, shown);
+		assert.deepEqual(
+			{ ...entry, at, who: "monitor", by: next, firmwareVersion: "1.2.3", model: "DEV-1" },
+			entry,
+		);
+		assert.match(JSON.stringify(entry), /"versions":\[\{"version":"1\.2\.3"/);
+		const device = await connect(next);
+		await eventually(
+			() => told(device),
+			({ length }) => length === 2,
+		);
+		assert.deepEqual(told(device), wanted);
+		// Not in its next session, where a person may have set others.
+		await device.restart();
+		device.report({ "peripherals.audio.volume": 60 });
+		await call(url, "POST", "commands", { targets: { devices: [next] }, payload: { command: "identify" } });
+		await eventually(
+			() => device.commands,
+			(all) => all.some(({ command }) => command === "identify"),
+		);
+		assert.equal(told(device).length, 2);
+	});
+
+	test("is sent settings again after a restart of the gateway, until its report shows them", async (t) => {
+		const { url, gateway, options, ask, connect } = await run(t);
+		await furnish(url);
+		await ask("POST", old, next);
+		const deaf = await connect(next, { executesCommands: false });
+		await eventually(
+			() => told(deaf).length,
+			(length) => length === 2,
+		);
+		deaf.close();
+		await gateway.close();
+		const again = await runGateway(t, { ...options, port: Number(new URL(url).port) });
+		const device = await new ScriptedDevice({ url: again.url, deviceId: next }).connect();
+		t.after(() => device.close());
+		await eventually(
+			() => told(device),
+			({ length }) => length === 2,
+		);
+		assert.deepEqual(told(device), wanted);
+	});
+
+	test("of another model is told what does not fit", async (t) => {
+		const { url, ask, connect } = await run(t);
+		await visit({
+			url,
+			deviceId: "proto-1-00000a",
+			model: "PROTO-1",
+			report: { ...settings, "peripherals.haptic_intensity": 40 },
+		});
+		const device = await connect(next);
+		const { status, body } = await ask("POST", "proto-1-00000a", next);
+		assert.deepEqual(
+			[status, body.settings, body.doNotFit],
+			[200, wanted, ["set_haptics exists on PROTO-1 only"]],
+		);
+		device.report();
+		await device.receives({ command: "set_brightness", value: 0.25 });
+	});
+
+	test("keeps its own label where the old one has none", async (t) => {
+		const { url, ask } = await run(t);
+		for (const deviceId of [old, next]) await visit({ url, deviceId });
+		await call(url, "PATCH", `devices/${next}`, { name: "Hall" });
+		assert.equal((await ask("POST", old, next)).status, 200);
+		assert.equal((await call<Shown>(url, "GET", `devices/${next}`)).name, "Hall");
+	});
+
+	test("can be replaced itself: the third lists both, the latest first, and all old ones are refused", async (t) => {
+		const { url, ask, refused } = await run(t);
+		const third = "dev-1-00000c";
+		await furnish(url);
+		await visit({ url, deviceId: third });
+		await ask("POST", old, next);
+		await ask("POST", next, third);
+		const { before = [], name } = await call<Shown>(url, "GET", `devices/${third}`);
+		assert.deepEqual([name, before.map(({ deviceId }) => deviceId)], [label.name, [next, old]]);
+		for (const deviceId of [old, next]) assert.equal((await refused(deviceId)).status, 410);
+		// With the last of them goes what is kept of the others.
+		await fetch(`${url}/api/devices/${third}`, { method: "DELETE", headers: bearer(monitorToken) });
+		assert.deepEqual([(await ask("DELETE", old)).status, (await ask("DELETE", next)).status], [404, 404]);
+	});
+});
+
+describe("a replaced board", () => {
+	test("is refused with its reason, also where only a report names it, and is listed", async (t) => {
+		const { url, ask, refused } = await run(t);
+		await furnish(url);
+		await ask("POST", old, next);
+		const { status, body } = await refused(old);
+		const reason = `${old} was replaced by ${next}, whose page can let it in again (History).`;
+		assert.deepEqual([status, JSON.parse(body).detail], [410, reason]);
+		const nameless = new ScriptedDevice({ url, deviceId: old, isNamedByHeader: false });
+		t.after(() => nameless.close());
+		await nameless.connect();
+		await eventually(
+			() => nameless.isConnected,
+			(isConnected) => !isConnected,
+		);
+		const { refusals } = await call<{ refusals: { what: string; deviceId: string; reason: string }[] }>(
+			url,
+			"GET",
+			"refusals",
+		);
+		assert.deepEqual(
+			refusals.map((each) => [each.what, each.reason]),
+			[
+				["report", reason],
+				["connection", reason],
+			],
+		);
+		assert.deepEqual(
+			(await call<{ devices: Shown[] }>(url, "GET", "devices")).devices.map(({ deviceId }) => deviceId),
+			[next],
+		);
+	});
+
+	test("is let in again as a new one when a person undoes it; what went over stays", async (t) => {
+		const { url, ask, connect } = await run(t);
+		await furnish(url);
+		await ask("POST", old, next);
+		assert.equal((await ask("DELETE", old)).status, 204);
+		await connect(old);
+		const names = async () => {
+			const { devices } = await call<{ devices: Shown[] }>(url, "GET", "devices");
+			return Object.fromEntries(devices.map(({ deviceId, name }) => [deviceId, name]));
+		};
+		await eventually(names, (all) => old in all);
+		assert.deepEqual(await names(), { [old]: undefined, [next]: label.name });
+		assert.deepEqual((await call<Shown>(url, "GET", `devices/${next}`)).before, []);
+		assert.equal((await ask("DELETE", old)).status, 404);
+	});
+
+	test("is forgotten once, whatever a repeated request says", async (t) => {
+		const { url, ask } = await run(t);
+		await furnish(url);
+		const [first, second] = await Promise.all([ask("POST", old, next), ask("POST", old, next)]);
+		const third = await ask("POST", old, next);
+		assert.deepEqual([first.status, second, third], [200, first, first]);
+		await goesOver(url);
+	});
+});
+
+test("a replacement that cannot be is refused with a sentence, and changes nothing", async (t) => {
+	const { url, ask, connect } = await run(t);
+	const third = "dev-1-00000c";
+	await furnish(url);
+	await visit({ url, deviceId: third });
+	const sentence = async (status: number, from: string, by: string) => {
+		const answer = await ask("POST", from, by);
+		assert.equal(answer.status, status, JSON.stringify(answer.body));
+		return answer.body.detail;
+	};
+	const unknown = "No device is called dev-1-ffffff; see /api/devices.";
+	assert.equal(await sentence(404, "dev-1-ffffff", next), unknown);
+	assert.equal(await sentence(404, old, "dev-1-ffffff"), unknown);
+	assert.equal(await sentence(409, old, old), "A device cannot replace itself.");
+	assert.match(await sentence(422, old, "no id"), /^by must be letters/);
+	const device = await connect(old, { ending: "waits" });
+	assert.equal(
+		await sentence(409, old, next),
+		`${old} is connected; switch it off before another device replaces it.`,
+	);
+	device.close();
+	await eventually(
+		() => call<Shown>(url, "GET", `devices/${old}`),
+		({ connected }) => !connected,
+	);
+	await isAsBefore(url);
+	assert.equal((await ask("POST", old, next)).status, 200);
+	const retired = `${old} was replaced by ${next}, whose page can let it in again (History).`;
+	assert.equal(await sentence(409, old, third), retired);
+	assert.equal(await sentence(409, third, old), retired);
+	await goesOver(url);
+});
+
+/** A disk on which no record is written or removed any more after this number of times, as when the gateway is killed there. */
+function endingDisk(times: number): Disk {
+	let left = times;
+	const isLast = (path: unknown) => {
+		if (!/\/(replacements|labels|quiet-hours|schedules|rollouts|devices)\//.test(String(path))) return false;
+		left -= 1;
+		return left < 0;
+	};
+	const failing = <F extends (...words: never[]) => unknown>(target: F, pathAt: number): F =>
+		new Proxy(target, {
+			apply: async (_, self, words: unknown[]) => {
+				if (isLast(words[pathAt])) throw Object.assign(new Error("EIO"), { code: "EIO" });
+				return Reflect.apply(target, self, words);
+			},
+		});
+	const open: Disk["open"] = new Proxy(fs.open, {
+		apply: async (_, self, words: unknown[]) => {
+			if (String(words[1]).startsWith("a") && isLast(words[0]))
+				throw Object.assign(new Error("EIO"), { code: "EIO" });
+			return Reflect.apply(fs.open, self, words);
+		},
+	});
+	return { ...fs, open, rename: failing(fs.rename, 1), rm: failing(fs.rm, 0) };
+}
+
+test("a gateway that ends after any write of it leaves the old board as it was, or goes on at its next start", async (t) => {
+	const made = await temporaryDirectory(t);
+	const first = await runGateway(t, await settingsOf(made));
+	await furnish(first.url);
+	await first.gateway.close();
+	let interrupted = 0;
+	for (let writes = 0; ; writes += 1) {
+		const dataDir = join(await temporaryDirectory(t), "data");
+		await cp(made, dataDir, { recursive: true });
+		const options = await settingsOf(dataDir);
+		const ending = await runGateway(t, { ...options, disk: endingDisk(writes) });
+		const { status } = await fetch(`${ending.url}/api/devices/${old}/replace`, {
+			method: "POST",
+			headers: bearer(monitorToken),
+			body: JSON.stringify({ by: next }),
+		});
+		await ending.gateway.close();
+		const hasBegun = existsSync(join(dataDir, "replacements", `${old}.json`));
+		const again = await runGateway(t, options);
+		if (hasBegun) await goesOver(again.url);
+		else await isAsBefore(again.url);
+		await again.gateway.close();
+		if (status === 200) break;
+		if (hasBegun) interrupted += 1;
+		else assert.equal(interrupted, 0);
+	}
+	assert.ok(interrupted > 5, `interrupted ${interrupted} times`);
+});
