@@ -105,8 +105,10 @@ export class Replacements implements ReplacementService {
 	}
 
 	refusalOf(deviceId: string): string | undefined {
-		const kept = this.#kept.get(deviceId);
-		return kept && `${deviceId} was replaced by ${kept.by}, whose page can let it in again (History).`;
+		const by = this.#kept.get(deviceId)?.by;
+		return (
+			by && `Another device, ${by}, has replaced ${deviceId}; History on its page can let that in again.`
+		);
 	}
 
 	before(deviceId: string): readonly object[] {

@@ -5,7 +5,15 @@
 
 export const extensionParts = {
 	guard: [],
+	replacement: [
+		"test/browser/replacement.long.test.ts",
+		"test/system/replacement.test.ts",
+		"test/system/replacement.long.test.ts",
+	],
 	fleet: [
+		"test/gateway/replacement",
+		"test/system/replacement.test.ts",
+		"test/system/replacement.long.test.ts",
 		"test/system/backup.test.ts",
 		"test/support/picture.ts",
 		"test/system/crashes.long.test.ts",
@@ -16,6 +24,9 @@ export const extensionParts = {
 		"test/torment",
 	],
 	rollouts: [
+		"test/gateway/replacement",
+		"test/system/replacement.test.ts",
+		"test/system/replacement.long.test.ts",
 		"test/system/backup.test.ts",
 		"scripts/rollout.ts",
 		"scripts/rollout",
@@ -39,7 +50,11 @@ export const extensionParts = {
 		"test/system/announcement-queue.test.ts",
 		"test/system/say-later.test.ts",
 	],
-	commands: [],
+	commands: [
+		"test/gateway/replacement",
+		"test/system/replacement.test.ts",
+		"test/system/replacement.long.test.ts",
+	],
 	wifi: ["test/browser/wifi.long.test.ts"],
 	cluster: [
 		"test/system/backup-on-bus.ts",
@@ -54,6 +69,8 @@ export const extensionParts = {
 		"test/bench/cluster.ts",
 		"test/bench/servers/nats-server.ts",
 		"test/gateway/home-assistant/cluster.test.ts",
+		"test/gateway/replacement/cluster.test.ts",
+		"test/system/replacement.long.test.ts",
 		"test/gateway/schedules/claims.test.ts",
 		"test/gateway/schedules/cluster.test.ts",
 		"test/support/gateway-cluster.ts",
@@ -83,6 +100,9 @@ export const extensionParts = {
 		"test/system/demo-settings.long.test.ts",
 	],
 	schedules: [
+		"test/gateway/replacement",
+		"test/system/replacement.test.ts",
+		"test/system/replacement.long.test.ts",
 		"test/system/backup.test.ts",
 		"test/browser/times.long.test.ts",
 		"test/system/say-later.test.ts",
@@ -90,6 +110,7 @@ export const extensionParts = {
 		"test/system/schedules.long.test.ts",
 	],
 	backup: [
+		"test/system/replacement.test.ts",
 		"scripts/backup.ts",
 		"scripts/restore.ts",
 		"scripts/backup",

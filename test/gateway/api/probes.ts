@@ -28,6 +28,8 @@ const labelling = (deviceId: string, body: string): Asked => ({
 	headers: monitor,
 	body,
 });
+const replacementTests = { testedIn: "test/gateway/replacement/replacement.test.ts" };
+const replacing = (body: string): Asked => ({ path: "/api/devices/unknown/replace", headers: monitor, body });
 const seeing = (body: string): Asked => ({ path: "/api/attention/seen", headers: monitor, body });
 const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, startsAt: "2100-01-01T00:00:00Z" };
 const rolloutPath = "/api/rollouts/autumn";
@@ -128,6 +130,16 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"DELETE /api/devices/{deviceId} 404": { path: "/api/devices/unknown", headers: monitor },
 	"DELETE /api/devices/{deviceId} 204": { testedIn: "test/gateway/fleet/device-store.test.ts" },
 	"DELETE /api/devices/{deviceId} 507": { testedIn: "test/gateway/fleet/device-store.test.ts" },
+	"POST /api/devices/{deviceId}/replace 200": replacementTests,
+	"POST /api/devices/{deviceId}/replace 400": replacing("no JSON"),
+	"POST /api/devices/{deviceId}/replace 404": replacing('{"by":"dev-1-d4e5f6"}'),
+	"POST /api/devices/{deviceId}/replace 409": replacementTests,
+	"POST /api/devices/{deviceId}/replace 422": replacing('{"by":"dev 1"}'),
+	"POST /api/devices/{deviceId}/replace 507": replacementTests,
+	"DELETE /api/devices/{deviceId}/replace 204": replacementTests,
+	"DELETE /api/devices/{deviceId}/replace 404": { path: "/api/devices/unknown/replace", headers: monitor },
+	"DELETE /api/devices/{deviceId}/replace 409": replacementTests,
+	"DELETE /api/devices/{deviceId}/replace 507": replacementTests,
 	"GET /api/device-token 200": { path: "/api/device-token", headers: monitor },
 	"POST /api/device-tokens 201": tokenRequest('{"deviceId":"dev-1-a1b2c3"}'),
 	"POST /api/device-tokens 400": tokenRequest("no JSON"),

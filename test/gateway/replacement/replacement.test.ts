@@ -153,7 +153,7 @@ describe("a replaced board", () => {
 		await furnish(url);
 		await ask("POST", old, next);
 		const { status, body } = await refused(old);
-		const reason = `${old} was replaced by ${next}, whose page can let it in again (History).`;
+		const reason = `Another device, ${next}, has replaced ${old}; History on its page can let that in again.`;
 		assert.deepEqual([status, JSON.parse(body).detail], [410, reason]);
 		const nameless = new ScriptedDevice({ url, deviceId: old, isNamedByHeader: false });
 		t.after(() => nameless.close());
@@ -233,7 +233,7 @@ test("a replacement that cannot be is refused with a sentence, and changes nothi
 	);
 	await isAsBefore(url);
 	assert.equal((await ask("POST", old, next)).status, 200);
-	const retired = `${old} was replaced by ${next}, whose page can let it in again (History).`;
+	const retired = `Another device, ${next}, has replaced ${old}; History on its page can let that in again.`;
 	assert.equal(await sentence(409, old, third), retired);
 	assert.equal(await sentence(409, third, old), retired);
 	await goesOver(url);
@@ -287,8 +287,43 @@ test("a gateway that ends after any write of it leaves the old board as it was, 
 		else await isAsBefore(again.url);
 		await again.gateway.close();
 		if (status === 200) break;
+		assert.equal(status, 507);
 		if (hasBegun) interrupted += 1;
 		else assert.equal(interrupted, 0);
 	}
 	assert.ok(interrupted > 5, `interrupted ${interrupted} times`);
+});
+
+test("what cannot be written is said, and is done once it can be", async (t) => {
+	const options = await settingsOf(await temporaryDirectory(t));
+	/** Parts of paths that cannot be written or removed. */
+	const broken = new Set<string>();
+	const refuse = async <R>(path: unknown, work: () => Promise<R>): Promise<R> => {
+		if ([...broken].some((part) => String(path).includes(part)))
+			throw Object.assign(new Error("EIO"), { code: "EIO" });
+		return work();
+	};
+	const disk: Disk = {
+		...fs,
+		rename: (from, to) => refuse(to, () => fs.rename(from, to)),
+		rm: (path, how) => refuse(path, () => fs.rm(path, how)),
+	};
+	const { url } = await runGateway(t, { ...options, disk });
+	const ask = async (method: string) => {
+		const body = method === "POST" && { body: JSON.stringify({ by: next }) };
+		const path = `${url}/api/devices/${old}/replace`;
+		const response = await fetch(path, { method, headers: bearer(monitorToken), ...body });
+		return `${response.status} ${await response.text()}`;
+	};
+	await furnish(url);
+	broken.add("/labels/");
+	assert.match(await ask("POST"), /^507 .*not all of it could be written to the gateway's disk yet/);
+	assert.match(await ask("DELETE"), /^409 .*is still being given what/);
+	broken.clear();
+	await goesOver(url);
+	broken.add("/replacements/");
+	assert.match(await ask("DELETE"), /^507 .*could not be removed/);
+	assert.match(await ask("POST"), /^200 /, "it is still replaced");
+	broken.clear();
+	assert.match(await ask("DELETE"), /^204 /);
 });

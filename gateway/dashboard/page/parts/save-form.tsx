@@ -11,6 +11,8 @@ interface FormProps {
 	/** What a person who saves it must be allowed to do; default: what is for monitors alone. */
 	readonly action?: Action;
 	readonly isComplete?: boolean;
+	/** What the button says; default: Save. */
+	readonly verb?: string;
 	/** Fails with an error that says what to change. */
 	readonly onSave: (form: FormData) => Promise<unknown>;
 	readonly children: ComponentChildren;
@@ -21,7 +23,14 @@ interface SaveFormProps extends FormProps {
 	readonly onEnd: () => void;
 }
 
-export function SaveForm({ action, isComplete = true, onSave, onEnd, children }: SaveFormProps) {
+export function SaveForm({
+	action,
+	isComplete = true,
+	verb = "Save",
+	onSave,
+	onEnd,
+	children,
+}: SaveFormProps) {
 	const maySave = useMayChange(action) && isComplete;
 	const { run, isBusy, problem } = useRequest();
 	const form = useRef<HTMLFormElement>(null);
@@ -40,7 +49,7 @@ export function SaveForm({ action, isComplete = true, onSave, onEnd, children }:
 			<Problem>{problem}</Problem>
 			<div class="actions">
 				<button type="submit" class="primary" disabled={!maySave}>
-					Save
+					{verb}
 				</button>
 				<button type="button" onClick={onEnd}>
 					Cancel

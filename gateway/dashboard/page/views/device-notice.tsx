@@ -11,6 +11,7 @@ import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { UpdateState } from "../parts/presence.js";
 import { markSeen } from "./attention.js";
+import { ReplaceButton } from "./replace-device.js";
 
 /** @param tab the part below it, which shows an update, and what is wrong with settings, itself */
 export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
@@ -35,9 +36,10 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 			)}
 		</>
 	);
+	const replace = !absence && !connected && <ReplaceButton entry={entry} />;
 	if (absence || (!connected && !isTrying && !crash && metadata.otaStatus !== "rebooting"))
 		return (
-			<Notice tone="warn as-of">
+			<Notice tone="warn as-of" actions={replace}>
 				{absence ? `The gateway ${absence}` : "The device is away"}: all values are from{" "}
 				<time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
 			</Notice>
@@ -57,7 +59,15 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 		);
 	if (crash)
 		return (
-			<Notice tone="bad" actions={to("history", "What happened", crashed)}>
+			<Notice
+				tone="bad"
+				actions={
+					<>
+						{to("history", "What happened", crashed)}
+						{replace}
+					</>
+				}
+			>
 				<strong>
 					{crashWords[crash.kind]}, {when(crash.at)}
 				</strong>{" "}

@@ -22,7 +22,13 @@ export function DevicePast({ deviceKey }: { deviceKey: string }) {
 	);
 }
 
-function happenings({ crashes, resets, versions, updates }: DeviceDetails): readonly Happening[] {
+/** @param details what is missing has not happened, or is not known */
+export function happenings({
+	crashes = [],
+	resets = [],
+	versions = [],
+	updates = [],
+}: Partial<DeviceDetails>): readonly Happening[] {
 	return [
 		...crashes.map(ofCrash),
 		...resets.map(ofRestart),

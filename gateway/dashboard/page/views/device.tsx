@@ -12,6 +12,7 @@ import { DevicePast } from "./device-past.js";
 import { DevicePlots } from "./device-plots.js";
 import { DeviceSettings } from "./device-settings.js";
 import { DeviceUpdate } from "./device-update.js";
+import { BeforePanels } from "./replace-device.js";
 
 export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 	const isLive = useIsLive();
@@ -60,6 +61,7 @@ function Part({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 				<>
 					<DevicePast deviceKey={entry.key} />
 					<DevicePlots entry={entry} />
+					<BeforePanels deviceKey={entry.key} />
 				</>
 			);
 		case "firmware":

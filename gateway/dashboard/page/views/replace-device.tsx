@@ -1,0 +1,134 @@
+/** Another board in place of one that is away: the button and its dialog, and what is kept of the boards before a device. */
+
+import { useState } from "preact/hooks";
+import type { Entry } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
+import { when } from "../../../api/client/words.js";
+import { deviceAddress, useApp, useMayChange, usePast } from "../app/hooks.js";
+import { inOrder, nameOf } from "../model/filter.js";
+import { Button } from "../parts/button.js";
+import { Field } from "../parts/field.js";
+import { History } from "../parts/history.js";
+import { Panel } from "../parts/panel.js";
+import { FormDialog } from "../parts/save-form.js";
+import { happenings } from "./device-past.js";
+
+const offeredAtMost = 100;
+
+function pathOf(deviceId: string): string {
+	return `api/devices/${encodeURIComponent(deviceId)}/replace`;
+}
+
+/** Nothing where this gateway replaces none. */
+export function ReplaceButton({ entry }: { readonly entry: Entry }) {
+	const [isOpen, setIsOpen] = useState(false);
+	const mayChange = useMayChange();
+	if (!usePast(entry.key)?.details.before || !mayChange) return null;
+	return (
+		<>
+			<button type="button" class="small" aria-haspopup="dialog" onClick={() => setIsOpen(true)}>
+				Replace…
+			</button>
+			{isOpen && <ReplaceDialog entry={entry} onClosed={() => setIsOpen(false)} />}
+		</>
+	);
+}
+
+function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly onClosed: () => void }) {
+	const { fleet } = useApp();
+	const { key, session } = entry;
+	const candidates = fleet.all().filter((one) => one.key !== key && one.session.deviceId !== null);
+	const [typed, setTyped] = useState(() => likelyKey(candidates, entry));
+	const chosen = candidates.find((one) => [one.key, one.session.name].includes(typed.trim()));
+	return (
+		<FormDialog
+			title={`Replace ${nameOf(entry)} by another device`}
+			verb="Replace"
+			isComplete={chosen !== undefined}
+			onSave={async () => {
+				if (!chosen) return;
+				await ask(pathOf(key), { method: "POST", body: { by: chosen.key } });
+				location.hash = deviceAddress(chosen.key);
+			}}
+			onClosed={onClosed}
+		>
+			<Field
+				label="New device"
+				value={typed}
+				onInput={setTyped}
+				known={inLikelyOrder(candidates).map((one) => one.key)}
+				problem={typed && !chosen ? "No device is called that. A new one has to connect first." : undefined}
+				hint={chosen ? describe(chosen, session.model) : "Its id, or its name."}
+			/>
+			<p>
+				The new device gets the old one's name, room, tags, note, volume, brightness and haptics, its quiet
+				hours, and its places in times and roll-outs. {key} is no longer let in; its history is kept with the
+				new one, where this can be undone.
+			</p>
+		</FormDialog>
+	);
+}
+
+/** A new board is connected, and has no name and no room. */
+function isNew({ session: { connected, name, room } }: Entry): boolean {
+	return connected && name === undefined && room === undefined;
+}
+
+function inLikelyOrder(all: readonly Entry[]): readonly Entry[] {
+	return [...all]
+		.sort((a, b) => Number(isNew(b)) - Number(isNew(a)) || inOrder(a.key, b.key))
+		.slice(0, offeredAtMost);
+}
+
+/** The only new board of the same model; empty where there is none, or several. */
+function likelyKey(all: readonly Entry[], { session: { model } }: Entry): string {
+	const [only, other] = all.filter((one) => isNew(one) && one.session.model === model);
+	return only && !other ? only.key : "";
+}
+
+function describe(
+	{ session: { model, connected, name } }: Entry,
+	oldModel: Entry["session"]["model"],
+): string {
+	const facts = [`${model ?? "Unknown model"}, ${connected ? "connected" : "away"}`];
+	if (name !== undefined) facts.push(`now called ${name}`);
+	if (model !== oldModel) facts.push(`the old one is ${oldModel}: what does not fit is left out`);
+	return `${facts.join(", ")}.`;
+}
+
+/** The boards in whose place a device is, each with its history. */
+export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
+	const app = useApp();
+	const before = usePast(deviceKey)?.details.before ?? [];
+	const past = app.past(deviceKey);
+	return before.map((board) => (
+		<Panel key={board.deviceId} title={`Before: ${board.deviceId}`} look="past-panel stack">
+			<p>
+				{board.model} with {board.firmwareVersion}, replaced by {board.who}, {when(board.at)}.
+			</p>
+			<History label={`What happened to ${board.deviceId}, the latest first`} items={happenings(board)} />
+			<div class="actions">
+				<Button
+					isChange
+					look="small"
+					label={`Let ${board.deviceId} in again`}
+					question={{
+						title: `Let ${board.deviceId} in again?`,
+						text: (
+							<p>
+								It then is a new device, and this history of it is deleted. What has gone over stays here.
+							</p>
+						),
+						loss: { do: "Let it in", keep: "Keep it out" },
+					}}
+					onClick={async () => {
+						await ask(pathOf(board.deviceId), { method: "DELETE" });
+						await past.refresh();
+					}}
+				>
+					Let it in again
+				</Button>
+			</div>
+		</Panel>
+	));
+}

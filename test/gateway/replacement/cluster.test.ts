@@ -1,0 +1,72 @@
+/** A board that replaces another, where several gateways act as one. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { call } from "../../support/call.js";
+import { eventually } from "../../support/eventually.js";
+import { bearer, deviceToken, temporaryDirectory, wholeFleetAtOnce } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
+import { runGateways } from "../cluster/gateways.js";
+import { memoryBuses } from "../cluster/memory-buses.js";
+import { furnish, goesOver, next, old, type Shown, settingsOf } from "./lobby.js";
+
+async function run(t: TestContext) {
+	const { releasesDir = "" } = await settingsOf(await temporaryDirectory(t));
+	const buses = await memoryBuses();
+	const { limits } = wholeFleetAtOnce;
+	const [a, b] = await runGateways(t, buses, 2, { releasesDir, limits });
+	assert.ok(a && b);
+	return { buses, a, b };
+}
+
+test("each gateway refuses the old board and knows the new one by its name, and the one that has it sends it settings", async (t) => {
+	const { a, b } = await run(t);
+	await furnish(a.url);
+	const device = await b.join(next);
+	t.after(() => device.close());
+	await eventually(
+		() => call<Shown>(a.url, "GET", `devices/${next}`),
+		({ connected }) => connected,
+	);
+	await call(a.url, "POST", `devices/${old}/replace`, { by: next });
+	for (const { url } of [a, b]) await goesOver(url);
+	for (const each of [a, b]) {
+		const headers = { ...bearer(deviceToken), "Device-Id": old };
+		assert.equal((await each.refused("/device", headers)).status, 410);
+	}
+	device.report();
+	await device.receives({ command: "set_brightness", value: 0.25 });
+	const { status } = await b.api("DELETE", `/api/devices/${old}/replace`);
+	assert.equal(status, 204);
+	const back = await new ScriptedDevice({ url: a.url, deviceId: old }).connect();
+	t.after(() => back.close());
+	await eventually(
+		() => call<Shown>(b.url, "GET", `devices/${old}`),
+		({ connected }) => connected,
+	);
+	const { before } = await call<Shown>(a.url, "GET", `devices/${next}`);
+	assert.deepEqual(before, []);
+});
+
+test("a gateway that was cut off ends the connection of an old board once it learns that it was replaced", async (t) => {
+	const { buses, a, b } = await run(t);
+	await furnish(a.url);
+	await eventually(
+		() => call<Shown>(b.url, "GET", `devices/${old}`),
+		({ name }) => name !== undefined,
+	);
+	await buses.cut(b.bus);
+	await call(a.url, "POST", `devices/${old}/replace`, { by: next });
+	const back = await new ScriptedDevice({ url: b.url, deviceId: old }).connect();
+	t.after(() => back.close());
+	await eventually(
+		() => call<Shown>(b.url, "GET", `devices/${old}`),
+		({ connected }) => connected,
+	);
+	await buses.heal(b.bus);
+	await eventually(
+		() => back.isConnected,
+		(isConnected) => !isConnected,
+	);
+	for (const { url } of [a, b]) await goesOver(url);
+});

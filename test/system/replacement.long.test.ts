@@ -1,0 +1,65 @@
+/** Two gateways on NATS, of which the one that puts boards in the place of others is killed: the other one goes on. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { furnish, goesOver, isAsBefore, type Shown, settingsOf } from "../gateway/replacement/lobby.js";
+import { call } from "../support/call.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { eventually } from "../support/eventually.js";
+import { clusterMissing, startCluster } from "../support/gateway-cluster.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+
+const count = 6;
+
+test("what one gateway has begun the other one completes, once, and both refuse the old boards", {
+	skip: clusterMissing,
+}, async (t) => {
+	const { releasesDir = "" } = await settingsOf(await temporaryDirectory(t));
+	const { gateways } = await startCluster(t, { gateways: 2, servers: 1, releasesDir });
+	const [one, other] = gateways;
+	assert.ok(one && other);
+	const pairs = Array.from({ length: count }, (_, index) => ({
+		pair: [`dev-1-0000a${index}`, `dev-1-0000b${index}`] as [string, string],
+		id: `autumn-${index}`,
+	}));
+	for (const { pair, id } of pairs) await furnish(one.url, pair, id);
+	for (const { pair, id } of pairs)
+		await eventually(
+			() => isAsBefore(other.url, pair, id),
+			() => true,
+		);
+	const answered = new Set<string>();
+	let onAnswer = () => {};
+	const first = new Promise<void>((resolve) => {
+		onAnswer = resolve;
+	});
+	const asked = pairs.map(async ({ pair: [from, by], id }) => {
+		await one.call("POST", `devices/${from}/replace`, { by });
+		answered.add(id);
+		onAnswer();
+	});
+	const ended = Promise.allSettled(asked);
+	await first;
+	await one.kill();
+	await ended;
+	let continued = 0;
+	for (const { pair, id } of pairs) {
+		const [from, by] = pair;
+		const { before = [] } = await call<Shown>(other.url, "GET", `devices/${by}`);
+		// It goes on by itself; what it does not know of was perhaps not begun.
+		if (before.length > 0 && !answered.has(id)) continued += 1;
+		else if (!answered.has(id)) await other.call("POST", `devices/${from}/replace`, { by });
+		await goesOver(other.url, pair, id);
+	}
+	t.diagnostic(`${answered.size} of ${count} were answered before the end, ${continued} had begun`);
+	await one.start();
+	for (const gateway of gateways) {
+		for (const { pair, id } of pairs) await goesOver(gateway.url, pair, id);
+		for (const { pair } of pairs) {
+			const device = new ScriptedDevice({ url: gateway.url, deviceId: pair[0] });
+			await assert.rejects(device.connect(), /410/);
+		}
+	}
+	const { before = [] } = await call<Shown>(other.url, "GET", `devices/${pairs[0]?.pair[1]}`);
+	assert.equal(before.length, 1);
+});

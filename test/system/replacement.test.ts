@@ -1,0 +1,76 @@
+/** Boards that replace others, in a gateway that is killed meanwhile, and in one that is restored from a back-up. */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import fs from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { restore } from "../../scripts/backup/restore.js";
+import { furnish, goesOver, isAsBefore, next, old, settingsOf } from "../gateway/replacement/lobby.js";
+import { call } from "../support/call.js";
+import { GatewayProcess } from "../support/gateway-process.js";
+import { freePort } from "../support/ports.js";
+import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+
+const count = 8;
+const pairs = Array.from({ length: count }, (_, index) => ({
+	pair: [`dev-1-0000a${index}`, `dev-1-0000b${index}`] as [string, string],
+	id: `autumn-${index}`,
+}));
+
+test("a gateway that is killed while boards replace others has all of each, or none, after its next start", async (t) => {
+	const directory = await temporaryDirectory(t);
+	const { releasesDir = "" } = await settingsOf(directory);
+	const dataDir = join(directory, "data");
+	const gateway = new GatewayProcess(t, await freePort(), {
+		DATA_DIR: dataDir,
+		RELEASES_DIR: releasesDir,
+		DEVICE_TOKEN: deviceToken,
+		MONITOR_TOKEN: monitorToken,
+		LOG_LEVEL: "warn",
+		IMAGE_CHECK: "off",
+	});
+	await gateway.start();
+	for (const { pair, id } of pairs) await furnish(gateway.url, pair, id);
+	const answered = new Set<string>();
+	let onAnswer = () => {};
+	const first = new Promise<void>((resolve) => {
+		onAnswer = resolve;
+	});
+	const asked = pairs.map(async ({ pair: [from, by], id }) => {
+		await gateway.call("POST", `devices/${from}/replace`, { by });
+		answered.add(id);
+		onAnswer();
+	});
+	const ended = Promise.allSettled(asked);
+	await first;
+	await gateway.kill();
+	await ended;
+	const begun = pairs.filter(({ pair: [from] }) => existsSync(join(dataDir, "replacements", `${from}.json`)));
+	t.diagnostic(`${answered.size} of ${count} were answered, ${begun.length} had begun`);
+	await gateway.start();
+	for (const each of pairs) {
+		if (answered.has(each.id)) assert.ok(begun.includes(each), "what was answered is kept");
+		if (begun.includes(each)) await goesOver(gateway.url, each.pair, each.id);
+		else await isAsBefore(gateway.url, each.pair, each.id);
+	}
+});
+
+test("a back-up has which boards were replaced, and their history", async (t) => {
+	const folder = await temporaryDirectory(t);
+	const options = await settingsOf(join(folder, "first"));
+	const first = await runGateway(t, options);
+	await furnish(first.url);
+	await call(first.url, "POST", `devices/${old}/replace`, { by: next });
+	const { body } = await fetch(`${first.url}/api/backup`, { headers: bearer(monitorToken) });
+	assert.ok(body);
+	const archive = Readable.from(body);
+	const [dataDir, releasesDir] = [join(folder, "second"), join(folder, "releases")];
+	await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
+	await first.gateway.close();
+	const second = await runGateway(t, { ...options, dataDir });
+	await goesOver(second.url);
+	const refused = await second.refused("/device", { ...bearer(deviceToken), "Device-Id": old });
+	assert.equal(refused.status, 410);
+});
