@@ -1,0 +1,72 @@
+/** A person's walk: a speaker is broken, a new board takes its place, and the old one comes back. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call } from "../support/call.js";
+import { skip } from "../support/chromium.js";
+import { runGateway } from "../support/running.js";
+import { ScriptedDevice } from "../support/scripted-device.js";
+import { violations } from "./axe.js";
+import { browsing } from "./browsing.js";
+
+const open = browsing();
+const [old, next] = ["dev-1-00000a", "dev-1-00000b"];
+
+test("a broken speaker is replaced on its page: name and room are on the new one, and the old one is refused with the reason", {
+	skip,
+}, async (t) => {
+	const { url } = await runGateway(t);
+	const broken = await new ScriptedDevice({
+		url,
+		deviceId: old,
+		report: { "peripherals.audio.volume": 35 },
+	}).connect();
+	const board = await new ScriptedDevice({ url, deviceId: next }).connect();
+	t.after(() => board.close());
+	const page = await open(t, url, { view: `#/devices/${old}` });
+	const heading = (name: string) => page.getByRole("heading", { level: 1, name });
+	const replace = page.getByRole("button", { name: "Replace…" });
+	await heading(old).waitFor();
+	assert.equal(await replace.count(), 0, "of a connected device");
+	await call(url, "PATCH", `devices/${old}`, { name: "Lobby speaker", room: "Lobby" });
+	broken.close();
+	await replace.click();
+	const dialog = page.getByRole("dialog", { name: "Replace Lobby speaker by another device" });
+	const field = dialog.getByLabel("New device");
+	const yes = dialog.getByRole("button", { name: "Replace", exact: true });
+	assert.equal(await field.inputValue(), next, "the only new one");
+	await field.fill("dev-1-ffffff");
+	await dialog.getByText("No device is called that.").waitFor();
+	assert.equal(await yes.isDisabled(), true);
+	await field.fill(next);
+	await dialog.getByText("DEV-1, connected.").waitFor();
+	await dialog.getByText(`${old} is no longer let in`).waitFor();
+	assert.deepEqual(await violations(page), []);
+	await yes.click();
+	await page.waitForURL(`**/#/devices/${next}`);
+	await heading("Lobby speaker").waitFor();
+	await page
+		.getByRole("region", { name: "Overview" })
+		.getByRole("link", { name: "Lobby", exact: true })
+		.waitFor();
+	board.report();
+	await board.receives({ command: "set_volume", value: 35 });
+
+	await assert.rejects(broken.connect(), /410/);
+	await page
+		.getByRole("link", { name: /^Attention/ })
+		.first()
+		.click();
+	await page.getByText(`Another device, ${next}, has replaced ${old}`).waitFor();
+	await page.goto(`${url}/#/devices/${next}/history`);
+	const before = page.getByRole("region", { name: `Before: ${old}` });
+	await before.getByText("First start of 1.2.3").waitFor();
+	assert.deepEqual(await violations(page), []);
+	await before.getByRole("button", { name: `Let ${old} in again` }).click();
+	await page.getByRole("button", { name: "Let it in", exact: true }).click();
+	await before.waitFor({ state: "detached" });
+	await broken.connect();
+	t.after(() => broken.close());
+	await page.goto(`${url}/#/devices/${old}`);
+	await heading(old).waitFor();
+});
