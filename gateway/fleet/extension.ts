@@ -69,7 +69,6 @@ export function createFleet(given: Core): Extension {
 			lists.sessions,
 			{ onRefused: (refusal) => refusals.add(refusal) },
 		],
-		services: { history: { of: (device) => historyOf(device, core, crashes) } },
 		onReplaced: (from, by) => labels.move(from, by),
 		messages: { subscribe: subscriptions.execute },
 		channels: {
@@ -82,6 +81,7 @@ export function createFleet(given: Core): Extension {
 			},
 		},
 		services: {
+			history: { of: (device) => historyOf(device, core, crashes) },
 			crashes: {
 				exposureOf: (version) => causes.exposureOf(version),
 				leastRatio,

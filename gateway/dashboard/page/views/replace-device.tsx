@@ -111,7 +111,6 @@ export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 				<Button
 					isChange
 					look="small"
-					label={`Let ${board.deviceId} in again`}
 					question={{
 						title: `Let ${board.deviceId} in again?`,
 						text: (
