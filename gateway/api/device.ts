@@ -1,7 +1,8 @@
 /** What the gateway knows of a device beside its session: crashes, updates, restarts and its last 24 hours; and whom it has refused. */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
-import type { Before } from "./replacement.js";
+import type { Label } from "./label.js";
+import type { DeviceSummary } from "./session.js";
 import type { OtaStatus } from "./statuses.js";
 
 /** `GET /api/devices/<id>`: one crash of that device. */
@@ -37,6 +38,18 @@ export interface DeviceDetails {
 	readonly crashes: readonly PastCrash[];
 	/** The boards in whose place it is, the latest first; absent: this gateway replaces none. */
 	readonly before?: readonly Before[];
+}
+
+/** A board in whose place a device is. */
+export interface Before
+	extends Label,
+		Pick<DeviceSummary, "deviceId" | "model" | "firmwareVersion" | "firstSeenAt" | "lastSeenAt">,
+		Partial<Omit<DeviceDetails, "before" | "firstSeenAt">> {
+	/** The id of the board that has replaced it. */
+	readonly by: string;
+	readonly at: string;
+	/** The name of the token of the person who has replaced it. */
+	readonly who: string;
 }
 
 export interface OwnUpdate {

@@ -1,11 +1,8 @@
-/** One board in place of another: how it is asked for, what the new one is sent, and what is kept of the old one. */
+/** One board in place of another: how it is asked for, and what the new one is sent. */
 
 import { deviceId } from "../../device/protocol/messages.js";
 import { either, type Infer, list, object } from "../../device/protocol/schema.js";
 import { asks } from "./command.js";
-import type { DeviceDetails } from "./device.js";
-import type { Label } from "./label.js";
-import type { DeviceSummary } from "./session.js";
 
 /** The body of `POST /api/devices/<old>/replace`. */
 export const askedReplacement = object({ by: deviceId });
@@ -26,14 +23,4 @@ export interface Replacement {
 	readonly settings: LastingSettings;
 	/** A sentence for each setting of the old one that the new one cannot have. */
 	readonly doNotFit: readonly string[];
-}
-
-/** Of `GET /api/devices/<id>`: a board in whose place that device is. */
-export interface Before
-	extends Label,
-		Pick<Replacement, "deviceId" | "by" | "at">,
-		Pick<DeviceSummary, "model" | "firmwareVersion" | "firstSeenAt" | "lastSeenAt">,
-		Partial<Omit<DeviceDetails, "before" | "firstSeenAt">> {
-	/** The name of the token of the person who has replaced it. */
-	readonly who: string;
 }

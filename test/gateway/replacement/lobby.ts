@@ -12,7 +12,12 @@ import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/script
 
 export const old = "dev-1-00000a";
 export const next = "dev-1-00000b";
-export const label = { name: "Lobby speaker", room: "Lobby", note: "behind the plant" };
+export const label = {
+	name: "Lobby speaker",
+	room: "Lobby",
+	note: "behind the plant",
+	tags: ["beta", "shop"],
+};
 /** What the old one has reported. */
 export const settings = { "peripherals.audio.volume": 35, "peripherals.led_ring.brightness_coef": 0.25 };
 

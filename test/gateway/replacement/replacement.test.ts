@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
+import { quickPlan } from "../../support/released-fleet.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import {
@@ -121,6 +122,24 @@ describe("a board that replaces another", () => {
 		);
 		device.report();
 		await device.receives({ command: "set_brightness", value: 0.25 });
+	});
+
+	test("is in a roll-out once, also where that has it already", async (t) => {
+		const { url, ask } = await run(t);
+		for (const deviceId of [old, next]) await visit({ url, deviceId });
+		const startsAt = new Date(Date.now() + 86_400_000).toISOString();
+		await call(url, "PUT", "rollouts/autumn", quickPlan({ startsAt }));
+		await ask("POST", old, next);
+		const { devices } = await call<{
+			devices: { deviceId: string; status: string; reason: string | null }[];
+		}>(url, "GET", "rollouts/autumn/devices");
+		assert.deepEqual(
+			devices.map(({ deviceId, status, reason }) => [deviceId, status, reason]),
+			[
+				[old, "removed", `${next} has replaced it.`],
+				[next, "queued", null],
+			],
+		);
 	});
 
 	test("keeps its own label where the old one has none", async (t) => {
