@@ -1,12 +1,15 @@
 /** One board replaces another: what people have given the old one goes to the new one, and the old one is refused. */
 
 import { Router } from "express";
+import { deviceId } from "../../device/protocol/messages.js";
+import { object } from "../../device/protocol/schema.js";
 import { personOf } from "../access/access.js";
-import { askedReplacement } from "../api/replacement.js";
 import type { Core, Extension } from "../extension.js";
 import { readJson } from "../http/request-body.js";
 import { refuseMethod } from "../problem.js";
 import { Replacements } from "./replacements.js";
+
+const askedReplacement = object({ by: deviceId });
 
 export function createReplacement(core: Core): Extension {
 	const replacements = new Replacements(core);

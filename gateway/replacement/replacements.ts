@@ -6,6 +6,7 @@
 import { checkCommand, deviceId, type StateReport, uplinks } from "../../device/protocol/messages.js";
 import {
 	boolean,
+	either,
 	type Infer,
 	list,
 	matches,
@@ -14,8 +15,8 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { isUpdating } from "../api/client/words.js";
+import { asks } from "../api/command.js";
 import { endOf } from "../api/confirmation.js";
-import { type LastingSettings, lastingSettings, type Replacement } from "../api/replacement.js";
 import type { Core, ReplacementService } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
@@ -26,11 +27,14 @@ import { closeCodes } from "../sockets/limits.js";
 import type { Records } from "../storage/records.js";
 import { time } from "../storage/time.js";
 
-const tickMs = 1_000;
-/** After this time another gateway, or another attempt, hands over what is left. */
-const againMs = 5_000;
+/** How often each gateway hands over what is left: by another one that has ended, too. */
+const againMs = 3_000;
 /** The new board has had its time to show its settings. */
 const reportsAtMost = 3;
+
+const { set_volume, set_brightness, set_auto_brightness, set_haptics } = asks;
+/** What a device remembers over a restart, as the commands that set it. */
+const lastingSettings = list(either(set_volume, set_brightness, set_auto_brightness, set_haptics), 4);
 
 const record = object({
 	by: deviceId,
@@ -39,8 +43,8 @@ const record = object({
 	who: string(64),
 	/** Not all is handed over yet. */
 	isPending: optional(boolean()),
+	/** Of the old board, until the new one has them. */
 	settings: lastingSettings,
-	doNotFit: list(string(200), 4),
 	/** JSON of what `GET /api/devices/<new>` says of the old board. */
 	history: string(1 << 20),
 });
@@ -57,8 +61,6 @@ export class Replacements implements ReplacementService {
 	readonly #reports = new WeakMap<Session, number>();
 	/** By old boards that are being handed over here now. */
 	readonly #busy = new Map<string, Promise<boolean>>();
-	/** When a hand-over that is not complete was last seen to begin, on the monotonic clock. */
-	readonly #begunAt = new Map<string, number>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(core: Core) {
@@ -72,10 +74,7 @@ export class Replacements implements ReplacementService {
 				return matches(record, value) ? value : undefined;
 			},
 			onProblem: (problem) => core.log.warn({ problem }, "replacements"),
-			onRecord: (from, kept) => {
-				this.#begunAt.set(from, core.monotonic());
-				this.#set(from, kept);
-			},
+			onRecord: (from, kept) => this.#set(from, kept),
 		});
 	}
 
@@ -96,7 +95,9 @@ export class Replacements implements ReplacementService {
 	/** @throws {Error} if its records cannot be had */
 	async open(): Promise<void> {
 		await this.#records.each((from, kept) => this.#set(from, kept));
-		this.#timer = setInterval(() => this.#tick(), tickMs).unref();
+		this.#timer = setInterval(() => {
+			for (const from of this.#kept.keys()) void this.#complete(from);
+		}, againMs).unref();
 	}
 
 	close(): Promise<void> {
@@ -122,19 +123,19 @@ export class Replacements implements ReplacementService {
 	 * @param who the name of a person's token
 	 * @throws {HttpProblem} 404, 409, and 507 or 503 if not all could be written yet: then it is tried again
 	 */
-	async replace(from: string, by: string, who: string): Promise<Replacement> {
-		const { peers, services, now, storage } = this.#core;
+	async replace(from: string, by: string, who: string): Promise<object> {
+		const { peers, services, now, storage, sessions } = this.#core;
 		const isKept = () => this.#kept.get(from)?.by === by;
 		if (!isKept()) {
 			await peers.gather([from]);
 			const more = await services().history?.of(this.#known(from));
 			if (!isKept()) {
-				const [old, next] = this.#check(from, by);
+				const old = this.#check(from, by);
 				const { model, firmwareVersion, firstSeenAt, lastSeenAt } = deviceHead(old);
 				const head = { ...old.label, model, firmwareVersion, firstSeenAt, lastSeenAt };
 				const history = JSON.stringify({ ...head, ...more });
-				const settings = settingsFor(next, settingsOf(old));
-				this.#set(from, { by, at: now(), who, isPending: true, ...settings, history });
+				const settings = settingsOf(old);
+				this.#set(from, { by, at: now(), who, isPending: true, settings, history });
 			}
 		}
 		const isDone = await this.#complete(from);
@@ -145,7 +146,9 @@ export class Replacements implements ReplacementService {
 				storage.status,
 				`${by} replaces ${from}, but not all of it could be written to ${storage.place} yet: it is tried again; the log says why.`,
 			);
-		const { at, settings, doNotFit } = kept;
+		const { at, settings } = kept;
+		const { model } = sessions.devices.get(by) ?? {};
+		const doNotFit = settings.flatMap((each) => checkCommand(each, model).refusal?.message ?? []);
 		return { deviceId: from, by, at: isoTime(at), settings, doNotFit };
 	}
 
@@ -160,8 +163,8 @@ export class Replacements implements ReplacementService {
 		throw new HttpProblem(storage.status, `This could not be removed from ${storage.place}; try again.`);
 	}
 
-	/** @throws {HttpProblem} 404, 409 */
-	#check(from: string, by: string): readonly [old: Device, next: Device] {
+	/** @returns the old one @throws {HttpProblem} 404, 409 */
+	#check(from: string, by: string): Device {
 		const problem = (detail: string) => new HttpProblem(409, detail);
 		if (from === by) throw problem("A device cannot replace itself.");
 		const devices = [this.#known(from), this.#known(by)] as const;
@@ -172,7 +175,7 @@ export class Replacements implements ReplacementService {
 			if (isAwaited) throw problem(`${deviceId} is still being given what another device had; wait.`);
 			if (isUpdating(metadata)) throw problem(`${deviceId} is being updated; wait until that has ended.`);
 		}
-		return devices;
+		return devices[0];
 	}
 
 	/** @throws {HttpProblem} 404, 409 */
@@ -184,20 +187,12 @@ export class Replacements implements ReplacementService {
 		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
 	}
 
-	#tick(): void {
-		const now = this.#core.monotonic();
-		for (const [from, { isPending }] of this.#kept)
-			if (isPending && now - (this.#begunAt.get(from) ?? Number.NEGATIVE_INFINITY) >= againMs)
-				void this.#complete(from);
-	}
-
 	/** @returns whether all is written */
 	async #complete(from: string): Promise<boolean> {
 		const kept = this.#kept.get(from);
 		if (!kept?.isPending) return kept !== undefined;
 		const work = this.#busy.get(from) ?? this.#handOver(from, kept);
 		this.#busy.set(from, work);
-		this.#begunAt.set(from, this.#core.monotonic());
 		return work.finally(() => this.#busy.delete(from));
 	}
 
@@ -286,25 +281,19 @@ export class Replacements implements ReplacementService {
 }
 
 /** What a device remembers over a restart, by its latest report. */
-function settingsOf({ state }: Device): LastingSettings {
+function settingsOf({ state }: Device): Kept["settings"] {
 	const report: unknown = parseJson(state.text ?? "");
 	if (!matches(uplinks.state_report, report) || report.health.safe_mode) return [];
-	const { audio, led_ring, haptic_intensity } = report.peripherals;
+	const { audio, led_ring, haptic_intensity, ambient_light } = report.peripherals;
 	// A sound may have a volume of its own.
 	const hasOwnVolume = !audio.current_track.startsWith("file:///sounds/");
-	const { brightness_coef, auto_brightness } = led_ring;
+	const { brightness_coef, auto_brightness = false } = led_ring;
 	return [
 		...(hasOwnVolume ? [{ command: "set_volume", value: audio.volume } as const] : []),
 		{ command: "set_brightness", value: brightness_coef },
-		...(auto_brightness ? [{ command: "set_auto_brightness", value: true } as const] : []),
+		...(ambient_light === undefined
+			? []
+			: [{ command: "set_auto_brightness", value: auto_brightness } as const]),
 		...(haptic_intensity === undefined ? [] : [{ command: "set_haptics", value: haptic_intensity } as const]),
 	];
-}
-
-function settingsFor({ model }: Device, all: LastingSettings): Pick<Kept, "settings" | "doNotFit"> {
-	const refusals = all.map((each) => checkCommand(each, model).refusal?.message);
-	return {
-		settings: all.filter((_, index) => refusals[index] === undefined),
-		doNotFit: refusals.filter((each) => each !== undefined),
-	};
 }

@@ -116,12 +116,29 @@ describe("a board that replaces another", () => {
 		});
 		const device = await connect(next);
 		const { status, body } = await ask("POST", "proto-1-00000a", next);
+		const others = [
+			{ command: "set_auto_brightness", value: false },
+			{ command: "set_haptics", value: 40 },
+		];
+		assert.deepEqual([status, body.settings], [200, [...wanted, ...others]]);
 		assert.deepEqual(
-			[status, body.settings, body.doNotFit],
-			[200, wanted, ["set_haptics exists on PROTO-1 only"]],
+			body.doNotFit,
+			["set_auto_brightness", "set_haptics"].map((name) => `${name} exists on PROTO-1 only`),
 		);
 		device.report();
-		await device.receives({ command: "set_brightness", value: 0.25 });
+		await eventually(
+			() => told(device).length,
+			(length) => length === 2,
+		);
+		// It is not asked for ever for what it does not have.
+		await eventually(
+			() => {
+				device.report();
+				return ask("POST", "proto-1-00000a", next);
+			},
+			(again) => again.body.settings.length === 0,
+		);
+		assert.deepEqual(told(device), wanted);
 	});
 
 	test("is in a roll-out once, also where that has it already", async (t) => {

@@ -5,15 +5,13 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { ask } from "../../../api/client/request.js";
 import { when } from "../../../api/client/words.js";
 import { deviceAddress, useApp, useMayChange, usePast } from "../app/hooks.js";
-import { inOrder, nameOf } from "../model/filter.js";
+import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";
 import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { FormDialog } from "../parts/save-form.js";
 import { happenings } from "./device-past.js";
-
-const offeredAtMost = 100;
 
 function pathOf(deviceId: string): string {
 	return `api/devices/${encodeURIComponent(deviceId)}/replace`;
@@ -56,7 +54,7 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 				label="New device"
 				value={typed}
 				onInput={setTyped}
-				known={inLikelyOrder(candidates).map((one) => one.key)}
+				known={candidates.filter(isNew).map((one) => one.key)}
 				problem={typed && !chosen ? "No device is called that. A new one has to connect first." : undefined}
 				hint={chosen ? describe(chosen, session.model) : "Its id, or its name."}
 			/>
@@ -72,12 +70,6 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 /** A new board is connected, and has no name and no room. */
 function isNew({ session: { connected, name, room } }: Entry): boolean {
 	return connected && name === undefined && room === undefined;
-}
-
-function inLikelyOrder(all: readonly Entry[]): readonly Entry[] {
-	return [...all]
-		.sort((a, b) => Number(isNew(b)) - Number(isNew(a)) || inOrder(a.key, b.key))
-		.slice(0, offeredAtMost);
 }
 
 /** The only new board of the same model; empty where there is none, or several. */
