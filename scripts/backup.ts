@@ -19,7 +19,7 @@ import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 const usage = `Usage: npm run backup -- file.tar.gz [--releases] [--passphrase-file file]
 
 Downloads a back-up of a running gateway: tokens, devices with their labels, updates and crashes, roll-outs, schedules, quiet
-hours, sounds, changes, and the file of webhooks. Settings of the environment are not in it. npm run restore brings it back.
+hours, sounds, changes, replaced devices, and the file of webhooks. Settings of the environment are not in it. npm run restore brings it back.
 
   --releases               with the images of releases and of the upload
   --passphrase-file file   encrypts tokens and webhooks, which the file otherwise holds as they are, with its first line

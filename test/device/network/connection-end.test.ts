@@ -29,6 +29,12 @@ describe("the end of a connection", () => {
 		}
 	});
 
+	test("of a board that was replaced is reported as such", () => {
+		const { kind, reason } = endOfRefusal(410, undefined);
+		assert.equal(kind, "refused");
+		assert.match(reason, /another one has replaced it/);
+	});
+
 	test("a wrong address or protocol version is named", () => {
 		for (const status of [400, 404, 426, 500, 302]) {
 			const { kind, reason } = endOfRefusal(status, 10);
