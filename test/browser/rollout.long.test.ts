@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import type { CrashList } from "../../gateway/api/crash-causes.js";
+import type { GatewayOptions } from "../../gateway/gateway.js";
+import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import {
@@ -22,8 +25,12 @@ const open = browsing();
 /** Chromium logs refused requests itself. */
 const refused = /status of 4(09|12|22)/;
 
-async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
-	const released = await runReleasedFleet(t, devices);
+async function setUp(
+	t: TestContext,
+	devices: readonly Partial<ScriptedDeviceOptions>[],
+	options: GatewayOptions = {},
+) {
+	const released = await runReleasedFleet(t, devices, options);
 	const openPage = () => open(t, released.url, { view: "#/firmware", expected: refused });
 	return { ...released, openPage, page: await openPage() };
 }
@@ -375,6 +382,43 @@ describe("a roll-out", { skip }, () => {
 		await rollouts(later)
 			.getByText(/another 59 min/)
 			.waitFor();
+	});
+
+	test("that crashes have stopped says why, and goes on at a click", async (t) => {
+		let skewMs = 0;
+		const monotonic = () => performance.now() + skewMs;
+		const { page, url, fleet } = await setUp(t, some(3, "updates"), { monotonic });
+		const crash = async (device: (typeof fleet)[number] | undefined, version: string, count: number) => {
+			await device?.crash({
+				id: `${device.deviceId.at(-1)}${version.replaceAll(".", "")}`,
+				kind: "exception",
+				message: "TypeError: no volume",
+				stack: "",
+				firmware_version: version,
+				uptime_seconds: 61,
+				trace: "",
+			});
+			await eventually(
+				() => call<CrashList>(url, "GET", "crashes"),
+				({ versions }) => versions.find((each) => each.version === version)?.count === count,
+			);
+		};
+		skewMs += 3_600_000;
+		await crash(fleet[0], "1.2.3", 1);
+		const groups = [
+			{ size: 2, soakSeconds: 0 },
+			{ size: "rest", approval: true, soakSeconds: 0 },
+		];
+		await putRollout(url, "autumn", quickPlan({ groups, stopWhen: { crashRate: 3 } }));
+		const approve = rollouts(page).getByRole("button", { name: "Approve the next group" });
+		await approve.waitFor();
+		const updated = fleet.filter(({ commands }) => commands.length > 0);
+		for (const [index, device] of updated.entries()) await crash(device, "1.4.0", index + 1);
+		await approve.click();
+		await rollouts(page).getByText("Stopped by crashes").waitFor();
+		await rollouts(page).getByText("1.4.0 crashes at least 3 times as often as").waitFor();
+		await rollouts(page).getByRole("button", { name: "Resume" }).click();
+		await rolloutIs(url, "finished");
 	});
 
 	test("that failures have stopped says why, without a green bar, and goes on at a click", async (t) => {

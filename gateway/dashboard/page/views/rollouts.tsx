@@ -148,12 +148,16 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: ReadRollou
 			{
 				approval: `Group ${group + 1} begins once it is approved.`,
 				operator: "No other update begins. Those that have begun go on.",
-				crashes: `${version} crashes more often than the plan allows, so no other update begins. Resume continues without counting these crashes.`,
+				crashes: `${version} crashes at least ${plan.stopWhen?.crashRate} times as often as what its devices ran before, so no other update begins. Resume continues without counting these crashes.`,
 				failures:
 					"Too many updates failed, so no other begins. Resume continues without counting these failures; Retry updates the failed devices again.",
 			}[pausedBecause ?? "operator"],
+		plan.stopWhen &&
+			!isOver(head) &&
+			status !== "paused" &&
+			`Crashes stop it: ${plan.stopWhen.crashRate} times as many as before.`,
 		soakSecondsLeft !== null && watched(soakSecondsLeft),
-	].filter((sentence) => sentence !== false);
+	].filter((sentence) => typeof sentence === "string");
 	return sentences.length > 0 ? <p>{sentences.join(" ")}</p> : null;
 }
 
