@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import type { CrashList } from "../../gateway/api/crash-causes.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
-import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import {
 	actOn,
+	crash,
 	putRollout,
 	quickPlan,
 	readRollout,
@@ -388,23 +387,10 @@ describe("a roll-out", { skip }, () => {
 		let skewMs = 0;
 		const monotonic = () => performance.now() + skewMs;
 		const { page, url, fleet } = await setUp(t, some(3, "updates"), { monotonic });
-		const crash = async (device: (typeof fleet)[number] | undefined, version: string, count: number) => {
-			await device?.crash({
-				id: `${device.deviceId.at(-1)}${version.replaceAll(".", "")}`,
-				kind: "exception",
-				message: "TypeError: no volume",
-				stack: "",
-				firmware_version: version,
-				uptime_seconds: 61,
-				trace: "",
-			});
-			await eventually(
-				() => call<CrashList>(url, "GET", "crashes"),
-				({ versions }) => versions.find((each) => each.version === version)?.count === count,
-			);
-		};
 		skewMs += 3_600_000;
-		await crash(fleet[0], "1.2.3", 1);
+		const [first] = fleet;
+		assert.ok(first);
+		await crash(first, "1.2.3", 1, url);
 		const groups = [
 			{ size: 2, soakSeconds: 0 },
 			{ size: "rest", approval: true, soakSeconds: 0 },
@@ -413,7 +399,7 @@ describe("a roll-out", { skip }, () => {
 		const approve = rollouts(page).getByRole("button", { name: "Approve the next group" });
 		await approve.waitFor();
 		const updated = fleet.filter(({ commands }) => commands.length > 0);
-		for (const [index, device] of updated.entries()) await crash(device, "1.4.0", index + 1);
+		for (const [index, device] of updated.entries()) await crash(device, "1.4.0", index + 1, url);
 		await approve.click();
 		await rollouts(page).getByText("Stopped by crashes").waitFor();
 		await rollouts(page).getByText("1.4.0 crashes at least 3 times as often as").waitFor();

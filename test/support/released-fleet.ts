@@ -5,8 +5,11 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
+import type { CrashList } from "../../gateway/api/crash-causes.js";
 import type { DeviceStatus } from "../../gateway/api/statuses.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
+import { call } from "./call.js";
+import { eventually } from "./eventually.js";
 import { writeReleases } from "./releases.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory, wholeFleetAtOnce } from "./running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
@@ -67,6 +70,21 @@ export async function actOn(url: string, id: string, action: string): Promise<vo
 
 export async function readRollout(url: string, id: string): Promise<Rollout> {
 	return request(url, `/${id}`);
+}
+
+/** A device crashes. @param count of its version's crashes, which each of these gateways has then */
+export async function crash(
+	device: ScriptedDevice,
+	version: string,
+	count: number,
+	...urls: readonly string[]
+): Promise<void> {
+	await device.crash(version);
+	for (const url of urls)
+		await eventually(
+			() => call<CrashList>(url, "GET", "crashes"),
+			({ versions }) => versions.find((each) => each.version === version)?.count === count,
+		);
 }
 
 /** Its devices in a status, in the order in which the gateway came to know them. */

@@ -7,12 +7,12 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { runGateways } from "../gateway/cluster/gateways.js";
 import { memoryBuses } from "../gateway/cluster/memory-buses.js";
-import { crashes, crashOf } from "../gateway/fleet/crashed.js";
+import { crashes } from "../gateway/fleet/crashed.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
-import { actOn, putRollout, readRollout } from "../support/released-fleet.js";
+import { actOn, crash, putRollout, readRollout } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import { monitorToken } from "../support/running.js";
 
@@ -26,6 +26,11 @@ const planOf = (version: string, size = 2) => ({
 	],
 	stopWhen: { crashRate: 3 },
 });
+const until = (url: string, id: string, status: string) =>
+	eventually(
+		() => readRollout(url, id),
+		(rollout) => rollout.status === status,
+	);
 
 test("a version that crashes on devices stops its roll-out; one that crashes as before does not", async (t) => {
 	let skewMs = 0;
@@ -51,7 +56,7 @@ test("a version that crashes on devices stops its roll-out; one that crashes as 
 		return versions.find((each) => each.version === version)?.count ?? 0;
 	};
 	/** Resolves once the gateway has counted its crash. */
-	const crash = async ({ device }: FleetDevice, version: string) => {
+	const press = async ({ device }: FleetDevice, version: string) => {
 		const before = await crashesOf(version);
 		device.board.setButton("play", true);
 		await eventually(
@@ -61,33 +66,27 @@ test("a version that crashes on devices stops its roll-out; one that crashes as 
 		device.board.setButton("play", false);
 	};
 	const running = (version: string) => devices.filter(({ device }) => device.started.version === version);
-	const until = (id: string, status: string) =>
-		eventually(
-			() => readRollout(fleet.url, id),
-			(rollout) => rollout.status === status,
-		);
-
 	skewMs += 100 * hourMs;
-	await crash(first, "1.0.0");
+	await press(first, "1.0.0");
 	await putRollout(fleet.url, "worse", planOf("2.0.0"));
-	assert.equal((await until("worse", "paused")).pausedBecause, "approval");
+	assert.equal((await until(fleet.url, "worse", "paused")).pausedBecause, "approval");
 	assert.equal(running("2.0.0").length, 2);
-	for (const device of running("2.0.0")) await crash(device, "2.0.0");
+	for (const device of running("2.0.0")) await press(device, "2.0.0");
 	await actOn(fleet.url, "worse", "approve");
-	assert.equal((await until("worse", "paused")).pausedBecause, "crashes");
+	assert.equal((await until(fleet.url, "worse", "paused")).pausedBecause, "crashes");
 	assert.equal(running("1.0.0").length, 1);
 	await actOn(fleet.url, "worse", "resume");
-	assert.equal((await until("worse", "finished")).counts.succeeded, 3);
+	assert.equal((await until(fleet.url, "worse", "finished")).counts.succeeded, 3);
 
 	// Of 2.0.0 and of 3.0.0, a crash in 100 hours of a device.
 	skewMs += 100 * hourMs;
-	await crash(first, "2.0.0");
+	await press(first, "2.0.0");
 	await putRollout(fleet.url, "as-before", planOf("3.0.0"));
-	assert.equal((await until("as-before", "paused")).pausedBecause, "approval");
+	assert.equal((await until(fleet.url, "as-before", "paused")).pausedBecause, "approval");
 	skewMs += 100 * hourMs;
-	for (const device of running("3.0.0")) await crash(device, "3.0.0");
+	for (const device of running("3.0.0")) await press(device, "3.0.0");
 	await actOn(fleet.url, "as-before", "approve");
-	assert.equal((await until("as-before", "finished")).counts.succeeded, 3);
+	assert.equal((await until(fleet.url, "as-before", "finished")).counts.succeeded, 3);
 	assert.equal(running("3.0.0").length, 3);
 });
 
@@ -108,40 +107,21 @@ test("crashes at two gateways are one count, which stops a roll-out that both ha
 	t.after(() => {
 		for (const device of devices) device.close();
 	});
-	/** One after the other, until both gateways have counted it. */
-	const crash = async (device: (typeof devices)[number], version: string, count: number) => {
-		await device.crash(
-			crashOf(`${device.deviceId.at(-1)}${version.replaceAll(".", "")}`, { firmware_version: version }),
-		);
-		for (const gateway of gateways)
-			await eventually(
-				() => crashes(gateway),
-				({ versions }) => versions.find((each) => each.version === version)?.count === count,
-			);
-	};
-	const until = (id: string, status: string) =>
-		Promise.all(
-			gateways.map(({ url }) =>
-				eventually(
-					() => readRollout(url, id),
-					(rollout) => rollout.status === status,
-				),
-			),
-		);
+	const urls = gateways.map(({ url }) => url);
 	skewMs += 100 * hourMs;
 	const [first, , third] = devices;
 	assert.ok(first && third);
-	await crash(first, "1.2.3", 1);
-	await crash(third, "1.2.3", 2);
+	await crash(first, "1.2.3", 1, ...urls);
+	await crash(third, "1.2.3", 2, ...urls);
 	await putRollout(a.url, "worse", planOf("1.4.0", 3));
-	for (const { pausedBecause } of await until("worse", "paused")) assert.equal(pausedBecause, "approval");
+	for (const url of urls) assert.equal((await until(url, "worse", "paused")).pausedBecause, "approval");
 	const updated = devices.filter(({ commands }) => commands.length > 0);
 	assert.equal(updated.length, 3);
-	for (const [index, device] of updated.entries()) await crash(device, "1.4.0", index + 1);
+	for (const [index, device] of updated.entries()) await crash(device, "1.4.0", index + 1, ...urls);
 	await actOn(b.url, "worse", "approve");
 	const isStopped = ({ pausedBecause }: { readonly pausedBecause: string | null }) =>
 		pausedBecause === "crashes";
-	for (const { url } of gateways) await eventually(() => readRollout(url, "worse"), isStopped);
+	for (const url of urls) await eventually(() => readRollout(url, "worse"), isStopped);
 	assert.equal(devices.filter(({ commands }) => commands.length > 0).length, 3);
 	const options = ["--watch", "worse", "--gateway", a.url];
 	const watch = runCommand(t, "scripts/rollout.ts", options, { MONITOR_TOKEN: monitorToken });
@@ -151,5 +131,5 @@ test("crashes at two gateways are one count, which stops a roll-out that both ha
 		/^Stopped by crashes, group 2 of 2 .*\n1\.4\.0 crashes too often, .* --resume worse\n$/,
 	);
 	await actOn(b.url, "worse", "resume");
-	for (const { counts } of await until("worse", "finished")) assert.equal(counts.succeeded, 4);
+	for (const url of urls) assert.equal((await until(url, "worse", "finished")).counts.succeeded, 4);
 });

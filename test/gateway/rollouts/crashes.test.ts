@@ -131,17 +131,13 @@ describe("a roll-out whose version crashes", () => {
 });
 
 describe("a plan that crashes may stop", () => {
-	const asked = (stopWhen: object) => ({
-		firmware: { version: "1.4.0" },
-		target: { model: "DEV-1", joinLater: true },
-		stopWhen,
-	});
 	const put = async (t: TestContext, stopWhen: object, options = {}) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 		const { url } = await runGateway(t, { dataDir, releasesDir, ...options });
-		const body = JSON.stringify(asked(stopWhen));
+		const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, stopWhen };
+		const body = JSON.stringify(plan);
 		const headers = bearer(monitorToken);
 		const response = await fetch(`${url}/api/rollouts/x`, { method: "PUT", headers, body });
 		return { status: response.status, text: await response.text() };
