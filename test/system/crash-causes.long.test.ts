@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CrashList } from "../../gateway/api/crash-causes.js";
+import { crashOf } from "../gateway/fleet/crashed.js";
 import { eventually } from "../support/eventually.js";
 import { type ClusterGateway, clusterMissing, startCluster } from "../support/gateway-cluster.js";
 import { deviceToken } from "../support/gateway-settings.js";
@@ -15,17 +16,8 @@ test("crashes are counted once, whichever gateway they reach, and stay when gate
 	const [one, other] = gateways;
 	assert.ok(one && other);
 	const crash = async ({ url }: ClusterGateway, id: string) => {
-		const report = {
-			id,
-			kind: "exception",
-			message: `TypeError: no face ${Number.parseInt(id, 16)}`,
-			stack: `at onButton (device/rules.ts:${id.length})`,
-			firmware_version: "1.4.0",
-			uptime_seconds: 61,
-			trace: "",
-		} as const;
 		const deviceId = `dev-1-0000${id}`;
-		const options = { url, deviceId, token: deviceToken, version: "1.4.0", crash: report };
+		const options = { url, deviceId, token: deviceToken, version: "1.4.0", crash: crashOf(id) };
 		const device = await new ScriptedDevice(options).connect();
 		t.after(() => device.close());
 	};
