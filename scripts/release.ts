@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { channelOf } from "../gateway/api/channels.js";
 import { needBoardTools } from "./boards/tools.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { Problems } from "./command-line/problems.js";
@@ -14,16 +15,18 @@ import {
 	type InstallableImage,
 	ReleaseRefused,
 	readCatalog,
-	requireNewVersion,
+	requireNew,
 } from "./release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "./release/images.js";
 import { prepareSigning } from "./release/signing.js";
 
-const usage = `Usage: npm run release -- <version> [--key release-key.pem] [--notes "what is new"] [--allow-dirty] [--any-version]
+const usage = `Usage: npm run release -- <version> [--channel beta] [--key release-key.pem] [--notes "what is new"] [--allow-dirty] [--any-version]
 
 Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR, or releases. Images for virtual
 devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found.
 
+  --channel       such as beta; by default stable, and none for a pre-release. A standing roll-out goes on to each later release
+                  of its channel; devices that ask for the latest release get that of stable
   --key           signs the images; their firmware then takes only what is signed by a key of RELEASE_KEYS, a file with one or
                   two public keys, by default that of this key alone (npm run keygen makes one)
   --notes         shown with the release
@@ -31,6 +34,7 @@ devices are always built, those for boards and QEMU where the Moddable SDK and E
   --any-version   builds images for boards also with another Moddable SDK or ESP-IDF than npm run doctor asks for`;
 
 const options = {
+	channel: { type: "string" },
 	key: { type: "string" },
 	notes: { type: "string", default: "" },
 	"allow-dirty": { type: "boolean", default: false },
@@ -43,9 +47,9 @@ async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [version] = positionals;
 	if (version === undefined || positionals.length > 1) throw new UsageError("One version is needed.");
-	const { key, notes, "allow-dirty": allowDirty } = values;
+	const { channel, key, notes, "allow-dirty": allowDirty } = values;
 	const releasesDir = resolve(process.env.RELEASES_DIR || "releases");
-	requireNewVersion(await readCatalog(releasesDir), version);
+	requireNew(await readCatalog(releasesDir), { version, channel });
 	const { sign, ...signing } = prepareSigning(key, givenReleaseKeys());
 	const releaseKeys = formatReleaseKeys(signing.releaseKeys);
 	if (!allowDirty) requireCleanTree();
@@ -63,7 +67,8 @@ async function run(words: readonly string[]): Promise<void> {
 		images.push(...(await buildReleaseImages(join(projectFolder, ".cache"), { sdk, version, releaseKeys })));
 
 	const date = now.toISOString().slice(0, 10);
-	const catalog = await addRelease(releasesDir, { version, date, notes, images, ...(sign && { sign }) });
+	const added = { version, channel, date, notes, images, ...(sign && { sign }) };
+	const catalog = await addRelease(releasesDir, added);
 	const release = catalog.releases.find((candidate) => candidate.version === version);
 	for (const { model, chip, path, size } of release?.images ?? [])
 		console.log(`${model} (${chip})  ${path}  ${size} bytes`);
@@ -72,7 +77,9 @@ async function run(words: readonly string[]): Promise<void> {
 			? `It is signed, and carries ${signing.releaseKeys.length === 1 ? "one public key" : "two public keys"}.`
 			: "It is not signed (--key), and a device that runs it takes any firmware.",
 	);
-	console.log(`Release ${version} is in ${releasesDir}; the latest is ${catalog.latest ?? "none"}.`);
+	const named = channelOf({ version, channel });
+	const where = `${releasesDir}${named === undefined ? "" : `, channel ${named}`}`;
+	console.log(`Release ${version} is in ${where}; the latest is ${catalog.latest ?? "none"}.`);
 }
 
 /** A release must be found by its commit. @throws ReleaseRefused */

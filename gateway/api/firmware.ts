@@ -13,6 +13,7 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
+import { channelName } from "./channels.js";
 import type { OtaStatus } from "./statuses.js";
 
 export const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
@@ -53,6 +54,8 @@ export type ReleaseImage = Infer<typeof releaseImage>;
 
 export const release = object({
 	version: string(64),
+	/** Absent: `channelOf` says. */
+	channel: optional(channelName),
 	date: string(64),
 	notes: string(65_536),
 	images: list(releaseImage, 100),
@@ -62,7 +65,7 @@ export type Release = Infer<typeof release>;
 /** `GET /ota/catalog`. */
 export interface Catalog {
 	readonly schema: 1;
-	/** The highest version that is not a pre-release; null if there is none. */
+	/** The highest version of the channel stable that is not a pre-release; null if there is none. */
 	readonly latest: string | null;
 	readonly releases: readonly Release[];
 }

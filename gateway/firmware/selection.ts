@@ -2,6 +2,8 @@
 
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
+import { channelOf, latestOf } from "../api/channels.js";
+import { thereAre } from "../api/client/words.js";
 import type { Catalog, Release } from "../api/firmware.js";
 import { HttpProblem } from "../problem.js";
 import type { Releases } from "./catalog.js";
@@ -23,9 +25,18 @@ export interface Choice {
 	readonly refusal?: undefined;
 }
 
+/** As a plan names firmware. */
+export interface Asked {
+	/** `latest`, `custom` or a semantic version. */
+	readonly version?: string | undefined;
+	readonly channel?: string | undefined;
+}
+
 /** Part of a roll-out's plan. */
 export interface Pinned {
 	readonly version: string;
+	/** Of which it is the latest release; absent: the version was named. */
+	readonly channel?: string;
 	readonly source: "release" | "upload";
 	readonly images: readonly Pick<Upload, "model" | "chip" | "sha256">[];
 }
@@ -71,10 +82,13 @@ export class Selection {
 		return "refusal" in release ? release : this.#chooseImage(release, device);
 	}
 
-	/** The images of a version that devices may get. @param version `latest`, `custom` or a semantic version */
-	async pin(version: string): Promise<Pinned | { refusal: UpdateRefusal }> {
+	/**
+	 * The images of a version that devices may get.
+	 * @param version `latest`, `custom` or a semantic version; with a channel its latest release instead
+	 */
+	async pin({ version = "latest", channel }: Asked): Promise<Pinned | { refusal: UpdateRefusal }> {
 		const { catalog, uploads } = this.#options;
-		if (version === "custom") {
+		if (channel === undefined && version === "custom") {
 			if (!uploads.current) return noUpload;
 			const { version: named, model, chip, sha256 } = uploads.current;
 			if (named === undefined) return refuse("unknown_version", "The upload does not say its version.");
@@ -85,10 +99,13 @@ export class Selection {
 			};
 		}
 		const known = await catalog.read();
-		const release = findRelease(known, version === "latest" ? (known.latest ?? version) : version);
+		const release =
+			channel === undefined
+				? findRelease(known, version === "latest" ? (known.latest ?? version) : version)
+				: findLatest(known, channel);
 		if ("refusal" in release) return release;
 		const images = release.images.map(({ model, chip, sha256 }) => ({ model, chip, sha256 }));
-		return { version: release.version, source: "release", images };
+		return { version: release.version, ...(channel !== undefined && { channel }), source: "release", images };
 	}
 
 	#chooseUpload(device: DeviceFit): Choice | { refusal: UpdateRefusal } {
@@ -128,6 +145,15 @@ function findRelease(known: Catalog, version: string): Release | { refusal: Upda
 	// Without any, the folder may only be not there for a moment: that ends no roll-out.
 	const code = known.releases.length === 0 ? "no_firmware" : "unknown_version";
 	return release ?? refuse(code, `There is no release "${version}"; ${describeReleases(known)}`);
+}
+
+function findLatest({ releases }: Catalog, channel: string): Release | { refusal: UpdateRefusal } {
+	const channels = new Set(releases.flatMap((release) => channelOf(release) ?? []));
+	const which = thereAre("channel", [...channels]);
+	return (
+		latestOf(releases, channel) ??
+		refuse("unknown_version", `No release is of the channel ${channel}; ${which}.`)
+	);
 }
 
 function describeReleases({ releases }: Catalog): string {

@@ -330,7 +330,7 @@ export class Rollouts {
 				422,
 				"stopWhen cannot be used, as this gateway does not count crashes; leave it out.",
 			);
-		const pinned = await selection.pin(plan.firmware.version);
+		const pinned = await selection.pin({ version: plan.firmware.version });
 		if ("refusal" in pinned) throw new HttpProblem(422, `firmware.version: ${pinned.refusal.message}`);
 		const { source = pinned.source, images = pinned.images } = plan.firmware;
 		if (source !== pinned.source || !isDeepStrictEqual(images, pinned.images))

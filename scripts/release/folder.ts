@@ -6,7 +6,9 @@
 import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { compare, parse, prerelease } from "semver";
+import { compare, parse } from "semver";
+import { matches } from "../../device/protocol/schema.js";
+import { channelName, latestStable } from "../../gateway/api/channels.js";
 import type { Catalog, Release, ReleaseFile, ReleaseImage } from "../../gateway/api/firmware.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
@@ -26,6 +28,8 @@ export class ReleaseRefused extends Error {
 export interface NewRelease {
 	/** By semantic versioning. */
 	readonly version: string;
+	/** Undefined: stable, or none for a pre-release. */
+	readonly channel?: string | undefined;
 	/** Such as 2026-11-20. */
 	readonly date: string;
 	readonly notes: string;
@@ -53,7 +57,7 @@ const chipFamilies: Readonly<Record<ReleaseImage["chip"], string>> = {
 /** @returns the new catalog. @throws ReleaseRefused; the folder is then unchanged */
 export async function addRelease(releasesDir: string, release: NewRelease): Promise<Catalog> {
 	const catalog = await readCatalog(releasesDir);
-	requireNewVersion(catalog, release.version);
+	requireNew(catalog, release);
 	const made = release.images.map((image) => describeFiles(image, release));
 	const entries = made.map(({ entry }) => entry);
 	const files = made.flatMap((each) => each.files);
@@ -69,8 +73,14 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 			await writeFileAtomic(disk, file, bytes, publicMode);
 			written.push(file);
 		}
-		const { version, date, notes } = release;
-		const added: Release = { version, date, notes, images: entries };
+		const { version, channel, date, notes } = release;
+		const added: Release = {
+			version,
+			...(channel !== undefined && { channel }),
+			date,
+			notes,
+			images: entries,
+		};
 		const next = withRelease(catalog, added);
 		await writeFileAtomic(
 			disk,
@@ -96,12 +106,19 @@ export async function readCatalog(releasesDir: string): Promise<Catalog> {
 	}
 }
 
-/** @throws ReleaseRefused where it is not a semantic version, or is in the catalog */
-export function requireNewVersion(catalog: Catalog, version: string): void {
+/** @throws ReleaseRefused where it is not a semantic version, is in the catalog, or names a wrong channel */
+export function requireNew(
+	catalog: Catalog,
+	{ version, channel }: Pick<NewRelease, "version" | "channel">,
+): void {
 	if (!/^\d/.test(version) || parse(version)?.raw !== version || version.length > 31)
 		throw new ReleaseRefused(`"${version}" is not a semantic version such as 1.4.0 or 1.5.0-rc.1`);
 	if (catalog.releases.some((release) => compare(release.version, version) === 0))
 		throw new ReleaseRefused(`release ${version} exists already; use a new version`);
+	if (channel !== undefined && !matches(channelName, channel))
+		throw new ReleaseRefused(
+			`"${channel}" is no channel: use at most 32 lower-case letters, digits, '_' and '-', as in beta`,
+		);
 }
 
 interface NewFile {
@@ -175,9 +192,7 @@ function inspect(image: Uint8Array): ImageInfo {
 	}
 }
 
-/** `latest` is the highest version that is not a pre-release. */
 function withRelease(catalog: Catalog, release: Release): Catalog {
 	const releases = [...catalog.releases, release].sort((a, b) => compare(b.version, a.version));
-	const latest = releases.find(({ version }) => prerelease(version) === null)?.version ?? null;
-	return { ...catalog, latest, releases };
+	return { ...catalog, latest: latestStable(releases)?.version ?? null, releases };
 }

@@ -104,7 +104,26 @@ describe("a release", () => {
 		assert.deepEqual(latest, ["1.9.0", "1.9.0", "1.10.0", "1.10.0", "1.10.0"]);
 	});
 
+	test("of another channel than stable is not the latest, and its channel is in the catalog", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const latest = [];
+		for (const [version, channel] of [
+			["1.9.0", undefined],
+			["1.10.0", "beta"],
+			["2.0.0-rc.1", "stable"],
+			["1.9.1", "stable"],
+		] as const)
+			latest.push((await addRelease(folder, release(version, { channel }))).latest);
+		assert.deepEqual(latest, ["1.9.0", "1.9.0", "1.9.0", "1.9.1"]);
+		const { releases } = await readCatalog(folder);
+		assert.deepEqual(
+			releases.map(({ channel }) => channel),
+			["stable", "beta", "stable", undefined],
+		);
+	});
+
 	for (const [name, refused, reason] of [
+		["of a channel with capitals", release("1.1.0", { channel: "Beta" }), /"Beta" is no channel: use /],
 		["of a version that is there", release("1.0.0"), /release 1\.0\.0 exists already/],
 		["of a version that differs in its build alone", release("1.0.0+2"), /exists already/],
 		["of no semantic version", release("1.0"), /"1\.0" is not a semantic version/],

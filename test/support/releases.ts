@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { ImageContent } from "../../hosts/virtual/node/boot/encode-image.js";
 import { makeImage } from "./images.js";
 
-type ReleaseContent = Pick<ImageContent, "version" | "model" | "chip">;
+type ReleaseContent = Pick<ImageContent, "version" | "model" | "chip"> & { readonly channel?: string };
 
 export function pathOf({ version, model, chip }: ReleaseContent): string {
 	const folder = `${chip === "esp32s3" ? "" : `${chip}/`}${model.toLowerCase()}`;
@@ -28,8 +28,10 @@ export async function writeReleases(
 		await writeFile(path, image);
 	}
 	const versions = [...new Set(contents.map(({ version }) => version))];
+	const channelOf = (version: string) => contents.find((content) => content.version === version)?.channel;
 	const releases = versions.map((version) => ({
 		version,
+		channel: channelOf(version),
 		date: "2026-01-02",
 		notes,
 		images: entries.filter((_, index) => contents[index]?.version === version),

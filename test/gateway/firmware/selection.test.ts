@@ -111,6 +111,32 @@ describe("what a device gets from the releases", () => {
 	});
 });
 
+test("of a channel the highest version is pinned, and only of stable it is the latest that devices get", async (t) => {
+	const serving = await serveFirmware(t);
+	const { selection, releasesDir } = serving;
+	const channels = { "1.9.0": "beta", "1.10.0": "beta", "2.0.0-rc.1": undefined, "1.4.0": undefined };
+	const releases = Object.entries(channels).map(([version, channel]) => ({
+		version,
+		...s3,
+		...(channel !== undefined && { channel }),
+	}));
+	await writeReleases(releasesDir, releases, "1.4.0");
+	for (const [asked, version] of [
+		[{ channel: "beta" }, "1.10.0"],
+		[{ channel: "stable" }, "1.4.0"],
+		[{ channel: "beta", version: "1.9.0" }, "1.10.0"],
+		[{ channel: undefined, version: "latest" }, "1.4.0"],
+	] as const) {
+		const pinned = await selection.pin(asked);
+		assert.ok(!("refusal" in pinned));
+		assert.deepEqual([pinned.version, pinned.channel, pinned.images.length], [version, asked.channel, 1]);
+	}
+	assert.match(await outcome(serving, s3), /^1\.4\.0 /);
+	const none = await selection.pin({ channel: "nightly" });
+	assert.ok("refusal" in none);
+	assert.match(none.refusal.message, /^No release is of the channel nightly; there are beta, stable\.$/);
+});
+
 describe("what a device gets from the upload", () => {
 	const custom = "1.4.0 /ota/firmware.bin";
 

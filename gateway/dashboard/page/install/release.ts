@@ -1,6 +1,7 @@
 /** The releases that can be installed on a new board, and their files from the gateway. */
 
 import type { Model } from "../../../../device/protocol/schema.js";
+import { channelOf, stable } from "../../../api/channels.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
 import type { FlashFile } from "./board.js";
 import { InstallError } from "./problems.js";
@@ -15,7 +16,7 @@ interface Manifest {
 }
 
 /**
- * The latest release with everything that a new board of that model needs; a pre-release only if there is no other.
+ * The latest release with everything that a new board of that model needs; a stable one if there is any.
  *
  * @param isMeant whether a release counts that has it for this chip, as the catalog names it
  */
@@ -27,7 +28,7 @@ export function installableRelease(
 	const fitting = (catalog?.releases ?? []).filter(
 		(release) => manifestsOf(release, model, isMeant).length > 0,
 	);
-	return fitting.find(({ version }) => !version.includes("-")) ?? fitting[0];
+	return fitting.find((release) => channelOf(release) === stable) ?? fitting[0];
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Which firmware a device could run instead of its own: what an update to it would do, in one place. */
 
 import compare from "semver/functions/compare.js";
-import prerelease from "semver/functions/prerelease.js";
 import valid from "semver/functions/valid.js";
+import { channelOf, stable } from "../../../api/channels.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
@@ -14,6 +14,8 @@ export interface Firmware {
 	readonly selector: string;
 	/** What a device runs afterwards; null where the image does not say. */
 	readonly version: string | null;
+	/** Of a release; undefined: none. */
+	readonly channel?: string | undefined;
 	/** What it has images for; empty where that is not known. */
 	readonly images: readonly { readonly model: string; readonly chip: string | null }[];
 }
@@ -23,19 +25,21 @@ export function firmwareOf(
 	catalog: Catalog | undefined,
 	upload: UploadStatus | undefined,
 ): readonly Firmware[] {
-	const releases = (catalog?.releases ?? []).map(({ version, images }) => ({
-		selector: version,
-		version,
-		images,
+	const releases = (catalog?.releases ?? []).map((release) => ({
+		selector: release.version,
+		version: release.version,
+		channel: channelOf(release),
+		images: release.images,
 	}));
 	if (!upload?.filename) return releases;
 	const { version, model, chip } = upload;
 	return [...releases, { selector: "custom", version, images: model ? [{ model, chip }] : [] }];
 }
 
-/** "1.4.0", "The upload (1.5.0-rc.1)" */
-export function firmwareText({ selector, version }: Firmware): string {
-	return selector === "custom" ? `The upload (${version ?? "version not known"})` : selector;
+/** "1.4.0", "1.5.0 (beta)", "The upload (1.5.0-rc.1)" */
+export function firmwareText({ selector, version, channel = stable }: Firmware): string {
+	if (selector === "custom") return `The upload (${version ?? "version not known"})`;
+	return channel === stable ? selector : `${selector} (${channel})`;
 }
 
 /** Whether the firmware has an image for that model and chip, as far as they are known. */
@@ -77,12 +81,12 @@ export function effectOn(target: Target, firmware: Firmware): Effect {
 export type FindUpdate = (entry: Entry) => Firmware | undefined;
 
 /**
- * The update of a connected device is the newest release that has an image for it, where that is newer than what it runs.
- * Pre-releases are left to a person, and so is a release that the device has rolled back.
+ * The update of a connected device is the newest stable release that has an image for it, where that is newer than what it
+ * runs. Other releases are left to a person, and so is a release that the device has rolled back.
  */
 export function updatesOf(catalog: Catalog | undefined): FindUpdate {
 	const releases = firmwareOf(catalog, undefined)
-		.filter(({ selector, images }) => images.length > 0 && prerelease(selector) === null)
+		.filter(({ channel, images }) => images.length > 0 && channel === stable)
 		.sort((a, b) => compare(b.selector, a.selector));
 	// Thousands of devices are alike.
 	const known = new Map<string, Firmware | undefined>();

@@ -1,5 +1,6 @@
 /** Firmware: uploads, the catalog, and the updates of devices. */
 
+import { channelOf } from "../../../api/channels.js";
 import { age, bytes } from "../../../api/client/words.js";
 import type { UploadStatus } from "../../../api/firmware.js";
 import type { Upload } from "../app/firmware.js";
@@ -45,10 +46,11 @@ function Releases() {
 				</p>
 			)}
 			<ul class="releases">
-				{catalog?.releases.map(({ version, date, notes, images }) => (
+				{catalog?.releases.map(({ version, channel = channelOf({ version }), date, notes, images }) => (
 					<li key={version}>
 						<h3>
-							{version} {version === catalog.latest && <span class="tag">latest</span>} <time>{date}</time>
+							{version} {channel !== undefined && <span class="tag">{channel}</span>}{" "}
+							{version === catalog.latest && <span class="tag">latest</span>} <time>{date}</time>
 						</h3>
 						{notes && <p class="notes">{notes}</p>}
 						<p class="facts">
