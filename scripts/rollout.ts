@@ -27,6 +27,7 @@ import { act, pathOf, previewOf } from "./rollout/requests.js";
 import { exitCodes, howToComeBack, watch } from "./rollout/watch.js";
 
 const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
+       npm run rollout -- --channel beta --tags "shop and not test" --standing [options]
        npm run rollout -- 1.4.0 --devices dev-1-a1b2c3,dev-1-00beef [options]
        npm run rollout -- --watch <id>    (or --pause, --resume, --approve, --cancel, --retry, --delete)
        npm run rollout -- --list
@@ -35,6 +36,10 @@ Updates devices to a release, to latest or to custom (the upload), and watches u
 roll-out: Ctrl-C ends only the watching. What is left out, the gateway chooses: first 5 devices, or 5 % of many, then the rest.
 Up to 20 devices that --devices names are updated one after another, until one fails.
 
+  --channel beta            the latest release of a channel, in place of a version
+  --model, --tags, --all    all devices of a model, with tags, or both; or all devices
+  --standing                also devices that join later or return with an older version, and with --channel each later
+                            release, until --cancel or --deadline; watches until those that are there now have it
   --canary 5|5%|0           devices in the first group; 0: no such group
   --canary-failures 2|10%   failures that stop the first group
   --concurrency 20          devices at a time
@@ -45,7 +50,6 @@ Up to 20 devices that --devices names are updated one after another, until one f
   --crash-rate 3            stops where the version crashes at least so many times as often as what the devices ran before
   --starts-at, --deadline   such as 2026-11-22T20:00, in local time
   --window 22:00-05:30      when updates may begin, in local time; with --days mon,tue only on these
-  --join-later              also devices of the model that join later
   --allow-downgrade
   --yes                     begins without a question
   --gateway                 default http://127.0.0.1:8080
@@ -59,7 +63,11 @@ const text = { type: "string", default: "" } as const;
 const flag = { type: "boolean", default: false } as const;
 const actions = ["pause", "resume", "approve", "cancel", "retry", "delete"] as const;
 const options = {
+	channel: text,
 	model: text,
+	tags: text,
+	all: flag,
+	standing: flag,
 	devices: text,
 	canary: text,
 	"canary-failures": text,
@@ -73,7 +81,6 @@ const options = {
 	deadline: text,
 	window: text,
 	days: text,
-	"join-later": flag,
 	"allow-downgrade": flag,
 	yes: flag,
 	gateway: gatewayOption,
@@ -93,19 +100,24 @@ async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
 	const [version] = positionals;
 	const action = actions.find((name) => values[name] !== "");
-	const ways = [version !== undefined, action !== undefined, values.watch !== "", values.list];
-	if (positionals.length > 1 || ways.filter(Boolean).length !== 1)
-		throw new UsageError("Give one version, or one of --watch, --list, --pause and the like.");
+	const isStart = version !== undefined || values.channel !== "";
+	const ways = [isStart, action !== undefined, values.watch !== "", values.list];
+	if (
+		positionals.length > 1 ||
+		(version !== undefined && values.channel !== "") ||
+		ways.filter(Boolean).length !== 1
+	)
+		throw new UsageError("Give one version, --channel, or one of --watch, --list, --pause and the like.");
 	const gateway = new GatewayClient(values.gateway);
 	if (values.list) return list(gateway);
 	if (action === "delete") return gateway.ask(pathOf(values.delete), { method: "DELETE" });
 	if (action) return show(await act(gateway, values[action], action));
 	if (values.watch) return watchToEnd(gateway, values.watch);
-	const plan = planOf(version ?? "", values);
+	const plan = planOf(version === undefined ? { channel: values.channel } : { version }, values);
 	const preview = await previewOf(gateway, plan);
 	console.log(printableLines(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`));
 	if (!values.yes && !(await confirm(question(preview)))) return console.log("Nothing was begun.");
-	const id = makeRolloutId(preview.plan.firmware.version);
+	const id = makeRolloutId((values.standing && values.channel) || preview.plan.firmware.version);
 	await gateway.ask(pathOf(id), { method: "PUT", body: plan });
 	console.log(`Roll-out ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
 	await watchToEnd(gateway, id);
@@ -114,13 +126,16 @@ async function run(words: readonly string[]): Promise<void> {
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
 
 /** @throws UsageError */
-function planOf(version: string, values: Values): AskedPlan {
+function planOf(firmware: AskedPlan["firmware"], values: Values): AskedPlan {
 	const model = findModel(values.model);
 	if (values.model !== "" && !model)
 		throw new UsageError(`--model is ${modelNames.join(" or ")}, not "${values.model}".`);
-	if ((values.model === "") === (values.devices === ""))
-		throw new UsageError("Which devices? Give --model or --devices.");
-	const target = model ? { model } : { devices: values.devices.split(",") };
+	const { tags } = values;
+	const isOfKind = model !== undefined || tags !== "";
+	if ([isOfKind, values.all, values.devices !== ""].filter(Boolean).length !== 1)
+		throw new UsageError("Which devices? Give --model, --tags, --all or --devices.");
+	const ofKind = values.all ? ({ all: true } as const) : { ...(model && { model }), ...(tags && { tags }) };
+	const target = values.devices === "" ? ofKind : { devices: values.devices.split(",") };
 	const [from = "", to = ""] = values.window.split("-");
 	const chosen: PlanOptions = {
 		canary: values.canary,
@@ -137,9 +152,9 @@ function planOf(version: string, values: Values): AskedPlan {
 		to,
 		days: values.days === "" ? [] : values.days.split(","),
 		allowDowngrade: values["allow-downgrade"],
-		joinLater: values["join-later"],
+		standing: values.standing,
 	};
-	return makePlan(version, target, chosen);
+	return makePlan(firmware, target, chosen);
 }
 
 function question(preview: Preview): string {

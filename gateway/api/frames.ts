@@ -86,6 +86,7 @@ export const frames = {
 	rollout_update: closed({
 		type: oneOf("rollout_update"),
 		id: text,
+		version: described(text, "of its firmware; a standing one goes on to later releases of its channel"),
 		status: described(oneOf(...rolloutStatuses, "deleted"), "deleted: it was removed from the gateway"),
 		pausedBecause: nullable(oneOf(...pauseReasons)),
 		counts: counts(deviceStatuses),

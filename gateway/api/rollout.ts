@@ -53,15 +53,24 @@ export interface Window {
 	readonly timeZone: string;
 }
 
+/** Named devices, or all, or all of a model or with tags. */
+export type Target =
+	| { readonly devices: readonly string[] }
+	| { readonly all: true }
+	/** At least one of the two; `tags` is an expression. */
+	| { readonly model?: (typeof models)[number]; readonly tags?: string };
+
 export interface Plan {
 	readonly firmware: {
 		readonly version: string;
+		/** Of which `version` is the latest release; absent: the version was named. */
+		readonly channel?: string | undefined;
 		readonly source: "release" | "upload";
 		readonly images: readonly PinnedImage[];
 	};
-	readonly target:
-		| { readonly devices: readonly string[] }
-		| { readonly model: (typeof models)[number]; readonly joinLater: boolean };
+	readonly target: Target;
+	/** Whether devices join it later, and with a channel later releases follow. */
+	readonly standing: boolean;
 	/** At least one; the last has the size "rest". */
 	readonly groups: readonly Group[];
 	/** Of each device. */
@@ -69,7 +78,8 @@ export interface Plan {
 	readonly allowDowngrade: boolean;
 	/** ISO 8601, as `deadline`: then devices that have not begun end as `timed_out`. */
 	readonly startsAt: string;
-	readonly deadline: string;
+	/** Absent of a standing one that never ends. */
+	readonly deadline?: string;
 	readonly window?: Window;
 	readonly stopWhen?: {
 		/** At least 1.5: the roll-out is paused where the version crashes so many times as often as what the devices ran before. */

@@ -3,7 +3,6 @@
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
 import { channelOf, latestOf } from "../api/channels.js";
-import { thereAre } from "../api/client/words.js";
 import type { Catalog, Release } from "../api/firmware.js";
 import { HttpProblem } from "../problem.js";
 import type { Releases } from "./catalog.js";
@@ -148,11 +147,12 @@ function findRelease(known: Catalog, version: string): Release | { refusal: Upda
 }
 
 function findLatest({ releases }: Catalog, channel: string): Release | { refusal: UpdateRefusal } {
-	const channels = new Set(releases.flatMap((release) => channelOf(release) ?? []));
-	const which = thereAre("channel", [...channels]);
+	const channels = [...new Set(releases.flatMap((release) => channelOf(release) ?? []))];
+	const others =
+		channels.length === 0 ? "no channel has one" : `there are releases of ${channels.join(", ")}`;
 	return (
 		latestOf(releases, channel) ??
-		refuse("unknown_version", `No release is of the channel ${channel}; ${which}.`)
+		refuse("unknown_version", `There is no release of the channel "${channel}"; ${others}.`)
 	);
 }
 

@@ -50,7 +50,7 @@ const unsentMs = 30_000;
  * Of another gateway's device the update's end may become known before its version does: as long as gateways may need to
  * hear of each other again, once a server of NATS has failed. A rollback that is on record counts at once.
  */
-const settleMs = 30_000;
+export const settleMs = 30_000;
 
 export type Look = (deviceId: string) => Seen | undefined;
 
@@ -67,7 +67,7 @@ export function findObstacle(plan: Plan, { version, model, chip }: Seen) {
 	const target = plan.firmware.version;
 	if (!plan.firmware.images.some((image) => fits(image, { model, chip })))
 		return { kind: "doNotFit", reason: `${target} has no image for this device.` } as const;
-	if (version === target) return { kind: "alreadyInstalled" } as const;
+	if (version === target) return { kind: "alreadyInstalled", reason: undefined } as const;
 	if (isNewer(version, target) && !plan.allowDowngrade)
 		return {
 			kind: "downgrades",
@@ -100,29 +100,32 @@ export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: 
 	if (!seen) return move(step, "removed", now, "The gateway has forgotten this device.");
 	if (!isQueued) return follow(rollout, step, seen, moment);
 	if (!isDue) return step;
-	const obstacle = step.attempts === 0 ? findObstacle(rollout.plan, seen) : undefined;
-	if (obstacle?.kind === "alreadyInstalled") return move(step, "already_installed", now);
-	if (obstacle) return move(step, "rejected", now, obstacle.reason);
+	const obstacle = findObstacle(rollout.plan, seen);
+	// After an attempt it is watched first, as after the update.
+	if (obstacle?.kind === "alreadyInstalled" && step.attempts === 0)
+		return move(step, "already_installed", now);
+	if (obstacle?.reason !== undefined) return move(step, "rejected", now, obstacle.reason);
 	return isLate ? move(step, "timed_out", now, "The deadline passed before it could begin.") : step;
 }
 
 /** A device that holds a slot: its own report, and the update that the gateway has on record, decide. */
 function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment): DeviceStep {
 	const { now } = moment;
-	const job = seen.job?.startedAt === step.previousJob ? undefined : seen.job;
+	const { version } = rollout.plan.firmware;
+	// Of a device of another gateway its previous update may become known late.
+	const isOther = seen.job?.startedAt === step.previousJob || (seen.job?.version ?? version) !== version;
+	const job = isOther ? undefined : seen.job;
 	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))
 		return seen.offer === "pending" ? step : giveBack(rollout, step, seen, now);
 	if (!job) {
-		if (step.status === "soaking" || seen.version === rollout.plan.firmware.version)
-			return soak(rollout, step, seen, now);
+		if (step.status === "soaking" || seen.version === version) return soak(rollout, step, seen, now);
 		const isUnsent = step.status === "offered" && seen.isConnected && now - step.at >= unsentMs;
 		if (isUnsent) return giveBack(rollout, step, seen, now);
 		const isSilent = now - step.at >= silenceMs && !seen.isReturning;
 		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
 	}
 	// Its report may be known before the end of the update, which another gateway may have on record.
-	if (seen.isConnected && seen.version === rollout.plan.firmware.version && isActive(job))
-		return soak(rollout, step, seen, now);
+	if (seen.isConnected && seen.version === version && isActive(job)) return soak(rollout, step, seen, now);
 	switch (job.status) {
 		case "updated":
 			return soak(rollout, step, seen, now);

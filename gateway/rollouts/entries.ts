@@ -13,8 +13,17 @@ export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case lette
 
 /** The gateway that has appended it; absent if that is alone. */
 const by = optional(string(64));
-/** Begins a roll-out: entries before it are of another one that had this id. */
-export const planEntry = object({ schema: integer(1, 1), createdAt: time, plan: object({}), by });
+/**
+ * Begins a roll-out: entries before it are of another one that had this id, or of an earlier release. With a head it is
+ * whole, without devices.
+ */
+export const planEntry = object({
+	schema: integer(1, 1),
+	createdAt: time,
+	plan: object({}),
+	head: optional(head),
+	by,
+});
 /** Devices in their order. */
 export const queueEntry = object({ at: time, ids: list(deviceId, 5_000) });
 /** A roll-out is shown once it has a head. */

@@ -72,8 +72,8 @@ function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate, crashes }:
 	const steps = [...devices.values()];
 	const waiting = steps.filter(({ status }) => status === "queued");
 	const isBusy = steps.some(holdsSlot);
-	const mayGrow = "model" in plan.target && plan.target.joinLater && !isLate;
-	if (waiting.length === 0 && !isBusy && !mayGrow) return turn(head, { status: "finished", endedAt: now });
+	if (waiting.length === 0 && !isBusy && !(plan.standing && !isLate))
+		return turn(head, { status: "finished", endedAt: now });
 	const group = plan.groups[head.group];
 	if (head.status !== "running" || waiting.length === 0 || !group) return head;
 	if (isTripped(rollout, group)) return turn(head, { status: "paused", pausedBecause: "failures" });

@@ -18,13 +18,17 @@ import {
 	type Schema,
 	string,
 } from "../../device/protocol/schema.js";
-import { days, type Group, type Plan, pinnedImage, type Window } from "../api/rollout.js";
+import { channelName } from "../api/channels.js";
+import { messageOf } from "../api/client/request.js";
+import { days, type Group, type Plan, pinnedImage, type Target, type Window } from "../api/rollout.js";
 import { timeOfDay } from "../api/schedule.js";
+import { longestExpression, parseTags } from "../api/tags.js";
+import type { Asked } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 
-/** A plan whose firmware is not looked up yet; `version` as for `trigger_ota`. */
+/** A plan whose firmware is not looked up yet. */
 export interface AskedPlan extends Omit<Plan, "firmware"> {
-	readonly firmware: Pick<Plan["firmware"], "version"> & Partial<Plan["firmware"]>;
+	readonly firmware: Asked & Partial<Pick<Plan["firmware"], "source" | "images">>;
 }
 
 const whole = integer(1, 10_000);
@@ -57,17 +61,20 @@ const windowSchema = object({
 	timeZone: optional(string(64)),
 });
 const targetSchema = object({
+	all: optional(boolean()),
 	model: optional(oneOf(...models)),
-	joinLater: optional(boolean()),
+	tags: optional(string(longestExpression)),
 	devices: optional(list(deviceId, 10_000)),
 });
 const planSchema = object({
 	firmware: object({
-		version: string(64),
+		version: optional(string(64)),
+		channel: optional(channelName),
 		source: optional(oneOf("release", "upload")),
-		images: optional(list(pinnedImage, 20)),
+		images: optional(list(pinnedImage, 100)),
 	}),
 	target: targetSchema,
+	standing: optional(boolean()),
 	groups: optional(list(groupSchema, 20)),
 	maxAttempts: optional(integer(1, 10)),
 	allowDowngrade: optional(boolean()),
@@ -76,6 +83,8 @@ const planSchema = object({
 	window: optional(windowSchema),
 	stopWhen: optional(object({ crashRate: float(1.5, 100) })),
 });
+/** Of the time before `standing`. */
+const joiningPlan = object({ target: object({ joinLater: boolean() }) });
 
 /**
  * @param total devices that the plan would have now, for the default groups
@@ -85,22 +94,30 @@ const planSchema = object({
 export function parsePlan(value: unknown, total: (target: Plan["target"]) => number, now: number): AskedPlan {
 	if (!matches(planSchema, value))
 		throw new HttpProblem(422, `${describeProblem(findProblem(planSchema, value))}.`);
+	if (matches(joiningPlan, value))
+		refuse("target.joinLater", 'is not known any more; write "standing": true beside target in its place');
 	refuseStray(planSchema, value);
-	const { firmware, groups, window, stopWhen } = value;
+	const { firmware, groups, window, standing = false, stopWhen } = value;
+	if (firmware.version === undefined && firmware.channel === undefined)
+		refuse("firmware", "must have version or channel");
 	const target = parseTarget(value.target);
+	if (standing && "devices" in target)
+		refuse("standing", "does not go with target.devices, which no others join");
 	const { maxAttempts = 2, allowDowngrade = false, startsAt = new Date(now).toISOString() } = value;
 	const starts = timeOf(startsAt, "startsAt");
-	const { deadline = new Date(Math.min(Math.max(starts, now) + deadlineMs, lastTime)).toISOString() } = value;
-	const ends = timeOf(deadline, "deadline");
+	const latest = new Date(Math.min(Math.max(starts, now) + deadlineMs, lastTime)).toISOString();
+	const { deadline = standing ? undefined : latest } = value;
+	const ends = deadline === undefined ? Number.POSITIVE_INFINITY : timeOf(deadline, "deadline");
 	if (ends <= now || ends <= starts) refuse("deadline", "must be after startsAt, and in the future");
 	return {
 		firmware,
 		target,
+		standing,
 		groups: parseGroups(groups ?? defaultGroups(total(target))),
 		maxAttempts,
 		allowDowngrade,
 		startsAt,
-		deadline,
+		...(deadline !== undefined && { deadline }),
 		...(window && { window: parseWindow(window) }),
 		...(stopWhen && { stopWhen }),
 	};
@@ -108,22 +125,42 @@ export function parsePlan(value: unknown, total: (target: Plan["target"]) => num
 
 /** Checks a completed plan as at each start; its deadline may be past. @throws {Error} */
 export function storedPlan(value: unknown): Plan {
-	const plan = parsePlan(value, () => 0, Number.NEGATIVE_INFINITY);
-	const { version, source, images } = plan.firmware;
-	if (!source || !images) return refuse("firmware", "must have its source and images");
-	return { ...plan, firmware: { version, source, images } };
+	const plan = parsePlan(withStanding(value), () => 0, Number.NEGATIVE_INFINITY);
+	const { version, channel, source, images } = plan.firmware;
+	if (version === undefined || !source || !images)
+		return refuse("firmware", "must have its version, source and images");
+	return { ...plan, firmware: { version, ...(channel !== undefined && { channel }), source, images } };
 }
 
-function parseTarget({ devices, model, joinLater }: Infer<typeof targetSchema>): Plan["target"] {
+function withStanding(value: unknown): unknown {
+	if (!matches(joiningPlan, value)) return value;
+	const { joinLater, ...target } = value.target;
+	return { ...value, target, standing: joinLater };
+}
+
+function parseTarget({ devices, all, model, tags }: Infer<typeof targetSchema>): Target {
+	const isOfKind = model !== undefined || tags !== undefined;
+	if (
+		[devices, all, isOfKind || undefined].filter((each) => each !== undefined).length !== 1 ||
+		all === false
+	)
+		refuse("target", 'must be {"devices"}, {"all": true}, or model, tags or both');
 	if (devices) {
-		if (model !== undefined) refuse("target", "must have either model or devices");
-		if (joinLater !== undefined) refuse("target.joinLater", "belongs to a model");
 		if (devices.length === 0 || new Set(devices).size < devices.length)
 			refuse("target.devices", "must name at least one device, and each once");
 		return { devices };
 	}
-	if (model === undefined) return refuse("target", "must have either model or devices");
-	return { model, joinLater: joinLater ?? false };
+	if (all) return { all };
+	if (tags !== undefined) requireTags(tags);
+	return { ...(model !== undefined && { model }), ...(tags !== undefined && { tags }) };
+}
+
+function requireTags(text: string): void {
+	try {
+		parseTags(text);
+	} catch (error) {
+		refuse("target.tags", `is no expression of tags. ${messageOf(error).replace(/\.$/, "")}`);
+	}
 }
 
 /** A canary of 5 devices, or 5 % where that is more, then the rest. */

@@ -5,20 +5,31 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
-import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
+import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout, type Target } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
 import type { CrashService } from "../extension.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import type { Selection } from "../firmware/selection.js";
+import { devicesWithTags } from "../jobs/targets.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
 import type { Storage } from "../storage/records.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
-import { findObstacle, holdsSlot, type Moment, move, queued, soakSecondsLeft } from "./device-step.js";
+import {
+	findObstacle,
+	holdsSlot,
+	type Look,
+	type Moment,
+	move,
+	queued,
+	settleMs,
+	soakSecondsLeft,
+} from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
 import { parsePlan, storedPlan } from "./plan.js";
+import { isBehind, isLater, isStanding, isUpdating, regroup, withRelease } from "./standing.js";
 import type { RolloutStore } from "./store.js";
 import { isInWindow } from "./window.js";
 
@@ -54,6 +65,8 @@ export class Rollouts {
 	/** Milliseconds since 1970 at 0 of the monotonic clock. */
 	#origin: number;
 	#attempts: Attempts;
+	/** By roll-out and device that has ended there: since when it is seen with an older version, as `Moment.now`. */
+	readonly #behind = new Map<string, ReadonlyMap<string, number>>();
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: RolloutsOptions) {
@@ -80,6 +93,7 @@ export class Rollouts {
 		return this.#queue.add(async () => {
 			if (!begin()) return;
 			this.#attempts = new Attempts(this.#options);
+			this.#behind.clear();
 			this.#catchUp();
 			for (const rollout of this.list())
 				for (const { deviceId, status } of rollout.devices.values())
@@ -135,7 +149,7 @@ export class Rollouts {
 			if (isNew === "created") {
 				await this.#makeRoom();
 				await yieldToLoop();
-				await this.#step(this.find(id));
+				await this.#step(id);
 			}
 			return { rollout: this.find(id), isNew: isNew === "created" };
 		});
@@ -144,8 +158,8 @@ export class Rollouts {
 	/** @throws {HttpProblem} 409, 422 */
 	async #make(id: string, asked: unknown): Promise<Rollout> {
 		const plan = await this.#complete(asked);
-		const ids = this.#targetsOf(plan);
-		if (ids.length === 0 && !mayGrow(plan))
+		const ids = this.#targetsOf(plan.target);
+		if (ids.length === 0 && !plan.standing)
 			throw new HttpProblem(422, "target names no device that this gateway knows.");
 		this.#refuseBusy(ids, id);
 		if (this.active().length >= keptAtMost)
@@ -159,9 +173,9 @@ export class Rollouts {
 	async preview(asked: unknown) {
 		const plan = await this.#complete(asked);
 		await this.#options.yieldToLoop();
-		const ids = this.#targetsOf(plan);
+		const ids = this.#targetsOf(plan.target);
 		const held = this.#held();
-		const seen = ids.flatMap((id) => this.#attempts.look(id) ?? []);
+		const seen = ids.flatMap((id) => this.#look(id) ?? []);
 		const kinds = seen.map((device) => findObstacle({ ...plan, allowDowngrade: false }, device)?.kind);
 		const count = (kind: string) => kinds.filter((each) => each === kind).length;
 		return {
@@ -198,7 +212,7 @@ export class Rollouts {
 				// Also if nothing changes: another gateway may have changed it just now.
 				return this.#commit(rollout, change);
 			});
-			await this.#step(this.find(id));
+			await this.#step(id);
 			return this.find(id);
 		});
 	}
@@ -279,17 +293,41 @@ export class Rollouts {
 		return this.#queue.add(async () => {
 			const { store } = this.#options;
 			for (const rollout of this.list())
-				if (isActive(rollout) || store.hasFailed(rollout.id)) await this.#step(rollout);
+				if (isActive(rollout) || store.hasFailed(rollout.id)) await this.#step(rollout.id);
 			this.#announce();
 		});
 	}
 
-	async #step(rollout: Rollout): Promise<void> {
-		const { store, isDriver = () => true } = this.#options;
-		if (!isDriver()) return;
-		const joined = mayGrow(rollout.plan) ? this.#join(rollout) : [];
+	async #step(id: string): Promise<void> {
+		const { store, log, isDriver = () => true } = this.#options;
+		const later = await this.#findLater(id);
+		const rollout = store.find(id);
+		if (!rollout || !isDriver()) return;
+		const moment = this.#momentOf(rollout);
+		if (!later || !isStanding(rollout, moment) || !isLater(rollout.plan, later.version))
+			return this.#advance(rollout, moment);
+		// Until then no other device gets the earlier release.
+		if (isUpdating(rollout, moment.now)) return this.#advance(rollout, { ...moment, isOpen: false });
+		const next = withRelease(rollout, later, moment.now);
+		if (!(await store.beginAgain(next))) return;
+		log.info({ rollout: id, ...next.head }, `roll-out: goes on to ${later.version}`);
+		await this.#step(id);
+	}
+
+	/** The latest release of the channel that a standing roll-out follows, which may be its own. */
+	async #findLater(id: string): Promise<Plan["firmware"] | undefined> {
+		const { selection, store } = this.#options;
+		const { plan } = store.find(id) ?? {};
+		if (!plan?.standing || plan.firmware.channel === undefined) return undefined;
+		const pinned = await selection.pin({ channel: plan.firmware.channel });
+		return "refusal" in pinned ? undefined : pinned;
+	}
+
+	async #advance(rollout: Rollout, moment: Moment): Promise<void> {
+		const { store } = this.#options;
+		const joined = isStanding(rollout, moment) ? this.#join(rollout, moment) : [];
 		const grown = apply(rollout, { devices: joined });
-		const { head, devices } = advance(grown, (id) => this.#attempts.look(id), this.#momentOf(rollout));
+		const { head, devices } = advance(grown, this.#look, moment);
 		// Two gateways may have been asked at the same moment for roll-outs with the same device.
 		const free = devices.filter(
 			({ deviceId, status }) =>
@@ -314,25 +352,47 @@ export class Rollouts {
 		return true;
 	}
 
-	/** Devices that have become known since. */
-	#join(rollout: Rollout): readonly DeviceStep[] {
-		const ids = this.#targetsOf(rollout.plan).filter((id) => !rollout.devices.has(id));
-		const held = ids.length > 0 ? this.#held() : undefined;
-		return ids.filter((id) => !held?.has(id)).map((id) => queued(id, this.#steady()));
+	/** Devices that join a standing roll-out, and those that leave it. */
+	#join(rollout: Rollout, { now }: Moment): readonly DeviceStep[] {
+		const before = this.#behind.get(rollout.id);
+		const behind = new Map<string, number>();
+		// What is known of a device of another gateway may for a while be what it ran before.
+		const isBack = (step: DeviceStep) => {
+			const { deviceId } = step;
+			const { firmwareVersion } = this.#options.devices.get(deviceId) ?? {};
+			if (firmwareVersion === rollout.plan.firmware.version || !isBehind(rollout, step, this.#look))
+				return false;
+			const since = before?.get(deviceId) ?? now;
+			behind.set(deviceId, since);
+			return now - since >= settleMs;
+		};
+		const steps = regroup(rollout, this.#targetsOf(rollout.plan.target), isBack, this.#look, now);
+		this.#behind.set(rollout.id, behind);
+		const held = steps.some(({ status }) => status === "queued") ? this.#held() : undefined;
+		return steps.filter(({ deviceId, status }) => status !== "queued" || !held?.has(deviceId));
 	}
+
+	readonly #look: Look = (id) => this.#attempts.look(id);
 
 	/** @throws {HttpProblem} 422 */
 	async #complete(asked: unknown): Promise<Plan> {
 		const { selection, crashes, now } = this.#options;
-		const plan = parsePlan(asked, (target) => this.#targetsOf({ target }).length, now());
+		const plan = parsePlan(asked, (target) => this.#targetsOf(target).length, now());
 		if (plan.stopWhen && !crashes?.())
 			throw new HttpProblem(
 				422,
 				"stopWhen cannot be used, as this gateway does not count crashes; leave it out.",
 			);
-		const pinned = await selection.pin({ version: plan.firmware.version });
-		if ("refusal" in pinned) throw new HttpProblem(422, `firmware.version: ${pinned.refusal.message}`);
-		const { source = pinned.source, images = pinned.images } = plan.firmware;
+		const pinned = await selection.pin(plan.firmware);
+		const { channel } = plan.firmware;
+		const field = channel === undefined ? "firmware.version" : "firmware.channel";
+		if ("refusal" in pinned) throw new HttpProblem(422, `${field}: ${pinned.refusal.message}`);
+		const { version = pinned.version, source = pinned.source, images = pinned.images } = plan.firmware;
+		if (channel !== undefined && version !== pinned.version)
+			throw new HttpProblem(
+				422,
+				`firmware.version must be ${pinned.version}, the latest of the channel ${channel}; leave it out.`,
+			);
 		if (source !== pinned.source || !isDeepStrictEqual(images, pinned.images))
 			throw new HttpProblem(422, "firmware.images must be those that this gateway has; leave them out.");
 		const { target } = plan;
@@ -344,10 +404,14 @@ export class Rollouts {
 		return storedPlan({ ...plan, firmware: pinned });
 	}
 
-	#targetsOf({ target }: Pick<Plan, "target">): readonly string[] {
+	#targetsOf(target: Target): readonly string[] {
 		if ("devices" in target) return target.devices;
 		const all = [...this.#options.devices.values()];
-		return all.filter(({ model }) => model === target.model).map(({ deviceId }) => deviceId);
+		if ("all" in target) return all.map(({ deviceId }) => deviceId);
+		const { model, tags } = target;
+		return (tags === undefined ? all : devicesWithTags(all, tags))
+			.filter((device) => model === undefined || device.model === model)
+			.map(({ deviceId }) => deviceId);
 	}
 
 	/** By device: the active roll-out in which it has not ended. */
@@ -405,7 +469,7 @@ export class Rollouts {
 			now: this.#steady(),
 			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
 			isOpen: !window || isInWindow(window, wall),
-			isLate: wall >= Date.parse(deadline),
+			isLate: deadline !== undefined && wall >= Date.parse(deadline),
 			crashes: this.#options.crashes?.(),
 		};
 	}
@@ -443,13 +507,10 @@ export class Rollouts {
 }
 
 /** `rollout_update`, as monitors get it. */
-export function frameOf({ id, head, devices }: Rollout, isDeleted = false): FrameOf<"rollout_update"> {
+export function frameOf({ id, plan, head, devices }: Rollout, isDeleted = false): FrameOf<"rollout_update"> {
 	const { status, pausedBecause = null, revision } = head;
 	const counts = isDeleted ? noCounts : countsOf(devices.values());
 	const shown = isDeleted ? "deleted" : status;
-	return { type: "rollout_update", id, status: shown, pausedBecause, counts, revision };
-}
-
-function mayGrow({ target }: Plan): boolean {
-	return "model" in target && target.joinLater;
+	const { version } = plan.firmware;
+	return { type: "rollout_update", id, version, status: shown, pausedBecause, counts, revision };
 }

@@ -99,6 +99,7 @@ function describeHead({ id, createdAt, plan, head, devices }: Rollout) {
 		status,
 		pausedBecause: pausedBecause ?? null,
 		version: plan.firmware.version,
+		standing: plan.standing,
 		counts: countsOf(devices.values()),
 		revision,
 		createdAt: isoTime(createdAt),

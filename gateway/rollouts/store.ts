@@ -38,6 +38,8 @@ const readMs = 5_000;
 /** One roll-out as it is in the log. */
 interface Kept {
 	readonly revision: number;
+	/** The entry that began it; those before it are of no use. */
+	readonly begun: number;
 	readonly isRemoved?: boolean;
 	readonly plan?: Pick<Rollout, "createdAt" | "asked" | "plan"> | undefined;
 	readonly head?: Head;
@@ -155,9 +157,22 @@ export class RolloutStore {
 	 * A part of it may be stored where it is not.
 	 * @returns false if another gateway has changed it first; undefined if it could not be stored, or that is not known
 	 */
-	async append(id: string, change: Change): Promise<boolean | undefined> {
+	append(id: string, change: Change): Promise<boolean | undefined> {
+		return this.#appendAll(id, changeEntries(change));
+	}
+
+	/** Begins one again with another plan and head, and without devices: all of it or nothing. @returns as `append` */
+	async beginAgain({ id, createdAt, plan, asked, head }: Rollout): Promise<boolean | undefined> {
+		const isBegun = await this.#appendAll(id, [{ schema: 1, createdAt, plan, asked, head }]);
+		const { begun = 0 } = this.#kept.get(id) ?? {};
+		// If that fails, the next start or release does it.
+		if (isBegun) await this.#log?.removeBefore(id, begun).catch((error) => void this.#report(id, error));
+		return isBegun;
+	}
+
+	async #appendAll(id: string, entries: readonly object[]): Promise<boolean | undefined> {
 		try {
-			for (const entry of changeEntries(change)) {
+			for (const entry of entries) {
 				const isAppended = await this.#append(id, entry);
 				if (!isAppended) return isAppended;
 			}
@@ -274,7 +289,10 @@ export class RolloutStore {
 	#apply(id: string, kept: Kept, value: unknown): Kept {
 		const { revision } = kept;
 		if (matches(removedEntry, value)) return { ...emptied(revision), isRemoved: true };
-		if (matches(planEntry, value)) return { ...emptied(revision), plan: this.#planOf(id, value) };
+		if (matches(planEntry, value)) {
+			const { head } = value;
+			return { ...emptied(revision), plan: this.#planOf(id, value), ...(head && { head }) };
+		}
 		const devices = kept.rollout ? new Map(kept.devices) : kept.devices;
 		const next = { ...kept, devices, rollout: undefined };
 		if (matches(queueEntry, value)) for (const each of value.ids) devices.set(each, queued(each, value.at));
@@ -312,5 +330,5 @@ export class RolloutStore {
 }
 
 function emptied(revision: number): Kept {
-	return { revision, devices: new Map(), offers: new Map() };
+	return { revision, begun: revision, devices: new Map(), offers: new Map() };
 }

@@ -67,6 +67,7 @@ export const monitorFrames: Frames = {
 		example: {
 			type: "rollout_update",
 			id: "autumn",
+			version: "1.4.0",
 			status: "running",
 			pausedBecause: null,
 			counts: { ...noCounts, queued: 228, downloading: 4, soaking: 1, succeeded: 7, already_installed: 3 },

@@ -8,6 +8,10 @@ import type { GatewayClient } from "../command-line/gateway-client.js";
 /** The option that sets a field of the plan, by how the gateway's sentence about that field begins. */
 const options: readonly (readonly [RegExp, string])[] = [
 	[/^firmware\.version: /, "The version: "],
+	[/^firmware\.channel: /, "--channel: "],
+	[/^firmware\.channel/, "--channel"],
+	[/^target\.tags/, "--tags"],
+	[/^standing does not go with target\.devices/, "--standing does not go with --devices"],
 	[/^target\.devices(\.\d+)?/, "--devices"],
 	[/^groups\.\d+\.size/, "--canary"],
 	[/^groups\.\d+\.errorThreshold(\.\w+)?/, "--canary-failures, or --max-failures,"],

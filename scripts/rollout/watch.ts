@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { Refusal } from "../../gateway/api/client/request.js";
 import {
 	countWords,
+	isSettled,
 	percentOf,
 	problems,
 	type Rollout,
@@ -115,11 +116,12 @@ function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
 }
 
 /** Undefined while the roll-out runs, or waits for an approval. */
-function exitCodeOf({ status, pausedBecause, counts }: Rollout): number | undefined {
+function exitCodeOf(rollout: Rollout): number | undefined {
+	const { status, pausedBecause, counts } = rollout;
 	if (status === "paused" && (pausedBecause === "failures" || pausedBecause === "crashes"))
 		return exitCodes.stopped[0];
 	if (status === "cancelled") return exitCodes.cancelled[0];
-	if (status !== "finished") return undefined;
+	if (status !== "finished" && !isSettled(rollout)) return undefined;
 	return sum(counts, problems) === 0 ? exitCodes.done[0] : exitCodes.partly[0];
 }
 

@@ -226,13 +226,9 @@ describe("a new roll-out", { skip }, () => {
 			["Daily to", "05:30"],
 		] as const)
 			await form(page).getByLabel(label, { exact: true }).fill(value);
-		for (const label of [
-			"Wait for an approval after the first group",
-			"Mon",
-			"Sat",
-			"Also those that join later",
-		])
+		for (const label of ["Wait for an approval after the first group", "Mon", "Sat"])
 			await form(page).getByLabel(label).check();
+		await form(page).getByLabel("Standing").check();
 		await form(page).getByRole("button", { name: "Update 1 device" }).click();
 		await rollouts(page).getByText("Scheduled").waitFor();
 		const [id = ""] = await rolloutIds(url);
@@ -257,7 +253,59 @@ describe("a new roll-out", { skip }, () => {
 		);
 		assert.deepEqual(plan.window, { days: ["mon", "sat"], from: "22:00", to: "05:30", timeZone });
 		assert.deepEqual(plan.stopWhen, { crashRate: 2.5 });
-		assert.deepEqual(plan.target, { model: "DEV-1", joinLater: true });
+		assert.deepEqual([plan.target, plan.standing], [{ model: "DEV-1" }, true]);
+	});
+
+	test("may stand for devices with tags, on the latest release of a channel", async (t) => {
+		const { page, url, fleet, releasesDir } = await setUp(t, [
+			...some(2, "updates"),
+			{ deviceId: "proto-1-000000", model: "PROTO-1", ending: "updates" },
+		]);
+		const release = (version: string, channel?: string) =>
+			(["DEV-1", "PROTO-1"] as const).map((model) => ({
+				version,
+				model,
+				chip: "esp32s3" as const,
+				...(channel !== undefined && { channel }),
+			}));
+		await writeReleases(releasesDir, [...release("1.4.0"), ...release("1.5.0", "beta")]);
+		const tag = (deviceId: string, tags: readonly string[]) =>
+			fetch(`${url}/api/devices/${deviceId}`, {
+				method: "PATCH",
+				headers: { ...bearer(monitorToken), "Content-Type": "application/json" },
+				body: JSON.stringify({ tags }),
+			});
+		for (const deviceId of ["dev-1-000000", "proto-1-000000"]) await tag(deviceId, ["shop", "lab"]);
+		const releases = page.getByRole("region", { name: "Releases" });
+		await releases.getByText("beta", { exact: true }).waitFor();
+		await form(page).getByLabel("Firmware").selectOption({ label: "Channel beta, now 1.5.0" });
+		await form(page).getByRole("combobox", { name: "For" }).selectOption({ label: "All devices (3)" });
+		await form(page).getByLabel("With tags").fill("shop and");
+		await form(page)
+			.getByText(/With tags is no expression of tags\. At the end: write a tag/)
+			.waitFor();
+		await form(page).getByLabel("With tags").fill("shop and not test");
+		await form(page)
+			.getByLabel("Standing: also devices that join later, and each later release of beta")
+			.check();
+		await preview(page, "each later release of beta").waitFor();
+		await start(page, "Update 2 devices");
+		await rollouts(page).getByText("1.5.0 of beta to all with shop and not test").waitFor();
+		await rollouts(page).getByText("Standing 2 of 2 devices").waitFor();
+		await rollouts(page)
+			.getByText("Devices that join later are updated too, and all to each later")
+			.waitFor();
+		await tag("dev-1-000001", ["shop"]);
+		await rollouts(page).getByText("Standing 3 of 3 devices").waitFor();
+		await writeReleases(releasesDir, [
+			...release("1.4.0"),
+			...release("1.5.0", "beta"),
+			...release("1.6.0", "beta"),
+		]);
+		await rollouts(page).getByText("1.6.0 of beta to all with shop and not test").waitFor();
+		await rollouts(page).getByText("Standing 3 of 3 devices").waitFor();
+		for (const { commands } of fleet)
+			assert.equal(commands.filter(({ command }) => command === "start_ota").length, 2);
 	});
 });
 

@@ -35,6 +35,7 @@ export const extensionParts = {
 		"test/scripts/rollout.long.test.ts",
 		"test/system/crash-rate.long.test.ts",
 		"test/system/rollout.test.ts",
+		"test/system/standing.long.test.ts",
 	],
 	announcements: [
 		"test/system/backup.test.ts",
@@ -77,6 +78,7 @@ export const extensionParts = {
 		"test/support/nats.ts",
 		"test/support/nats-credentials.ts",
 		"test/system/cluster-kills.long.test.ts",
+		"test/system/standing.long.test.ts",
 		"test/system/nats-away.long.test.ts",
 		"test/system/crash-causes.long.test.ts",
 		"test/system/crash-rate.long.test.ts",

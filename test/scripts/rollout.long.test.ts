@@ -9,7 +9,8 @@ import {
 	rolloutIds,
 	runReleasedFleet,
 } from "../support/released-fleet.js";
-import { monitorToken } from "../support/running.js";
+import { writeReleases } from "../support/releases.js";
+import { bearer, monitorToken } from "../support/running.js";
 import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
 
 async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
@@ -141,6 +142,35 @@ describe("npm run rollout", () => {
 		assert.equal((await readRollout(url, "autumn")).status, "finished");
 	});
 
+	test("stands for devices with tags, and ends once those that are there have the channel's latest", async (t) => {
+		const { url, fleet, releasesDir, rollout } = await setUp(t, some(2, "updates"));
+		const image = { model: "DEV-1", chip: "esp32s3" } as const;
+		await writeReleases(releasesDir, [
+			{ ...image, version: "1.4.0" },
+			{ ...image, version: "1.5.0", channel: "beta" },
+		]);
+		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
+		const body = JSON.stringify({ tags: ["shop"] });
+		await fetch(`${url}/api/devices/dev-1-000000`, { method: "PATCH", headers, body });
+		const words = ["--channel", "beta", "--tags", "shop and not test", "--standing", "--soak", "0", "--yes"];
+		const command = rollout(...words);
+		assert.equal(await command.exitCode, 0, command.output());
+		const printed = command.output();
+		assert.match(
+			printed,
+			/; devices that join later are updated too, and all to each later release of beta\.\n/,
+		);
+		assert.match(printed, /Roll-out beta-[0-9a-f]{6} is kept by the gateway\./);
+		assert.match(printed, /\nStanding, group 1 of 2 {2}\[#+\] {2}100 % {2}1 updated\n$/);
+		assert.deepEqual(
+			fleet.map(({ commands }) => commands.map(({ url: from }) => /v(1\.\d\.0)/.exec(String(from))?.[1])),
+			[["1.5.0"], []],
+		);
+		const list = rollout("--list");
+		assert.equal(await list.exitCode, 0);
+		assert.match(list.output(), /^beta-[0-9a-f]{6} {2}1\.5\.0 {2}Standing: 1 updated\n$/);
+	});
+
 	test("passes on which option the gateway refuses", async (t) => {
 		const { url, rollout } = await setUp(t, some(1, "waits"));
 		for (const [words, message] of [
@@ -149,6 +179,15 @@ describe("npm run rollout", () => {
 			[["1.4.0", ...quick, "--deadline", "soon"], /^--deadline must be a time/],
 			[["1.4.0", ...quick, "--crash-rate", "1"], /^--crash-rate must be a number from 1\.5/],
 			[["1.4.0", ...quick, "--window", "22-05"], /^--window must be a time of day/],
+			[
+				["--channel", "beta", ...quick],
+				/^--channel: There is no release of the channel "beta"; there are releases of stable\./,
+			],
+			[["1.4.0", "--tags", "shop,", "--yes"], /^--tags is no expression of tags\. At character 1: write /],
+			[
+				["1.4.0", "--devices", "dev-1-000000", "--standing", "--yes"],
+				/^--standing does not go with --devices/,
+			],
 			[["--watch", "unknown"], /unknown/],
 		] as const) {
 			const command = rollout(...words);
@@ -168,9 +207,10 @@ describe("npm run rollout", () => {
 	});
 
 	for (const [what, words, message] of [
-		["nothing to do", [], /Give one version, or one of/],
-		["two things to do", ["1.4.0", "--list"], /Give one version, or one of/],
-		["a version without devices", ["1.4.0"], /Which devices\? Give --model or --devices\./],
+		["nothing to do", [], /Give one version, --channel, or one of/],
+		["two things to do", ["1.4.0", "--list"], /Give one version, --channel, or one of/],
+		["a version and a channel", ["1.4.0", "--channel", "beta"], /Give one version, --channel, or one of/],
+		["a version without devices", ["1.4.0"], /Which devices\? Give --model, --tags, --all or --devices\./],
 		["an unknown model", ["1.4.0", "--model", "dev-9"], /--model is dev-1 or proto-1, not "dev-9"/],
 		["what is no address", ["--list", "--gateway", "here"], /--gateway must be an address/],
 	] as const)

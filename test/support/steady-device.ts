@@ -17,8 +17,8 @@ const silenceMs = 3_000;
 
 export class SteadyDevice extends SimulatedDevice {
 	version = "1.2.3";
-	/** `start_ota` that it got. */
-	offers = 0;
+	/** `start_ota` that it got: the version of each. */
+	readonly sent: string[] = [];
 	isUpdating = false;
 	/** On the monotonic clock: when it last connected, was disconnected, or got an update. */
 	changedAt = 0;
@@ -29,6 +29,10 @@ export class SteadyDevice extends SimulatedDevice {
 	#startedAt = performance.now();
 	/** Of an update: the next connection is that of the new firmware. */
 	#hasRestarted = false;
+
+	get offers(): number {
+		return this.sent.length;
+	}
 
 	constructor(options: SteadyDeviceOptions) {
 		super({ ...options, client: { handshakeTimeout: 5_000, ...options.client } });
@@ -83,9 +87,9 @@ export class SteadyDevice extends SimulatedDevice {
 		const { updateMs, token = deviceToken, client } = this.#options;
 		this.onStep("offered");
 		this.changedAt = performance.now();
-		this.offers += 1;
-		this.isUpdating = true;
 		const [, version = ""] = /firmware-v(.+)\.bin(?:\?|$)/.exec(url) ?? [];
+		this.sent.push(version);
+		this.isUpdating = true;
 		for (const percent of [0, 20, 40, 60, 80]) {
 			this.progress(percent);
 			await setTimeout(updateMs() / 5);

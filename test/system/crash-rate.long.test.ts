@@ -19,7 +19,7 @@ import { monitorToken } from "../support/running.js";
 const hourMs = 3_600_000;
 const planOf = (version: string, size = 2) => ({
 	firmware: { version },
-	target: { model: "DEV-1" },
+	target: { model: "DEV-1" as const },
 	groups: [
 		{ size, soakSeconds: 0 },
 		{ size: "rest", approval: true, soakSeconds: 0 },

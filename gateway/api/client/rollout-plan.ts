@@ -1,6 +1,6 @@
 /** What a person chooses, as a plan for `PUT /api/rollouts/{id}`: for the page and the terminal. */
 
-import type { Group, Plan, Window } from "../rollout.js";
+import type { Group, Plan, Target, Window } from "../rollout.js";
 
 type Partly<T> = { readonly [K in keyof T]?: T[K] };
 
@@ -11,10 +11,8 @@ interface AskedGroup extends Partly<Omit<Group, "size" | "errorThreshold">> {
 
 /** What is left out, the gateway chooses. */
 export interface AskedPlan extends Partly<Omit<Plan, "firmware" | "target" | "groups" | "window">> {
-	readonly firmware: { readonly version: string };
-	readonly target:
-		| { readonly devices: readonly string[] }
-		| { readonly model: string; readonly joinLater?: boolean };
+	readonly firmware: { readonly version: string } | { readonly channel: string };
+	readonly target: Target;
 	readonly groups?: readonly AskedGroup[];
 	readonly window?: Omit<Window, "days"> & { readonly days?: readonly string[] };
 }
@@ -43,8 +41,8 @@ export interface PlanOptions {
 	/** None: every day. */
 	readonly days: readonly string[];
 	readonly allowDowngrade: boolean;
-	/** Whether devices of the model that join later are updated too. */
-	readonly joinLater: boolean;
+	/** Whether devices that join later are updated too, and all to later releases of a channel. */
+	readonly standing: boolean;
 }
 
 export const defaultOptions: PlanOptions = {
@@ -62,7 +60,7 @@ export const defaultOptions: PlanOptions = {
 	to: "",
 	days: [],
 	allowDowngrade: false,
-	joinLater: false,
+	standing: false,
 };
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
@@ -77,21 +75,22 @@ const smallTarget = 20;
 export const oneByOne = { concurrency: 1, errorThreshold: { count: 1 }, soakSeconds: 30 } as const;
 
 /**
- * @param version as for `trigger_ota`
+ * @param firmware a version as for `trigger_ota`, or a channel
  * @param size devices of the target now; undefined: not known
  */
 export function makePlan(
-	version: string,
-	target: AskedPlan["target"],
+	firmware: AskedPlan["firmware"],
+	target: Target,
 	options: PlanOptions,
 	size = "devices" in target ? target.devices.length : undefined,
 ): AskedPlan {
-	const { attempts, crashRate, allowDowngrade, startsAt, deadline, from, to, days, joinLater } = options;
-	const groups = groupsOf(options, size !== undefined && size <= smallTarget && !joinLater);
+	const { attempts, crashRate, allowDowngrade, startsAt, deadline, from, to, days, standing } = options;
+	const groups = groupsOf(options, size !== undefined && size <= smallTarget && !standing);
 	const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
 	return {
-		firmware: { version },
-		target: "model" in target && joinLater ? { ...target, joinLater } : target,
+		firmware,
+		target,
+		...(standing && { standing }),
 		...(groups && { groups }),
 		...(attempts !== "" && { maxAttempts: Number(attempts) }),
 		...(crashRate !== "" && { stopWhen: { crashRate: Number(crashRate) } }),
@@ -136,7 +135,7 @@ function isoTime(text: string): string {
 	return Number.isNaN(time.getTime()) ? text : time.toISOString();
 }
 
-/** An id for a new roll-out that a person can type, such as "1.4.0-3fa9c1". */
+/** An id for a new roll-out that a person can type, such as "1.4.0-3fa9c1". @param version or the channel of a standing one */
 export function makeRolloutId(version: string): string {
 	const bytes = crypto.getRandomValues(new Uint8Array(3));
 	const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -21,7 +21,9 @@ export interface RolloutHead {
 	readonly id: string;
 	readonly status: RolloutStatus;
 	readonly pausedBecause: (typeof pauseReasons)[number] | null;
+	/** A standing one goes on to later releases. */
 	readonly version: string;
+	readonly standing: boolean;
 	readonly counts: Counts;
 	/** Counts the changes of status and group. */
 	readonly revision: number;
@@ -101,14 +103,19 @@ export function watchWords(secondsLeft: number, count = 1): string {
 	return `watched for another ${timeLeft(secondsLeft)}${count === 1 ? "" : " at most"}`;
 }
 
-/** "Paused: too many failures" */
-export function stateText({ status, pausedBecause, counts }: Omit<RolloutUpdate, "type">): string {
+/** Whether all devices that a standing roll-out has now have ended. */
+export function isSettled({ standing, status, counts }: RolloutHead): boolean {
+	return standing && status === "running" && endedOf(counts) === totalOf(counts);
+}
+
+/** "Stopped by failures" */
+export function stateText({ status, standing, pausedBecause, counts }: RolloutHead): string {
 	const failed = sum(counts, problems);
 	switch (status) {
 		case "scheduled":
 			return "Scheduled";
 		case "running":
-			return "Running";
+			return standing ? "Standing" : "Running";
 		case "paused":
 			if (pausedBecause === "failures" || pausedBecause === "crashes") return `Stopped by ${pausedBecause}`;
 			return pausedBecause === "approval" ? "Waits for approval" : "Paused";
@@ -116,8 +123,6 @@ export function stateText({ status, pausedBecause, counts }: Omit<RolloutUpdate,
 			return failed === 0 ? "Done" : `Done, except for ${plural(failed, "device")}`;
 		case "cancelled":
 			return "Cancelled";
-		case "deleted":
-			return "Deleted";
 	}
 }
 
@@ -149,7 +154,8 @@ export function previewWords({ plan, ...preview }: Preview): string {
  * "first 5 devices, 5 at a time; then the rest, 20 at a time; each is watched for 3 min before it counts as updated",
  * "one after another; stops at the first failure"
  */
-export function planWords({ groups, startsAt, window, stopWhen }: Plan, now: number): string {
+export function planWords(plan: Plan, now: number): string {
+	const { groups, startsAt, window, stopWhen } = plan;
 	const steps = groups.map((group, index) => {
 		const isOneByOne = groups.length === 1 && group.concurrency === 1 && group.errorThreshold.count === 1;
 		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
@@ -163,7 +169,23 @@ export function planWords({ groups, startsAt, window, stopWhen }: Plan, now: num
 	if (soakSeconds > oneByOne.soakSeconds)
 		steps.push(`each is watched for ${timeLeft(soakSeconds)} before it counts as updated`);
 	if (stopWhen) steps.push(`stopped by ${stopWhen.crashRate} times as many crashes as before`);
+	if (plan.standing) steps.push(standingWords(plan));
 	return steps.join("; ");
+}
+
+/** "devices that join later are updated too, and all to each later release of beta" */
+export function standingWords({ firmware: { channel } }: Plan): string {
+	const releases = channel === undefined ? "" : `, and all to each later release of ${channel}`;
+	return `devices that join later are updated too${releases}`;
+}
+
+/** "to 3 devices", "of beta to all DEV-1 with shop and not test" */
+export function targetWords({ firmware, target }: Plan): string {
+	const of = firmware.channel === undefined ? "" : `of ${firmware.channel} `;
+	if ("devices" in target) return `${of}to ${plural(target.devices.length, "device")}`;
+	if ("all" in target) return `${of}to all devices`;
+	const { model, tags } = target;
+	return `${of}to all ${[model, tags === undefined ? undefined : `with ${tags}`].filter(Boolean).join(" ")}`;
 }
 
 const minuteMs = 60_000;

@@ -254,6 +254,73 @@ test("when the driver stops, another goes on where it was", async (t) => {
 	assert.deepEqual(devices.map(offersOf), [1, 1, 1, 1]);
 });
 
+for (const moment of ["before", "after"] as const)
+	test(`a driver that is cut off just ${moment} a later release begins is followed by another, and no device gets an image twice`, async (t) => {
+		const server = new MemoryServer();
+		const releasesDir = join(await temporaryDirectory(t), "releases");
+		const release = (version: string) => ({ version, model: "DEV-1", chip: "esp32s3" }) as const;
+		await writeReleases(releasesDir, [release("1.4.0")]);
+		const bus = server.connect();
+		const open = bus.log.bind(bus);
+		bus.log = async (name) => {
+			const log = await open(name);
+			const append = log.append.bind(log);
+			log.append = async (...entry) => {
+				const isBeginning = entry[1].includes('"version":"1.5.0"');
+				if (isBeginning && moment === "before") bus.cut();
+				const written = await append(...entry);
+				if (isBeginning) bus.cut();
+				return written;
+			};
+			return log;
+		};
+		const driver = await start(t, server, releasesDir, undefined, bus);
+		const other = await start(t, server, releasesDir);
+		const devices: ScriptedDevice[] = [];
+		for (let index = 0; index < 6; index += 1) {
+			const device = new ScriptedDevice({
+				url: other.url,
+				deviceId: `dev-1-00000${index}`,
+				ending: "updates",
+			});
+			t.after(() => device.close());
+			devices.push(await device.connect());
+			for (const each of [driver, other]) await knows(each, device.deviceId);
+		}
+		const { firmware: _firmware, target: _target, ...groups } = quick;
+		const plan = { ...groups, firmware: { channel: "stable" }, target: { all: true }, standing: true };
+		assert.equal((await driver.call("PUT", "rollouts/autumn", plan)).status, 201);
+		const reaches = async (version: string) => {
+			for (;;) {
+				const { body } = await other.call("GET", "rollouts/autumn");
+				if (body.version === version && body.counts.succeeded === devices.length) return;
+				await setTimeout(50);
+			}
+		};
+		await reaches("1.4.0");
+		const isCut = new Promise<void>((resolve) => bus.onStatus((isConnected) => isConnected || resolve()));
+		await writeReleases(releasesDir, [release("1.5.0"), release("1.4.0")]);
+		await isCut;
+		// It would expire after 10 s.
+		server.buckets.get("gw-lease")?.entries.clear();
+		await reaches("1.5.0");
+		const urls = devices.map(({ commands }) =>
+			commands.flatMap(({ command, url }) =>
+				command === "start_ota" ? [/v(1\.\d\.0)/.exec(`${url}`)?.[1]] : [],
+			),
+		);
+		for (const versions of urls) assert.deepEqual(versions, ["1.4.0", "1.5.0"]);
+		bus.heal();
+		while ((await driver.call("GET", "rollouts/autumn")).body.version !== "1.5.0") await setTimeout(50);
+		assert.deepEqual(devices.map(offersOf), [2, 2, 2, 2, 2, 2]);
+		if (moment === "after") return;
+		const { entries = [] } = server.logs.get("gw-rollout-log") ?? {};
+		assert.ok(
+			!entries.some(([, { text }]) => text.includes('"version":"1.4.0"')),
+			"it is of no use any more",
+		);
+	});
+
 test("a roll-out of the time before a gateway joined others goes on among them", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");

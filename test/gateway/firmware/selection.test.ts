@@ -134,7 +134,10 @@ test("of a channel the highest version is pinned, and only of stable it is the l
 	assert.match(await outcome(serving, s3), /^1\.4\.0 /);
 	const none = await selection.pin({ channel: "nightly" });
 	assert.ok("refusal" in none);
-	assert.match(none.refusal.message, /^No release is of the channel nightly; there are beta, stable\.$/);
+	assert.match(
+		none.refusal.message,
+		/^There is no release of the channel "nightly"; there are releases of beta, stable\.$/,
+	);
 });
 
 describe("what a device gets from the upload", () => {

@@ -6,12 +6,13 @@ import { firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan } from "../../../gateway/rollouts/plan.js";
 
 const plan = parsePlan({ firmware: { version: "2.0.0" }, target: { model: "DEV-1" } }, () => 10, 0);
+const firmware = { version: "2.0.0", source: "release", images: [] } as const;
 const step: DeviceStep = { deviceId: "dev-1-aaaaaa", status: "offered", at: 0, attempts: 1, group: 0 };
 const rollout: Rollout = {
 	id: "autumn",
 	createdAt: 0,
 	asked: undefined,
-	plan: { ...plan, firmware: { version: "2.0.0", source: "release", images: [] } },
+	plan: { ...plan, firmware },
 	head: firstHead,
 	devices: new Map([[step.deviceId, step]]),
 };
@@ -70,6 +71,37 @@ test("an offer that counts as sent, but of which a connected device's gateway ha
 		stepAt(30_000, { job: { status: "downloading", startedAt: 2, version: "2.0.0" } }).status,
 		"downloading",
 	);
+});
+
+test("a device that a person has updated after an attempt is not downgraded", () => {
+	const waiting: DeviceStep = { ...step, status: "queued" };
+	const statusOf = (version: string, allowDowngrade = false) =>
+		observe(
+			{
+				...rollout,
+				plan: { ...rollout.plan, firmware: { ...firmware, images: [{ sha256: "" }] }, allowDowngrade },
+			},
+			waiting,
+			() => ({ ...away, isConnected: true, version }),
+			moment,
+		).status;
+	assert.equal(statusOf("3.0.0"), "rejected");
+	assert.equal(statusOf("3.0.0", true), "queued");
+	assert.equal(statusOf("2.0.0"), "queued", "it is watched first");
+});
+
+test("the record of another version's update, which may become known late, says nothing of this one", () => {
+	const seen: Seen = { ...away, isConnected: true, isReturning: false, job: undefined, offer: "sent" };
+	const stepOf = (version: string | undefined) =>
+		observe(
+			rollout,
+			step,
+			() => ({ ...seen, job: { status: "updated", startedAt: 2, ...(version && { version }) } }),
+			{ ...moment, now: 1_000 },
+		).status;
+	assert.equal(stepOf("1.9.0"), "offered");
+	assert.equal(stepOf("2.0.0"), "soaking");
+	assert.equal(stepOf(undefined), "soaking", "it is not known");
 });
 
 test("another gateway's device is rolled back once its old version is no longer one that is late, or at once by its record", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { compare, inc } from "semver";
 import {
 	countsOf,
 	type DeviceStep,
@@ -11,8 +12,22 @@ import {
 import { failureStatuses, isOneOf } from "../../../gateway/api/statuses.js";
 import { silenceMs, type UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { executeCommand, rolloutCommands } from "../../../gateway/rollouts/commands.js";
-import { holdsSlot, type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
+import {
+	holdsSlot,
+	type Look,
+	type Moment,
+	queued,
+	type Seen,
+} from "../../../gateway/rollouts/device-step.js";
 import { advance, apply, firstHead, isActive, sizeOf } from "../../../gateway/rollouts/machine.js";
+import {
+	isUpdating as hasUpdates,
+	isBehind,
+	isLater,
+	isStanding,
+	regroup,
+	withRelease,
+} from "../../../gateway/rollouts/standing.js";
 import { runs } from "../../support/property-runs.js";
 
 const target = "2.0.0";
@@ -29,6 +44,10 @@ const happenings = [
 	"goes back",
 	"is forgotten",
 	"is updated by a person",
+	"comes back older",
+	"comes back newer",
+	"loses its tags",
+	"gets its tags",
 ] as const;
 type Happening = (typeof happenings)[number];
 
@@ -51,14 +70,17 @@ const plan: fc.Arbitrary<Plan> = fc
 		last: group,
 		maxAttempts: fc.integer({ min: 1, max: 3 }),
 		allowDowngrade: fc.boolean(),
+		standing: fc.boolean(),
 	})
-	.map(({ first, last, maxAttempts, allowDowngrade }) => ({
+	.map(({ first, last, maxAttempts, allowDowngrade, standing }) => ({
 		firmware: {
 			version: target,
+			...(standing && { channel: "beta" }),
 			source: "release",
 			images: [{ model: "DEV-1", chip: "esp32s3", sha256: "0".repeat(64) }],
 		},
-		target: { devices: ["unused"] },
+		target: { tags: "unused" },
+		standing,
 		groups: [...first.map(([fields, each]) => ({ ...fields, size: each })), { ...last, size: "rest" }],
 		maxAttempts,
 		allowDowngrade,
@@ -78,7 +100,7 @@ const actions = fc.array(
 		{ weight: 6, arbitrary: fc.tuple(fc.constantFrom(...happenings), fc.nat(11)) },
 		{ weight: 4, arbitrary: fc.constantFrom(1, 30, 181, silenceMs / 1000) },
 		{ weight: 2, arbitrary: fc.constantFrom(...rolloutCommands) },
-		{ weight: 1, arbitrary: fc.constant("closes or opens the window") },
+		{ weight: 1, arbitrary: fc.constantFrom("closes or opens the window", "releases", "adds a device") },
 	),
 	{ maxLength: 80 },
 );
@@ -86,28 +108,34 @@ const actions = fc.array(
 /** A few devices, whose updates a test moves at will, and the invariants of a roll-out of them. */
 class World {
 	rollout: Rollout;
-	readonly devices = new Map<string, { seen: Seen; from: string | null }>();
-	/** Since it was queued by a person. */
+	readonly devices = new Map<string, { seen: Seen; from: string | null; isMeant: boolean }>();
+	/** Since it was queued by a person, joined again, or a later release has begun. */
 	readonly offers = new Map<string, number>();
+	/** Of the channel that a standing one follows. */
+	latest = target;
 	now = 1000;
 	isOpen = true;
 	#jobs = 0;
+	#added = 0;
 
 	constructor(plan: Plan, fleet: readonly Pick<Seen, "version" | "model" | "isConnected">[]) {
-		const ids = fleet.map((_, index) => `dev-1-${index}`);
-		for (const [index, device] of fleet.entries()) {
-			const isAvailable = device.isConnected && device.version !== null;
-			const seen: Seen = {
-				...device,
-				chip: undefined,
-				isAvailable,
-				isInherited: false,
-				isReturning: false,
-			};
-			this.devices.set(ids[index] ?? "", { seen, from: device.version });
-		}
-		const devices = new Map(ids.map((id) => [id, queued(id, this.now)]));
+		for (const device of fleet) this.add(device);
+		const devices = new Map([...this.devices.keys()].map((id) => [id, queued(id, this.now)]));
 		this.rollout = { id: "x", createdAt: 0, asked: undefined, plan, head: firstHead, devices };
+	}
+
+	add(device: Pick<Seen, "version" | "model" | "isConnected">): void {
+		const isAvailable = device.isConnected && device.version !== null;
+		const seen: Seen = {
+			...device,
+			isConnected: isAvailable,
+			chip: undefined,
+			isAvailable,
+			isInherited: false,
+			isReturning: false,
+		};
+		this.#added += 1;
+		this.devices.set(`dev-1-${this.#added}`, { seen, from: device.version, isMeant: true });
 	}
 
 	get moment(): Moment {
@@ -120,9 +148,12 @@ class World {
 
 	/** @param answer what becomes of an offer: the command is sent, lost with a kill, or refused */
 	advance(answer: (offer: number) => "sent" | "lost" | "refused" = () => "sent"): void {
-		const change = advance(this.rollout, (id) => this.devices.get(id)?.seen, this.moment);
+		const look: Look = (id) => this.devices.get(id)?.seen;
+		const isHeld = isStanding(this.rollout, this.moment) && this.#follow(look);
 		const before = this.rollout;
+		const change = advance(before, look, { ...this.moment, isOpen: this.isOpen && !isHeld });
 		this.rollout = apply(before, change);
+		const { version } = this.rollout.plan.firmware;
 		const moved = change.devices.map(({ deviceId }) => deviceId);
 		assert.equal(new Set(moved).size, moved.length, "two steps at once");
 		const offered = change.devices.filter(
@@ -135,18 +166,66 @@ class World {
 		for (const [index, { deviceId }] of offered.entries()) {
 			const device = this.devices.get(deviceId);
 			assert.ok(device?.seen.isAvailable, "offered to a device that is away");
+			assert.ok(!isHeld, "offered although there is a later release");
+			assert.ok(!before.plan.standing || device.isMeant, "offered to a device without the tags");
+			const order = compare(version, device.seen.version ?? "0.0.0");
+			assert.ok(
+				order > 0 || (order < 0 && before.plan.allowDowngrade),
+				`${version} to ${device.seen.version}`,
+			);
 			const outcome = answer(index);
 			if (outcome === "refused")
 				device.seen = { ...device.seen, offer: { code: "target_offline", message: "It has gone." } };
 			if (outcome !== "sent") continue;
 			this.offers.set(deviceId, (this.offers.get(deviceId) ?? 0) + 1);
-			this.#setJob(deviceId, { status: "pending" });
+			this.#setJob(deviceId, { status: "pending", version });
 		}
 		for (const { deviceId, status } of change.devices) {
 			const device = this.devices.get(deviceId);
 			if (device && status !== "offered") device.seen = { ...device.seen, offer: undefined };
 		}
 		this.check(before);
+	}
+
+	/** What a standing one does before it goes on. @returns whether it waits until a later release can begin */
+	#follow(look: Look): boolean {
+		const { plan } = this.rollout;
+		const isWaiting = isLater(plan, this.latest);
+		if (isWaiting && !hasUpdates(this.rollout, this.now)) {
+			const before = this.rollout;
+			this.rollout = withRelease(before, { ...plan.firmware, version: this.latest }, this.now);
+			this.offers.clear();
+			const { head } = this.rollout;
+			assert.ok(head.revision > before.head.revision, "the revision");
+			assert.equal(head.pausedBecause, before.head.pausedBecause === "operator" ? "operator" : undefined);
+		}
+		const ids = [...this.devices].filter(([, { isMeant }]) => isMeant).map(([id]) => id);
+		const isBack = (step: DeviceStep) => isBehind(this.rollout, step, look);
+		const steps = regroup(this.rollout, ids, isBack, look, this.now);
+		for (const { deviceId, status } of steps) {
+			const { status: was = "absent" } = this.rollout.devices.get(deviceId) ?? {};
+			const allowed =
+				status === "queued"
+					? ["absent", "removed", "cancelled", "succeeded", "already_installed"]
+					: ["queued"];
+			assert.ok(allowed.includes(was), `from ${was} to ${status}`);
+			this.offers.delete(deviceId);
+		}
+		this.rollout = apply(this.rollout, { devices: steps });
+		return isWaiting && isLater(this.rollout.plan, this.latest);
+	}
+
+	/** The channel gets a later release. */
+	release(): void {
+		this.latest = inc(this.latest, "minor") ?? this.latest;
+	}
+
+	/** Whether nothing is to come but new devices and releases. */
+	get isAtRest(): boolean {
+		const { plan, head } = this.rollout;
+		if (!plan.standing) return !isActive(this.rollout);
+		const isWaiting = this.steps.some((step) => step.status === "queued" || holdsSlot(step));
+		return head.status === "running" && plan.firmware.version === this.latest && !isWaiting;
 	}
 
 	command(command: (typeof rolloutCommands)[number]): void {
@@ -187,7 +266,7 @@ class World {
 				break;
 			case "updates":
 				if (isUpdating) this.#setJob(id, { ...seen.job, status: "updated" });
-				if (isUpdating) device.seen = { ...device.seen, ...connected, version: target };
+				if (isUpdating) device.seen = { ...device.seen, ...connected, version: seen.job?.version ?? target };
 				break;
 			case "fails":
 				if (isUpdating) this.#setJob(id, { ...seen.job, status: "failed", reason: "It failed." });
@@ -209,7 +288,19 @@ class World {
 			case "is updated by a person":
 				// The gateway refuses that while the device holds a slot.
 				if (!holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)) && !isUpdating)
-					device.seen = { ...seen, version: target };
+					device.seen = { ...seen, version: this.rollout.plan.firmware.version };
+				break;
+			case "comes back older":
+			case "comes back newer":
+				if (holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)) || isUpdating) break;
+				device.from = what === "comes back older" ? "1.1.0" : "9.0.0";
+				device.seen = { ...seen, isConnected: true, isAvailable: true, version: device.from };
+				break;
+			case "loses its tags":
+				device.isMeant = false;
+				break;
+			case "gets its tags":
+				device.isMeant = true;
 		}
 	}
 
@@ -265,6 +356,9 @@ describe("a roll-out, whatever happens to its devices", () => {
 				for (const action of happened) {
 					if (typeof action === "number") world.now += action * 1000;
 					else if (action === "closes or opens the window") world.isOpen = !world.isOpen;
+					else if (action === "releases") world.release();
+					else if (action === "adds a device")
+						world.add({ version: "1.0.0", model: "DEV-1", isConnected: true });
 					else if (typeof action === "string") world.command(action);
 					else world.happen(action[0], action[1]);
 					world.advance((index) => answered[index % answered.length] ?? "sent");
@@ -274,15 +368,16 @@ describe("a roll-out, whatever happens to its devices", () => {
 		);
 	});
 
-	test("finishes once its devices can be updated, and a person resumes and approves", () => {
+	test("finishes once its devices can be updated, and a person resumes and approves; a standing one has all on its latest release", () => {
 		fc.assert(
 			fc.property(plan, fleet, actions, (drawn, devices, happened) => {
 				const world = new World(drawn, devices);
 				for (const action of happened) {
 					if (typeof action === "object") world.happen(action[0], action[1]);
+					if (action === "releases") world.release();
 					world.advance();
 				}
-				for (let round = 0; round < 400 && isActive(world.rollout); round++) {
+				for (let round = 0; round < 400 && !world.isAtRest; round++) {
 					world.command("approve");
 					world.command("resume");
 					for (const [id, { seen }] of [...world.devices]) {
@@ -293,13 +388,18 @@ describe("a roll-out, whatever happens to its devices", () => {
 					world.now += 200_000;
 					world.advance();
 				}
-				assert.equal(world.rollout.head.status, "finished");
+				const { head, plan } = world.rollout;
+				assert.equal(head.status, plan.standing ? "running" : "finished");
+				assert.equal(plan.firmware.version, plan.standing ? world.latest : target);
 				for (const { deviceId, status } of world.steps) {
 					const device = world.devices.get(deviceId);
 					if (!device || status === "removed") continue;
-					if (status === "succeeded" || status === "already_installed")
-						assert.equal(device.seen.version, target);
-					else assert.ok(status === "rejected" || isOneOf(failureStatuses, status), status);
+					const isDone = status === "succeeded" || status === "already_installed";
+					if (status === "cancelled")
+						assert.ok(plan.standing && !device.isMeant, "it left although it is meant");
+					else if (!isDone) assert.ok(status === "rejected" || isOneOf(failureStatuses, status), status);
+					else if (plan.standing && device.isMeant)
+						assert.ok(compare(device.seen.version ?? "", plan.firmware.version) >= 0, deviceId);
 				}
 			}),
 			{ numRuns: runs(500) },

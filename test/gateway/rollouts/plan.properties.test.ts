@@ -41,8 +41,18 @@ const group = fc.record(
 );
 const plan = fc.record(
 	{
-		firmware: fc.constant({ version: newVersion }),
-		target: pick<object>({ model: "DEV-1" }, { model: "DEV-1", joinLater: true }, { devices: ["dev-1-0"] }),
+		firmware: pick<object>(
+			{ version: newVersion },
+			{ channel: "beta" },
+			{ version: newVersion, channel: "beta" },
+		),
+		target: pick<object>(
+			{ model: "DEV-1" },
+			{ model: "DEV-1", tags: "not (beta or test)" },
+			{ all: true },
+			{ devices: ["dev-1-0"] },
+		),
+		standing: fc.boolean(),
 		groups: fc
 			.array(group, { minLength: 1, maxLength: 3 })
 			.map((list) => list.map((each, at) => (at === list.length - 1 ? { ...each, size: "rest" } : each))),

@@ -1,68 +1,10 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { countsOf } from "../../../gateway/api/rollout.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
-import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { Random } from "../../support/random.js";
-import {
-	type Fate,
-	newVersion,
-	SimulatedDevice,
-	SimulatedGateway,
-	startedAt,
-	Timeline,
-} from "./simulated-fleet.js";
-
-const smallest = { firmware: { version: newVersion }, target: { model: "DEV-1" } };
-const inOneGroup = { ...smallest, groups: [{ size: "rest" }] };
-const second = 1000;
-const minute = 60 * second;
-
-/** A gateway in virtual time, and devices that run 1.0.0 and are connected to it. */
-async function run(t: TestContext, ...fates: readonly Fate[]) {
-	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
-	const time = new Timeline();
-	const problems: string[] = [];
-	const random = new Random(1);
-	const dataDir = await temporaryDirectory(t);
-	const options = { dataDir, time, random, problems, onDisk: () => false };
-	const gateway = new SimulatedGateway(options);
-	await gateway.open();
-	onEnd(t, () => gateway.settle());
-	const devices: SimulatedDevice[] = [];
-	const addDevice = (fate: Fate) => {
-		const device = new SimulatedDevice(time, `dev-1-${devices.length}`, fate, "1.0.0", true);
-		device.connect(gateway);
-		devices.push(device);
-		return device;
-	};
-	for (const fate of fates) addDevice(fate);
-	await gateway.settle();
-	const pass = async (ms: number, stepMs = second) => {
-		for (let passed = 0; passed < ms; passed += stepMs) await gateway.latest.pass(stepMs);
-	};
-	const statuses = (id = "x") => [...gateway.rollouts.find(id).devices.values()].map(({ status }) => status);
-	const headOf = (id = "x") => gateway.rollouts.find(id).head;
-	/** Kills the gateway. @param awayMs until it starts again @returns its next run, to which all devices connect */
-	const restart = async (awayMs = 0) => {
-		const previous = gateway.latest;
-		previous.isRunning = false;
-		await previous.settle();
-		time.pass(awayMs);
-		const next = new SimulatedGateway(options);
-		previous.next = next;
-		await next.open();
-		onEnd(t, () => next.settle());
-		if (awayMs > 0) await next.pass(second);
-		for (const device of devices) device.connect(next);
-		await next.settle();
-		return next;
-	};
-	return { gateway, devices, time, addDevice, pass, statuses, headOf, restart };
-}
-
-const at = (ms: number) => new Date(startedAt + ms).toISOString();
+import { at, inOneGroup, minute, run, second, smallest } from "./run.js";
+import { startedAt } from "./simulated-fleet.js";
 
 test("a device counts as succeeded after its soak time, not before", async (t) => {
 	const { gateway, pass, statuses, headOf } = await run(t, "fine");
@@ -269,19 +211,6 @@ test("nothing begins before the start, outside the window or after the deadline"
 		await gateway.rollouts.execute("x", "retry", undefined).catch(({ message }) => message),
 		"The deadline of the roll-out has passed.",
 	);
-});
-
-test("devices that connect for the first time take part where the plan says so", async (t) => {
-	const { gateway, addDevice, pass, statuses, headOf } = await run(t, "fine");
-	const target = { model: "DEV-1", joinLater: true };
-	await gateway.rollouts.put("x", { ...inOneGroup, target, deadline: at(60 * minute) });
-	await pass(5 * minute);
-	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "running"]);
-	addDevice("fine");
-	await pass(5 * minute);
-	assert.deepEqual(statuses(), ["succeeded", "succeeded"]);
-	await pass(60 * minute, 10 * second);
-	assert.equal(headOf().status, "finished");
 });
 
 test("a cancelled roll-out begins nothing, and follows what has begun to its end", async (t) => {

@@ -68,8 +68,8 @@ export class SimulatedDevice {
 	readonly fate: Fate;
 	version: string;
 	isOn: boolean;
-	/** `start_ota` that it got. */
-	offers = 0;
+	/** `start_ota` that it got: the version of each. */
+	readonly sent: string[] = [];
 	isUpdating = false;
 	/** Commands are lost on their way to it. */
 	isDeaf = false;
@@ -85,6 +85,10 @@ export class SimulatedDevice {
 		this.fate = fate;
 		this.version = version;
 		this.isOn = isOn;
+	}
+
+	get offers(): number {
+		return this.sent.length;
 	}
 
 	get isConnected(): boolean {
@@ -139,9 +143,9 @@ export class SimulatedDevice {
 		if (this.isDeaf) return;
 		const { command, url } = JSON.parse(text);
 		assert.equal(command, "start_ota");
-		assert.match(url, /firmware-v2\.0\.0\.bin$/);
+		const [, sent = ""] = /firmware-v(.*)\.bin$/.exec(url) ?? [];
 		assert.equal(this.isUpdating, false, `${this.id} was sent an update while it updates`);
-		this.offers += 1;
+		this.sent.push(sent);
 		this.isUpdating = true;
 		const [first, later] = fates[this.fate];
 		const outcome = this.offers === 1 ? first : later;
@@ -162,7 +166,7 @@ export class SimulatedDevice {
 					progress(100);
 					this.#send({ type: "ota_complete" });
 					const previous = this.version;
-					this.#restart(newVersion, "SW_RESET");
+					this.#restart(sent, "SW_RESET");
 					if (outcome === "goes back") this.#time.in(probationMs, () => this.#restart(previous, "SW_RESET"));
 				});
 			});
@@ -200,6 +204,8 @@ interface GatewayOptions {
 	readonly dataDir: string;
 	readonly time: Timeline;
 	readonly random: Random;
+	/** The latest release of each channel. */
+	readonly releases?: { latest: string };
 	/** Counts the steps of the disk; what it throws is the gateway's end. */
 	readonly onDisk: () => boolean;
 	readonly problems: string[];
@@ -212,7 +218,7 @@ export class SimulatedGateway {
 	readonly rollouts: Rollouts;
 	readonly store: RolloutStore;
 	/** What monitors are sent, and when. */
-	readonly frames: { readonly counts: Counts; readonly at: number }[] = [];
+	readonly frames: { readonly counts: Counts; readonly version: string; readonly at: number }[] = [];
 	isRunning = true;
 	/** The run that followed this one. */
 	next: SimulatedGateway | undefined;
@@ -222,7 +228,7 @@ export class SimulatedGateway {
 	readonly #work: Promise<unknown>[] = [];
 
 	constructor(options: GatewayOptions) {
-		const { dataDir, time, random, onDisk, problems } = options;
+		const { dataDir, time, random, onDisk, problems, releases = { latest: newVersion } } = options;
 		this.#options = options;
 		const clock = { now: () => startedAt + time.now + time.skewMs, monotonic: () => time.now };
 		const disk: Disk = countingDisk(() => {
@@ -253,9 +259,13 @@ export class SimulatedGateway {
 		this.#deviceStore = new DeviceStore({ records, sessions, monotonic: clock.monotonic, onProblem });
 		this.sessions.listen(this.#deviceStore.sessions);
 		const selection: Pick<Selection, "choose" | "pin"> = {
-			choose: async () => ({ path: "/releases/firmware-v2.0.0.bin", version: newVersion, sha256 }),
-			pin: async () => ({
-				version: newVersion,
+			choose: async (_device, version = newVersion) => ({
+				path: `/releases/firmware-v${version}.bin`,
+				version,
+				sha256,
+			}),
+			pin: async ({ version = newVersion, channel }) => ({
+				...(channel === undefined ? { version } : { version: releases.latest, channel }),
 				source: "release",
 				images: [{ model: "DEV-1", chip: "esp32s3", sha256 }],
 			}),

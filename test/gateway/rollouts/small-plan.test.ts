@@ -7,6 +7,7 @@ import { eventually } from "../../support/eventually.js";
 import { actOn, putRollout, readRollout, runReleasedFleet } from "../../support/released-fleet.js";
 import { writeReleases } from "../../support/releases.js";
 
+const version = { version: "1.4.0" };
 const target = (size: number) => ({
 	devices: Array.from({ length: size }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`),
 });
@@ -20,23 +21,23 @@ function wordsOf(asked: AskedPlan, size: number): string {
 
 describe("a plan for few devices", () => {
 	test("is one sentence, up to 20 devices", () => {
-		const words = (size: number) => wordsOf(makePlan("1.4.0", target(size), defaultOptions), size);
+		const words = (size: number) => wordsOf(makePlan(version, target(size), defaultOptions), size);
 		assert.equal(words(1), "one after another; stops at the first failure");
 		assert.equal(words(20), words(1));
 		assert.match(words(21), /^first 5 devices, 5 at a time, stopped by 2 failures; then the rest, /);
 	});
 
 	test("of a model is the same where its size is known and will not grow", () => {
-		const words = (size: number | undefined, joinLater: boolean) =>
-			wordsOf(makePlan("1.4.0", { model: "DEV-1" }, { ...defaultOptions, joinLater }, size), 3);
+		const words = (size: number | undefined, standing: boolean) =>
+			wordsOf(makePlan(version, { model: "DEV-1" }, { ...defaultOptions, standing }, size), 3);
 		assert.match(words(3, false), /^one after another/);
-		assert.match(words(3, true), /^first 5 devices/);
+		assert.match(words(3, true), /^first 5 devices.*; devices that join later are updated too$/);
 		assert.match(words(undefined, false), /^first 5 devices/);
 	});
 
 	test("says what a person chooses instead, and has groups where one asks for them", () => {
 		const words = (change: Partial<typeof defaultOptions>) =>
-			wordsOf(makePlan("1.4.0", target(3), { ...defaultOptions, ...change }), 3);
+			wordsOf(makePlan(version, target(3), { ...defaultOptions, ...change }), 3);
 		assert.equal(
 			words({ soakSeconds: "60" }),
 			"one after another; stops at the first failure; each is watched for 1 min before it counts as updated",
@@ -65,7 +66,7 @@ describe("a plan for few devices", () => {
 		);
 		const keys = devices.map(({ deviceId }) => deviceId);
 		const options = { ...defaultOptions, soakSeconds: "0" };
-		await putRollout(url, "all", makePlan("1.4.0", { devices: keys }, options));
+		await putRollout(url, "all", makePlan(version, { devices: keys }, options));
 		const paused = await eventually(
 			() => readRollout(url, "all"),
 			({ status }) => status === "paused",

@@ -21,7 +21,8 @@ function rolloutOf(count: number, id = "autumn"): Rollout {
 		asked: { firmware: { version: "1.4.0" } },
 		plan: {
 			firmware: { version: "1.4.0", source: "release", images: [{ sha256: "0".repeat(64) }] },
-			target: { model: "DEV-1", joinLater: false },
+			target: { model: "DEV-1" },
+			standing: false,
 			groups: [
 				{
 					size: "rest",

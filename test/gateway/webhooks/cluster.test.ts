@@ -50,7 +50,7 @@ test("of several gateways one tells each event; what one could not deliver anoth
 	while (b.core.sessions.devices.get("dev-1-00000a")?.session.connected) await setTimeout(10);
 	const frame = (status: "running" | "finished", revision: number) => {
 		const rest = { id: "autumn", pausedBecause: null, counts: noCounts, revision };
-		const rollout = { type: "rollout_update", status, ...rest } as const;
+		const rollout = { type: "rollout_update", version: "1.4.0", status, ...rest } as const;
 		for (const { core } of [a, b]) core.emit({ type: "rollout", rollout });
 	};
 	frame("running", 1);

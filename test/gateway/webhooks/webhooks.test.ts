@@ -562,6 +562,7 @@ test("a roll-out that is paused or finished is sent once, and a rollback", async
 		const counts = { ...noCounts, succeeded: 3, rolled_back: 2 };
 		const rollout = {
 			type: "rollout_update",
+			version: "1.4.0",
 			id: "autumn",
 			status,
 			pausedBecause,

@@ -2,7 +2,7 @@
 
 import compare from "semver/functions/compare.js";
 import valid from "semver/functions/valid.js";
-import { channelOf, stable } from "../../../api/channels.js";
+import { channelOf, latestOf, stable } from "../../../api/channels.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
@@ -34,6 +34,17 @@ export function firmwareOf(
 	if (!upload?.filename) return releases;
 	const { version, model, chip } = upload;
 	return [...releases, { selector: "custom", version, images: model ? [{ model, chip }] : [] }];
+}
+
+/** The latest release of each channel. */
+export function channelsOf(catalog: Catalog | undefined): readonly Firmware[] {
+	const releases = catalog?.releases ?? [];
+	return [...new Set(releases.flatMap((release) => channelOf(release) ?? []))].flatMap((channel) => {
+		const latest = latestOf(releases, channel);
+		return latest
+			? { selector: `channel ${channel}`, version: latest.version, channel, images: latest.images }
+			: [];
+	});
 }
 
 /** "1.4.0", "1.5.0 (beta)", "The upload (1.5.0-rc.1)" */

@@ -30,7 +30,7 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 	const { selector } = firmware;
 	const notes = app.firmware.catalog?.releases.find(({ version }) => version === selector)?.notes;
 	const active = app.rollouts.all.find((head) => head.version === selector && !isOver(head));
-	const plan = makePlan(selector, { devices: keys }, defaultOptions);
+	const plan = makePlan({ version: selector }, { devices: keys }, defaultOptions);
 	return (
 		<Panel
 			title={`${keys.length.toLocaleString("en")} of ${plural(fitting, "device")} can be updated to ${selector}`}

@@ -5,13 +5,14 @@ import { models } from "../../../../device/protocol/schema.js";
 import { defaultOptions, makePlan } from "../../../api/client/rollout-plan.js";
 import { plural } from "../../../api/client/words.js";
 import { useTopic } from "../app/hooks.js";
-import { firmwareText } from "../model/outdated.js";
-import { Choice } from "../parts/field.js";
+import { channelsOf, firmwareText } from "../model/outdated.js";
+import { Check, Choice, Field } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
-import { RolloutOptions } from "./rollout-options.js";
+import { optionLabels, RolloutOptions } from "./rollout-options.js";
 import { StartRollout } from "./start-rollout.js";
 
 const chosenDevices = "devices";
+const allDevices = "all";
 
 /** @param devices that a person has chosen in the fleet; may be empty */
 export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }) {
@@ -19,11 +20,15 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 	const { upload, choices, catalog } = firmware;
 	const [chosen, setChosen] = useState<string>();
 	const [target, setTarget] = useState(given.size > 0 ? chosenDevices : undefined);
+	const [tags, setTags] = useState("");
 	const [options, setOptions] = useState(defaultOptions);
 	useEffect(() => {
 		if (upload?.name === "taken") setChosen("custom");
 	}, [upload?.name]);
-	const choice = choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? choices[0];
+	const channels = channelsOf(catalog);
+	const channel = channels.find(({ selector }) => selector === chosen);
+	const choice =
+		channel ?? choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? choices[0];
 	if (!choice)
 		return (
 			<Panel title="New roll-out">
@@ -34,12 +39,23 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 	const fitting = models.filter((one) => images.length === 0 || images.some(({ model }) => model === one));
 	const sizeOf = (model: string) => fleet.all().filter(({ session }) => session.model === model).length;
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
-	const model = target === chosenDevices ? undefined : (fitting.find((one) => one === target) ?? largest);
-	const plan = model
-		? makePlan(selector, { model }, options, sizeOf(model))
-		: makePlan(selector, { devices: [...given] }, options);
+	const kind = target ?? largest ?? allDevices;
+	const model = fitting.find((one) => one === kind);
+	const expression = tags.trim();
+	const isOfKind = kind !== chosenDevices;
+	const plan = makePlan(
+		channel ? { channel: channel.channel ?? "" } : { version: selector },
+		kind === chosenDevices
+			? { devices: [...given] }
+			: model === undefined && expression === ""
+				? { all: true }
+				: { ...(model && { model }), ...(expression !== "" && { tags: expression }) },
+		{ ...options, standing: isOfKind && options.standing },
+		isOfKind && expression === "" ? (model ? sizeOf(model) : fleet.all().length) : undefined,
+	);
 	const reset = () => {
 		setOptions(defaultOptions);
+		setTags("");
 		location.assign("#/firmware");
 	};
 	return (
@@ -49,21 +65,43 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 					label="Firmware"
 					value={selector}
 					onChange={setChosen}
-					options={choices.map((one) => [
-						one.selector,
-						firmwareText(one) + (one.selector === catalog?.latest ? ", latest" : ""),
-					])}
+					options={[
+						...choices.map(
+							(one) =>
+								[
+									one.selector,
+									firmwareText(one) + (one.selector === catalog?.latest ? ", latest" : ""),
+								] as const,
+						),
+						...channels.map((one) => [one.selector, `Channel ${one.channel}, now ${one.version}`] as const),
+					]}
 				/>
 				<Choice
 					label="For"
-					value={model ?? chosenDevices}
+					value={kind}
 					onChange={setTarget}
 					options={[
 						...(given.size > 0 ? [[chosenDevices, plural(given.size, "chosen device")] as const] : []),
 						...fitting.map((one) => [one, `All ${one} (${sizeOf(one).toLocaleString("en")})`] as const),
+						[allDevices, `All devices (${fleet.all().length.toLocaleString("en")})`] as const,
 					]}
 				/>
+				{isOfKind && (
+					<Field
+						label={optionLabels.tags}
+						placeholder="any, or shop and not beta"
+						value={tags}
+						onInput={setTags}
+					/>
+				)}
 			</div>
+			{isOfKind && (
+				<Check
+					label={`Standing: also devices that join later${channel ? `, and each later release of ${channel.channel}` : ""}`}
+					checked={options.standing}
+					onToggle={(standing) => setOptions((before) => ({ ...before, standing }))}
+				/>
+			)}
 			{given.size === 0 && (
 				<p class="hint">
 					For some devices alone: select them in the <a href="#/">fleet</a>, and choose Update there.
@@ -76,7 +114,6 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 						<RolloutOptions
 							options={options}
 							onChange={(change) => setOptions((before) => ({ ...before, ...change }))}
-							isOfModel={model !== undefined}
 							plan={whole}
 						/>
 					</details>

@@ -8,8 +8,6 @@ import { Check, Field, type FieldProps } from "../parts/field.js";
 interface OptionsProps {
 	readonly options: PlanOptions;
 	readonly onChange: (change: Partial<PlanOptions>) => void;
-	/** Whether the target is all devices of a model. */
-	readonly isOfModel: boolean;
 	/** As the gateway would carry it out, with its defaults; undefined: not known yet. */
 	readonly plan: Plan | undefined;
 }
@@ -51,9 +49,14 @@ const timeLooks: readonly TextLook[] = [
 
 const labels = Object.fromEntries([...groupLooks, ...timeLooks].map(([name, label]) => [name, label]));
 /** By the fields of a plan. */
-export const optionLabels = { ...labels, size: labels.canary, maxAttempts: labels.attempts };
+export const optionLabels = {
+	...labels,
+	size: labels.canary,
+	maxAttempts: labels.attempts,
+	tags: "With tags",
+};
 
-export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsProps) {
+export function RolloutOptions({ options, onChange, plan }: OptionsProps) {
 	const fields = (looks: readonly TextLook[]) =>
 		looks.map(([name, label, hint, defaultOf, type = "text"]) => (
 			<Field
@@ -84,7 +87,6 @@ export function RolloutOptions({ options, onChange, isOfModel, plan }: OptionsPr
 			</fieldset>
 			<fieldset class="fields">
 				<legend>Devices</legend>
-				{isOfModel && <Check label="Also those that join later" {...flag("joinLater")} />}
 				<Check label="Allow downgrades" {...flag("allowDowngrade")} />
 			</fieldset>
 		</div>

@@ -5,15 +5,16 @@ import {
 	countWords,
 	endedOf,
 	groupWords,
-	type Plan,
 	percentOf,
 	problems,
 	type Rollout,
 	type RolloutAction,
 	type RolloutDevice,
 	type RolloutHead,
+	standingWords,
 	stateText,
 	sum,
+	targetWords,
 	totalOf,
 	watchWords,
 } from "../../../api/client/rollout.js";
@@ -88,7 +89,7 @@ function Actions({ head }: { head: RolloutHead }) {
 	const { rollouts } = useApp();
 	// A button whose action failed may be gone, as another person has changed the roll-out.
 	const { run, problem } = useRequest();
-	const { status, pausedBecause, counts, version } = head;
+	const { status, standing, pausedBecause, counts, version } = head;
 	const failed = sum(counts, failureStatuses);
 	const begun = when(head.createdAt);
 	const question: Question = isOver(head)
@@ -101,8 +102,10 @@ function Actions({ head }: { head: RolloutHead }) {
 				title: `Cancel the roll-out of ${version}?`,
 				text: (
 					<p>
-						{plural(counts.queued, "device")} will not be updated. Updates that have begun are not
-						interrupted.
+						{standing
+							? "No other device joins it."
+							: `${plural(counts.queued, "device")} will not be updated.`}{" "}
+						Updates that have begun are not interrupted.
 					</p>
 				),
 				loss: { do: "Cancel roll-out", keep: "Keep it running" },
@@ -157,7 +160,8 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: ReadRollou
 			status !== "paused" &&
 			`Crashes stop it: ${plan.stopWhen.crashRate} times as many as before.`,
 		soakSecondsLeft !== null && watched(soakSecondsLeft),
-	].filter((sentence) => typeof sentence === "string");
+		plan.standing && !isOver(head) && sentence(standingWords(plan)),
+	].filter((each) => typeof each === "string");
 	return sentences.length > 0 ? <p>{sentences.join(" ")}</p> : null;
 }
 
@@ -186,11 +190,6 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 			})}
 		</ol>
 	);
-}
-
-function targetWords({ target }: Plan): string {
-	if ("devices" in target) return `to ${plural(target.devices.length, "device")}`;
-	return `to all ${target.model}${target.joinLater ? ", also those that join later" : ""}`;
 }
 
 /** The meaning of its colours. */

@@ -54,7 +54,10 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 	}, [rollouts, text, isLive, list, active]);
 	/** The same plan keeps its id, so that it does not start twice if an answer was lost. */
 	const [started, setStarted] = useState(0);
-	const id = useMemo(() => makeRolloutId(firmware.version ?? "upload"), [text, started]);
+	const { standing = false } = plan;
+	const name =
+		standing && "channel" in plan.firmware ? plan.firmware.channel : (firmware.version ?? "upload");
+	const id = useMemo(() => makeRolloutId(name), [text, started]);
 	const start = async () => {
 		await rollouts.start(id, plan);
 		setStarted(started + 1);
@@ -62,12 +65,11 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 	};
 	const { preview, problem } = answer ?? {};
 	const count = preview ? beginsOf(preview) : 0;
-	const joinsLater = "joinLater" in plan.target && plan.target.joinLater;
-	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || joinsLater);
+	const isReady = isCurrent && preview?.busy === 0 && (count > 0 || standing);
 	const words = preview ? previewWords(preview) : problem === undefined && "Counting the devices…";
 	const planned = preview && sentence(planWords(preview.plan, clock.now()));
 	const what = plural(count, "device");
-	const none = joinsLater ? "Update those that join" : "Nothing to update";
+	const none = standing ? "Begin, for devices that join" : "Nothing to update";
 	return (
 		<div class="start-rollout">
 			{children?.(preview?.plan)}

@@ -60,6 +60,7 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 		plan: {
 			firmware: { version: "1.4.0", source: "release", images },
 			target: { devices: [deviceId] },
+			standing: false,
 			groups: [group],
 			maxAttempts: 1,
 			allowDowngrade: false,

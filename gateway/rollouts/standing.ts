@@ -1,0 +1,83 @@
+/**
+ * What a standing roll-out does beyond others, as pure functions: devices join and leave it, and it goes on to later
+ * releases of its channel.
+ */
+
+import { gt } from "semver";
+import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
+import { isOver } from "../api/statuses.js";
+import { silenceMs } from "../firmware/update-job.js";
+import { findObstacle, holdsSlot, type Look, type Moment, move, queued } from "./device-step.js";
+import { firstHead, turn } from "./machine.js";
+
+/** Whether devices may join it now, or at their return. */
+export function isStanding({ plan, head }: Pick<Rollout, "plan" | "head">, { isLate }: Moment): boolean {
+	return plan.standing && !isOver(head) && !isLate;
+}
+
+/**
+ * Whether a device that has ended well is connected with an older version. One that has rolled the update back is not:
+ * it would do so again.
+ */
+export function isBehind({ plan }: Rollout, { status, deviceId }: DeviceStep, look: Look): boolean {
+	if (status !== "succeeded" && status !== "already_installed") return false;
+	const seen = look(deviceId);
+	if (!seen?.isConnected) return false;
+	const isRolledBack = seen.job?.status === "rolled_back" && seen.job.version === plan.firmware.version;
+	return !isRolledBack && findObstacle({ ...plan, allowDowngrade: false }, seen) === undefined;
+}
+
+/**
+ * @param ids of the devices that its target means now
+ * @param isBack whether a device that has ended joins again
+ * @returns devices that join, and those that leave as they have lost their tags before their update began
+ */
+export function regroup(
+	{ devices }: Rollout,
+	ids: readonly string[],
+	isBack: (step: DeviceStep) => boolean,
+	look: Look,
+	now: number,
+): readonly DeviceStep[] {
+	const joining = ids.filter((id) => {
+		const step = devices.get(id);
+		return !step || step.status === "removed" || step.status === "cancelled" || isBack(step);
+	});
+	const meant = new Set(ids);
+	const leaving = [...devices.values()].filter(
+		({ status, deviceId }) => status === "queued" && !meant.has(deviceId) && look(deviceId),
+	);
+	return [
+		...joining.map((id) => queued(id, now)),
+		...leaving.map((step) => move(step, "cancelled", now, "It no longer has the tags of the roll-out.")),
+	];
+}
+
+/** Whether that version is a later one, to which a standing roll-out goes on. */
+export function isLater(plan: Plan, version: string): boolean {
+	return gt(version, plan.firmware.version);
+}
+
+/** Whether updates are under way, which another is to wait for: longer than 5 minutes it waits for no device that is watched. */
+export function isUpdating({ devices }: Rollout, now: number): boolean {
+	return [...devices.values()].some(
+		(step) => holdsSlot(step) && !(step.status === "soaking" && now - step.at >= silenceMs),
+	);
+}
+
+/**
+ * The roll-out with a later release, from its first group on; its devices join it again. It stays paused if a person has
+ * paused it.
+ */
+export function withRelease(rollout: Rollout, firmware: Plan["firmware"], now: number): Rollout {
+	const { plan, head } = rollout;
+	const { revision, startedAt, pausedBecause } = head;
+	const isPaused = head.status === "paused" && pausedBecause === "operator";
+	const next = turn(
+		{ ...firstHead, revision, ...(startedAt !== undefined && { startedAt: now }) },
+		isPaused
+			? { status: "paused", pausedBecause: "operator" }
+			: { status: startedAt === undefined ? "scheduled" : "running" },
+	);
+	return { ...rollout, plan: { ...plan, firmware }, head: next, devices: new Map() };
+}

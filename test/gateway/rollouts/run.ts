@@ -1,0 +1,69 @@
+/** A gateway in virtual time, and its devices. */
+
+import type { TestContext } from "node:test";
+import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { Random } from "../../support/random.js";
+import {
+	type Fate,
+	newVersion,
+	SimulatedDevice,
+	SimulatedGateway,
+	startedAt,
+	Timeline,
+} from "./simulated-fleet.js";
+
+export const smallest = { firmware: { version: newVersion }, target: { model: "DEV-1" } };
+export const inOneGroup = { ...smallest, groups: [{ size: "rest" }] };
+export const second = 1000;
+export const minute = 60 * second;
+
+/** A gateway in virtual time, and devices that run 1.0.0 and are connected to it. */
+export async function run(t: TestContext, ...fates: readonly Fate[]) {
+	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
+	const time = new Timeline();
+	const problems: string[] = [];
+	const random = new Random(1);
+	const dataDir = await temporaryDirectory(t);
+	/** Of each channel. */
+	const releases = { latest: newVersion };
+	/** The gateway is killed at this step of its disk. */
+	const disk = { steps: 0, dieAt: Number.POSITIVE_INFINITY };
+	const onDisk = () => ++disk.steps >= disk.dieAt;
+	const options = { dataDir, time, random, problems, releases, onDisk };
+	const gateway = new SimulatedGateway(options);
+	await gateway.open();
+	onEnd(t, () => gateway.settle());
+	const devices: SimulatedDevice[] = [];
+	const addDevice = (fate: Fate) => {
+		const device = new SimulatedDevice(time, `dev-1-${devices.length}`, fate, "1.0.0", true);
+		device.connect(gateway.latest);
+		devices.push(device);
+		return device;
+	};
+	for (const fate of fates) addDevice(fate);
+	await gateway.settle();
+	const pass = async (ms: number, stepMs = second) => {
+		for (let passed = 0; passed < ms; passed += stepMs) await gateway.latest.pass(stepMs);
+	};
+	const statuses = (id = "x") =>
+		[...gateway.latest.rollouts.find(id).devices.values()].map(({ status }) => status);
+	const headOf = (id = "x") => gateway.latest.rollouts.find(id).head;
+	/** Kills the gateway. @param awayMs until it starts again @returns its next run, to which all devices connect */
+	const restart = async (awayMs = 0) => {
+		const previous = gateway.latest;
+		previous.isRunning = false;
+		await previous.settle();
+		time.pass(awayMs);
+		const next = new SimulatedGateway(options);
+		previous.next = next;
+		await next.open();
+		onEnd(t, () => next.settle());
+		if (awayMs > 0) await next.pass(second);
+		for (const device of devices) device.connect(next);
+		await next.settle();
+		return next;
+	};
+	return { gateway, devices, time, releases, disk, problems, addDevice, pass, statuses, headOf, restart };
+}
+
+export const at = (ms: number) => new Date(startedAt + ms).toISOString();

@@ -1,0 +1,329 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { storedPlan } from "../../../gateway/rollouts/plan.js";
+import { at, minute, run, second } from "./run.js";
+import type { SimulatedDevice, SimulatedGateway } from "./simulated-fleet.js";
+
+const next = "2.1.0";
+const all = [{ size: "rest", soakSeconds: 0 }];
+const channel = { firmware: { channel: "beta" }, target: { all: true }, standing: true, groups: all };
+
+/** As a person labels it. */
+function tag(gateway: SimulatedGateway, { id }: SimulatedDevice, ...tags: readonly string[]): void {
+	const device = gateway.latest.sessions.devices.get(id);
+	assert.ok(device);
+	device.label = { tags };
+}
+
+/** It comes back with other firmware, as after a repair. */
+function comeBack(gateway: SimulatedGateway, device: SimulatedDevice, version: string): void {
+	device.leave();
+	device.version = version;
+	device.turnOn(gateway);
+}
+
+function sentTo(devices: readonly SimulatedDevice[]): readonly (readonly string[])[] {
+	return devices.map(({ sent }) => sent);
+}
+
+describe("a standing roll-out", () => {
+	test("updates devices that connect for the first time, without an end", async (t) => {
+		const { gateway, addDevice, pass, statuses, headOf } = await run(t, "fine");
+		await gateway.rollouts.put("x", channel);
+		assert.equal(gateway.rollouts.find("x").plan.deadline, undefined);
+		await pass(minute);
+		assert.deepEqual([statuses(), headOf().status], [["succeeded"], "running"]);
+		addDevice("fine");
+		await pass(60 * 24 * minute, minute);
+		assert.deepEqual([statuses(), headOf().status], [["succeeded", "succeeded"], "running"]);
+	});
+
+	test("begins without any device, and ends at its deadline if it has one", async (t) => {
+		const { gateway, addDevice, pass, statuses, headOf } = await run(t);
+		await gateway.rollouts.put("x", { ...channel, deadline: at(60 * minute) });
+		await pass(minute);
+		addDevice("fine");
+		await pass(60 * minute, 10 * second);
+		assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
+		addDevice("fine");
+		await pass(minute);
+		assert.deepEqual(statuses(), ["succeeded"]);
+	});
+
+	for (const [what, change, command] of [
+		["is cancelled", {}, "cancel"],
+		["is past its deadline", { deadline: at(minute) }, undefined],
+	] as const)
+		test(`takes no more devices once it ${what}, although it still watches one`, async (t) => {
+			const { gateway, addDevice, pass, statuses } = await run(t, "fine");
+			await gateway.rollouts.put("x", {
+				...channel,
+				...change,
+				groups: [{ size: "rest", soakSeconds: 180 }],
+			});
+			await pass(minute);
+			if (command) await gateway.rollouts.execute("x", command, undefined);
+			addDevice("fine");
+			await pass(minute);
+			assert.deepEqual(statuses(), ["soaking"]);
+			await pass(3 * minute);
+			assert.deepEqual(statuses(), ["succeeded"]);
+		});
+
+	test("updates a device again that comes back with an older version, and leaves a newer one", async (t) => {
+		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine");
+		await gateway.rollouts.put("x", channel);
+		await pass(minute);
+		const [older, newer] = devices;
+		assert.ok(older && newer);
+		comeBack(gateway, older, "1.1.0");
+		comeBack(gateway, newer, "3.0.0");
+		await pass(25 * second);
+		assert.deepEqual(older.sent, ["2.0.0"], "not before others could have had outdated news of it");
+		await pass(minute);
+		assert.deepEqual(sentTo(devices), [["2.0.0", "2.0.0"], ["2.0.0"], ["2.0.0"]]);
+		assert.deepEqual(statuses(), ["succeeded", "succeeded", "succeeded"]);
+		assert.equal(newer.version, "3.0.0");
+	});
+
+	test("does not repeat an update that was rolled back after it had succeeded", async (t) => {
+		const { gateway, devices, pass } = await run(t, "goes back");
+		await gateway.rollouts.put("x", channel);
+		await pass(20 * minute, second);
+		assert.equal(devices[0]?.version, "1.0.0");
+		assert.deepEqual(sentTo(devices), [["2.0.0"]]);
+	});
+
+	test("takes back a device that was forgotten", async (t) => {
+		const { gateway, devices, pass, statuses } = await run(t, "fine");
+		const [device] = devices;
+		assert.ok(device);
+		device.leave();
+		await gateway.rollouts.put("x", channel);
+		const known = gateway.sessions.devices.get(device.id);
+		assert.ok(known && gateway.sessions.forget(known));
+		await pass(2 * second);
+		assert.deepEqual(statuses(), ["removed"]);
+		device.turnOn(gateway);
+		await pass(minute);
+		assert.deepEqual(statuses(), ["succeeded"]);
+	});
+
+	test("is for devices with its tags: who gets them joins, who loses them before its update leaves", async (t) => {
+		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine", "fine");
+		const [has, gets, done, loses] = devices;
+		assert.ok(has && gets && loses && done);
+		for (const device of [has, loses, done]) tag(gateway, device, "shop", "beta");
+		tag(gateway, gets, "shop");
+		loses.leave();
+		await gateway.rollouts.put("x", { ...channel, target: { model: "DEV-1", tags: "shop and beta" } });
+		await pass(minute);
+		assert.deepEqual(statuses(), ["succeeded", "succeeded", "queued"]);
+		tag(gateway, gets, "beta", "shop");
+		tag(gateway, loses, "beta");
+		tag(gateway, done);
+		loses.turnOn(gateway);
+		await pass(minute);
+		assert.deepEqual(statuses(), ["succeeded", "succeeded", "cancelled", "succeeded"]);
+		assert.deepEqual(sentTo(devices), [["2.0.0"], ["2.0.0"], ["2.0.0"], []]);
+		assert.match(gateway.rollouts.find("x").devices.get(loses.id)?.reason ?? "", /no longer has the tags/);
+		tag(gateway, loses, "beta", "shop");
+		await pass(minute);
+		assert.deepEqual(loses.sent, ["2.0.0"]);
+	});
+
+	test("leaves a device to the roll-out that holds it, and then goes on with it", async (t) => {
+		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
+		const [device] = devices;
+		assert.ok(device);
+		tag(gateway, device, "beta");
+		await gateway.rollouts.put("other", {
+			firmware: { version: "1.5.0" },
+			target: { devices: [device.id] },
+			groups: [{ size: "rest", soakSeconds: 60 }],
+		});
+		await assert.rejects(
+			gateway.rollouts.put("x", { ...channel, target: { tags: "beta and not shop" } }),
+			/is in the roll-out other/,
+		);
+		tag(gateway, device);
+		await gateway.rollouts.put("x", { ...channel, target: { tags: "beta" } });
+		tag(gateway, device, "beta");
+		await pass(30 * second);
+		assert.deepEqual([statuses("x"), statuses("other")], [[], ["soaking"]]);
+		await pass(3 * minute);
+		assert.deepEqual([statuses("x"), statuses("other")], [["succeeded"], ["succeeded"]]);
+		assert.deepEqual(device.sent, ["1.5.0", "2.0.0"]);
+	});
+});
+
+describe("a later release of its channel", () => {
+	test("begins once the updates under way have ended; no other device gets the earlier one", async (t) => {
+		const { gateway, devices, releases, pass, statuses, headOf } = await run(
+			t,
+			"fine",
+			"fine",
+			"fine",
+			"fine",
+		);
+		const groups = [
+			{ size: 1, soakSeconds: 0 },
+			{ size: "rest", concurrency: 1, soakSeconds: 60 },
+		];
+		await gateway.rollouts.put("x", { ...channel, groups });
+		while (devices[1]?.sent.length === 0) await pass(second);
+		releases.latest = next;
+		await pass(40 * second);
+		assert.deepEqual(statuses(), ["succeeded", "soaking", "queued", "queued"]);
+		const before = headOf();
+		while (gateway.rollouts.find("x").plan.firmware.version !== next) await pass(second);
+		assert.deepEqual([headOf().group, headOf().approved, headOf().revision > before.revision], [0, -1, true]);
+		await pass(10 * minute);
+		assert.deepEqual(sentTo(devices), [["2.0.0", next], ["2.0.0", next], [next], [next]]);
+		assert.deepEqual(statuses(), ["succeeded", "succeeded", "succeeded", "succeeded"]);
+		assert.equal(gateway.frames.at(-1)?.version, next);
+	});
+
+	test("waits at most 5 minutes for a device that is watched", async (t) => {
+		const { gateway, devices, releases, pass, statuses } = await run(t, "fine");
+		await gateway.rollouts.put("x", { ...channel, groups: [{ size: "rest", soakSeconds: 86_400 }] });
+		await pass(minute);
+		releases.latest = next;
+		await pass(3 * minute);
+		assert.deepEqual(statuses(), ["soaking"]);
+		await pass(3 * minute);
+		assert.deepEqual(sentTo(devices), [["2.0.0", next]]);
+	});
+
+	test("ends a stop by failures, but not a person's", async (t) => {
+		const { gateway, devices, releases, pass, headOf } = await run(t, "goes back", "goes back", "goes back");
+		const plan = { ...channel, groups: [{ size: 2 }, { size: "rest" }] };
+		await gateway.rollouts.put("x", plan);
+		await pass(10 * minute);
+		assert.equal(headOf().pausedBecause, "failures");
+		releases.latest = next;
+		await pass(5 * second);
+		assert.equal(headOf().status, "running");
+		await gateway.rollouts.execute("x", "pause", undefined);
+		await pass(10 * minute);
+		releases.latest = "2.2.0";
+		await pass(5 * second);
+		assert.deepEqual([headOf().status, headOf().pausedBecause], ["paused", "operator"]);
+		assert.equal(gateway.rollouts.find("x").plan.firmware.version, "2.2.0");
+		await pass(5 * minute);
+		assert.ok(devices.every(({ sent }) => !sent.includes("2.2.0")));
+		await gateway.rollouts.execute("x", "resume", undefined);
+		await pass(minute);
+		assert.ok(devices.some(({ sent }) => sent.includes("2.2.0")));
+	});
+
+	test("asks for approval again", async (t) => {
+		const { gateway, devices, releases, pass, headOf } = await run(t, "fine", "fine");
+		const groups = [
+			{ size: 1, soakSeconds: 0 },
+			{ size: "rest", soakSeconds: 0, approval: true },
+		];
+		await gateway.rollouts.put("x", { ...channel, groups });
+		await pass(minute);
+		await gateway.rollouts.execute("x", "approve", undefined);
+		await pass(minute);
+		releases.latest = next;
+		await pass(minute);
+		assert.equal(headOf().pausedBecause, "approval");
+		assert.deepEqual(devices.map(({ version }) => version).sort(), ["2.0.0", next]);
+	});
+
+	test("is not begun by a roll-out that does not stand, has ended, or is later than it already", async (t) => {
+		const { gateway, devices, releases, pass } = await run(t, "fine");
+		const once = { ...channel, standing: false };
+		await gateway.rollouts.put("once", once);
+		await pass(minute);
+		await gateway.rollouts.put("x", channel);
+		await gateway.rollouts.put("ended", { ...channel, target: { tags: "none" } });
+		await gateway.rollouts.execute("ended", "cancel", undefined);
+		const versions = async (latest: string) => {
+			releases.latest = latest;
+			await pass(minute);
+			return ["once", "x", "ended"].map((id) => gateway.rollouts.find(id).plan.firmware.version);
+		};
+		assert.deepEqual(await versions("1.9.0"), ["2.0.0", "2.0.0", "2.0.0"]);
+		assert.deepEqual(await versions(next), ["2.0.0", next, "2.0.0"]);
+		assert.deepEqual(sentTo(devices), [["2.0.0", next]]);
+	});
+
+	test("is the same roll-out for who asks for it again", async (t) => {
+		const { gateway, releases, pass } = await run(t, "fine");
+		await gateway.rollouts.put("x", channel);
+		releases.latest = next;
+		await pass(minute);
+		const { isNew, rollout } = await gateway.rollouts.put("x", channel);
+		assert.deepEqual([isNew, rollout.plan.firmware.version], [false, next]);
+	});
+
+	test("begins for each device once, at whatever step of the disk the gateway is killed", async (t) => {
+		const { gateway, devices, releases, disk, problems, pass, restart } = await run(
+			t,
+			"fine",
+			"fine",
+			"fine",
+		);
+		await gateway.rollouts.put("x", channel);
+		await pass(minute);
+		const versions = ["2.0.0"];
+		// A device whose command was lost with the gateway is tried again.
+		for (let kill = 1; kill <= 12; kill += 1) {
+			const version = `2.${kill}.0`;
+			versions.push(version);
+			releases.latest = version;
+			disk.dieAt = disk.steps + kill;
+			while (gateway.latest.isRunning) await pass(second);
+			disk.dieAt = Number.POSITIVE_INFINITY;
+			const { rollouts } = await restart();
+			assert.ok(
+				rollouts.list().some(({ id }) => id === "x"),
+				`lost at step ${kill}`,
+			);
+			for (let waited = 0; devices.some((device) => device.version !== version); waited += 1) {
+				assert.ok(waited < 600, `step ${kill}: ${devices.map((device) => device.version)}`);
+				await pass(second);
+			}
+			await pass(minute);
+		}
+		for (const { sent } of devices) assert.deepEqual(sent, versions);
+		assert.deepEqual(
+			problems.filter((problem) => !problem.includes("damaged lines")),
+			[],
+		);
+	});
+});
+
+test("a stored plan of the time before standing ones stands, with its version and deadline", () => {
+	const stored = {
+		firmware: { version: "2.0.0", source: "release", images: [{ sha256: "0".repeat(64) }] },
+		target: { model: "DEV-1", joinLater: true },
+		groups: [{ size: "rest" }],
+		startsAt: at(0),
+		deadline: at(minute),
+	};
+	const { target, standing, deadline, firmware } = storedPlan(stored);
+	assert.deepEqual([target, standing, deadline], [{ model: "DEV-1" }, true, at(minute)]);
+	assert.deepEqual(firmware, stored.firmware);
+	const other = storedPlan({ ...stored, target: { model: "DEV-1", joinLater: false } });
+	assert.deepEqual([other.target, other.standing], [{ model: "DEV-1" }, false]);
+});
+
+for (const [change, sentence] of [
+	[{ target: { model: "DEV-1", joinLater: true } }, /^target\.joinLater .* write "standing": true beside/],
+	[{ target: { devices: ["dev-1-0"] } }, /^standing does not go with target\.devices/],
+	[{ target: {} }, /^target must be \{"devices"\}, \{"all": true\}, or model, tags or both\.$/],
+	[{ target: { all: false } }, /^target must be /],
+	[{ target: { all: true, tags: "beta" } }, /^target must be /],
+	[{ target: { tags: "beta," } }, /^target\.tags is no expression of tags\. At character 1: write /],
+	[{ firmware: {} }, /^firmware must have version or channel\.$/],
+	[{ firmware: { channel: "Beta" } }, /^firmware\.channel must be a channel such as beta/],
+	[{ firmware: { channel: "beta", version: "1.0.0" } }, /^firmware\.version must be 2\.0\.0, the latest of/],
+] as const)
+	test(`a plan with ${JSON.stringify(change)} is refused`, async (t) => {
+		const { gateway } = await run(t, "fine");
+		await assert.rejects(gateway.rollouts.put("x", { ...channel, ...change }), { message: sentence });
+	});
