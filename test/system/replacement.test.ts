@@ -6,9 +6,12 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import type { StateReport } from "../../device/protocol/messages.js";
 import { restore } from "../../scripts/backup/restore.js";
 import { furnish, goesOver, isAsBefore, next, old, settingsOf } from "../gateway/replacement/lobby.js";
 import { call } from "../support/call.js";
+import { eventually } from "../support/eventually.js";
+import { runFleet } from "../support/fleet.js";
 import { GatewayProcess } from "../support/gateway-process.js";
 import { freePort } from "../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
@@ -73,4 +76,32 @@ test("a back-up has which boards were replaced, and their history", async (t) =>
 	await goesOver(second.url);
 	const refused = await second.refused("/device", { ...bearer(deviceToken), "Device-Id": old });
 	assert.equal(refused.status, 410);
+});
+
+test("a board in XS gets the volume and brightness of the one that it replaces, which says in its log why it is refused", async (t) => {
+	const fleet = await runFleet(t);
+	const broken = await fleet.powerOn("DEV-1", { serial: "00000a" });
+	await broken.report();
+	await broken.control({ command: "set_volume", value: 35 });
+	await broken.control({ command: "set_brightness", value: 0.25 });
+	const isSet = ({ peripherals: { audio, led_ring } }: StateReport) =>
+		audio.volume === 35 && led_ring.brightness_coef === 0.25;
+	await broken.report(isSet);
+	await broken.device.close();
+	const board = await fleet.powerOn("DEV-1", { serial: "00000b" });
+	assert.ok(!isSet(await board.report()));
+	await eventually(
+		() => call(fleet.url, "POST", `devices/${broken.deviceId}/replace`, { by: board.deviceId }),
+		() => true,
+	);
+	await board.report(isSet);
+	let log = "";
+	const onTrace = (text: string) => {
+		log += text;
+	};
+	await fleet.powerOn("DEV-1", { serial: "00000a", onTrace });
+	await eventually(
+		() => log,
+		(text) => text.includes("the gateway refused this device (410): another one has replaced it"),
+	);
 });
