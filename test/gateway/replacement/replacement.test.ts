@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import fs, { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
@@ -141,28 +142,28 @@ describe("a board that replaces another", () => {
 		assert.deepEqual(told(device), wanted);
 	});
 
-	test("is in a roll-out once, also where that has it already", async (t) => {
+	test("is in a roll-out once, also where it has ended there", async (t) => {
 		const { url, ask } = await run(t);
-		for (const deviceId of [old, next]) await visit({ url, deviceId });
-		const startsAt = new Date(Date.now() + 86_400_000).toISOString();
-		await call(url, "PUT", "rollouts/autumn", quickPlan({ startsAt }));
+		await visit({ url, deviceId: old });
+		await visit({ url, deviceId: next, version: "1.4.0" });
+		await call(url, "PUT", "rollouts/autumn", quickPlan());
+		const steps = async () => {
+			const { devices } = await call<{
+				devices: { deviceId: string; status: string; reason: string | null }[];
+			}>(url, "GET", "rollouts/autumn/devices");
+			return Object.fromEntries(devices.map(({ deviceId, status, reason }) => [deviceId, [status, reason]]));
+		};
+		const installed = ["already_installed", null];
+		await eventually(steps, (all) => isDeepStrictEqual(all, { [old]: ["queued", null], [next]: installed }));
 		await ask("POST", old, next);
-		const { devices } = await call<{
-			devices: { deviceId: string; status: string; reason: string | null }[];
-		}>(url, "GET", "rollouts/autumn/devices");
-		assert.deepEqual(
-			devices.map(({ deviceId, status, reason }) => [deviceId, status, reason]),
-			[
-				[old, "removed", `${next} has replaced it.`],
-				[next, "queued", null],
-			],
-		);
+		assert.deepEqual(await steps(), { [old]: ["removed", `${next} has replaced it.`], [next]: installed });
 	});
 
 	test("keeps its own label where the old one has none", async (t) => {
 		const { url, ask } = await run(t);
 		for (const deviceId of [old, next]) await visit({ url, deviceId });
 		await call(url, "PATCH", `devices/${next}`, { name: "Hall" });
+		for (const name of ["Lobby", ""]) await call(url, "PATCH", `devices/${old}`, { name });
 		assert.equal((await ask("POST", old, next)).status, 200);
 		assert.equal((await call<Shown>(url, "GET", `devices/${next}`)).name, "Hall");
 	});
@@ -243,7 +244,7 @@ describe("a replaced board", () => {
 });
 
 test("a replacement that cannot be is refused with a sentence, and changes nothing", async (t) => {
-	const { url, ask, connect } = await run(t);
+	const { url, ask, connect, monitor } = await run(t);
 	const third = "dev-1-00000c";
 	await furnish(url);
 	await visit({ url, deviceId: third });
@@ -257,7 +258,13 @@ test("a replacement that cannot be is refused with a sentence, and changes nothi
 	assert.equal(await sentence(404, old, "dev-1-ffffff"), unknown);
 	assert.equal(await sentence(409, old, old), "A device cannot replace itself.");
 	assert.match(await sentence(422, old, "no id"), /^by must be letters/);
-	const device = await connect(old, { ending: "waits" });
+	const updating = await connect("dev-1-00000d", { ending: "waits" });
+	const client = await monitor();
+	await client.ask({ type: "trigger_ota", targetId: updating.deviceId, version: "1.4.0" });
+	await updating.offered;
+	const busy = `${updating.deviceId} is being updated; wait until that has ended.`;
+	assert.equal(await sentence(409, old, updating.deviceId), busy);
+	const device = await connect(old);
 	assert.equal(
 		await sentence(409, old, next),
 		`${old} is connected; switch it off before another device replaces it.`,
@@ -355,6 +362,14 @@ test("what cannot be written is said, and is done once it can be", async (t) => 
 	broken.add("/labels/");
 	assert.match(await ask("POST"), /^507 .*not all of it could be written to the gateway's disk yet/);
 	assert.match(await ask("DELETE"), /^409 .*is still being given what/);
+	const third = "dev-1-00000c";
+	await visit({ url, deviceId: third });
+	const waiting = await fetch(`${url}/api/devices/${next}/replace`, {
+		method: "POST",
+		headers: bearer(monitorToken),
+		body: JSON.stringify({ by: third }),
+	});
+	assert.match(await waiting.text(), /dev-1-00000b is still being given what another device had; wait/);
 	broken.clear();
 	await goesOver(url);
 	broken.add("/replacements/");
