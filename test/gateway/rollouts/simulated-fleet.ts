@@ -70,6 +70,8 @@ export class SimulatedDevice {
 	isOn: boolean;
 	/** `start_ota` that it got: the version of each. */
 	readonly sent: string[] = [];
+	/** Called when it gets one, before anything else. */
+	onSent: (version: string) => void = () => {};
 	isUpdating = false;
 	/** Commands are lost on their way to it. */
 	isDeaf = false;
@@ -145,6 +147,7 @@ export class SimulatedDevice {
 		assert.equal(command, "start_ota");
 		const [, sent = ""] = /firmware-v(.*)\.bin$/.exec(url) ?? [];
 		assert.equal(this.isUpdating, false, `${this.id} was sent an update while it updates`);
+		this.onSent(sent);
 		this.sent.push(sent);
 		this.isUpdating = true;
 		const [first, later] = fates[this.fate];
