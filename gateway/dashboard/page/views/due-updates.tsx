@@ -29,7 +29,10 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 	const mayChange = useMayChange();
 	const { selector } = firmware;
 	const notes = app.firmware.catalog?.releases.find(({ version }) => version === selector)?.notes;
-	const active = app.rollouts.all.find((head) => head.version === selector && !isOver(head));
+	// A standing one may be for other devices, and has no end.
+	const active = app.rollouts.all.find(
+		(head) => head.version === selector && !head.standing && !isOver(head),
+	);
 	const plan = makePlan({ version: selector }, { devices: keys }, defaultOptions);
 	return (
 		<Panel
