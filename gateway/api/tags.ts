@@ -1,6 +1,6 @@
 /** Tags of devices, and expressions of them such as `shop-berlin and not (beta or test)`, by which people choose devices. */
 
-import { matches, pattern } from "../../device/protocol/schema.js";
+import { pattern } from "../../device/protocol/schema.js";
 import { cutText } from "./text.js";
 
 export const tagsAtMost = 16;
@@ -11,6 +11,7 @@ export const tag = pattern(
 	`^(?!and$|or$|not$)[a-z0-9][a-z0-9_-]{0,${longestTag - 1}}$`,
 	"lower-case letters, digits, - and _, such as shop-berlin, and none of the words and, or and not,",
 );
+const tagForm = new RegExp(tag.pattern);
 /** Of an expression, in characters. */
 export const longestExpression = 500;
 
@@ -57,7 +58,7 @@ export function parseTags(text: string): TagExpression {
 	function readOne(): TagExpression {
 		const { word, at } = words[next] ?? {};
 		if (word !== "not" && word !== "(") {
-			if (!matches(tag, word)) throw wrong(tagFor(word));
+			if (!isTag(word)) throw wrong(tagFor(word));
 			next += 1;
 			return { type: "tag", tag: word };
 		}
@@ -73,6 +74,11 @@ export function parseTags(text: string): TagExpression {
 	const expression = readAny();
 	if (next < words.length) throw wrong(operatorFor(words[next]?.word));
 	return expression;
+}
+
+/** @param word undefined: there is none */
+export function isTag(word: string | undefined): word is string {
+	return word !== undefined && tagForm.test(word);
 }
 
 /** @param tags of a device; undefined: none */
@@ -94,7 +100,7 @@ function tagFor(word = ""): string {
 	if (word === "") return "write a tag";
 	if (word === ")" || word === "and" || word === "or") return `write a tag before ${word}`;
 	const small = word.toLowerCase();
-	if (small === "not" || matches(tag, small)) return `write ${small} in place of ${word}`;
+	if (small === "not" || isTag(small)) return `write ${small} in place of ${word}`;
 	return `write a tag in place of ${cutText(word, longestTag)}, of lower-case letters, digits, - and _`;
 }
 

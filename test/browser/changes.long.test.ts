@@ -37,7 +37,7 @@ describe("what people have changed", { skip }, () => {
 		assert.equal(await rows.count(), 50);
 		const newest = rows.first();
 		await newest.getByText(/^anna, /).waitFor();
-		await newest.getByText("Name, room or note changed", { exact: true }).waitFor();
+		await newest.getByText("Name, room, note or tags changed", { exact: true }).waitFor();
 		await newest.getByRole("link", { name: "Lobby speaker" }).waitFor();
 		await newest.getByText("name: Lobby speaker").waitFor();
 		await rows.nth(1).getByText("Token made for anna, who is a monitor", { exact: true }).waitFor();

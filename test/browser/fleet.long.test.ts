@@ -188,7 +188,7 @@ describe("the fleet", { skip }, () => {
 		await goes.connect();
 		await list.getByText("2 of 2 connected").waitFor();
 		await looked.getByRole("heading", { name: "dev-1-bbbbbb" }).waitFor();
-		assert.equal(await looked.getByLabel("Volume", { exact: true }).isEnabled(), true);
+		await looked.getByLabel("Volume", { exact: true }).and(looked.locator(":enabled")).waitFor();
 	});
 
 	test("of five speakers in four rooms is on a phone without scrolling", async (t) => {

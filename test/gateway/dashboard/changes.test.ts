@@ -44,6 +44,8 @@ describe("what people have changed is in words", () => {
 			...volume,
 			words: "Volume set to 40 in Kitchen",
 		});
+		const { words } = textOf("POST /api/commands", { targets: { tags: "shop and not beta" }, payload });
+		assert.equal(words, "Volume set to 40 on devices with shop and not beta");
 		const targets = { devices: ["dev-1-a", "dev-1-b"] };
 		assert.equal(textOf("POST /api/commands", { targets, payload }).rest, "devices: dev-1-a, dev-1-b");
 		assert.deepEqual(textOf("POST /api/announcements", { text: "Dinner", targets: { all: true } }), {
@@ -54,7 +56,7 @@ describe("what people have changed is in words", () => {
 		const away = textOf("DELETE /api/devices?awayDays=30");
 		assert.equal(away.words, "Devices forgotten that were away for 30 days");
 		const label = textOf("PATCH /api/devices/dev-1-a1b2c3", { name: "Lobby", room: "Hall" });
-		assert.deepEqual(label, { words: "Name, room or note changed", rest: "name: Lobby, room: Hall" });
+		assert.deepEqual(label, { words: "Name, room, note or tags changed", rest: "name: Lobby, room: Hall" });
 		const cut = changeText({ what: "POST /api/tokens", detail: '{"name":"an…' });
 		assert.deepEqual(cut, { words: "Token made for …, who is a …", rest: '{"name":"an…' });
 		assert.equal(textOf("POST /api/later").words, "POST /api/later");

@@ -22,6 +22,7 @@ import {
 	updatesOf,
 } from "../../../gateway/dashboard/page/model/outdated.js";
 import { devicesIn } from "../../../gateway/dashboard/page/model/rooms.js";
+import { readTags, tagsOf } from "../../../gateway/dashboard/page/model/tags.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
 
@@ -34,7 +35,7 @@ interface Like {
 	readonly heardAt?: number;
 	readonly chip?: string;
 	readonly attention?: Entry["attention"];
-	readonly label?: Pick<SessionRecord, "name" | "room" | "note">;
+	readonly label?: Pick<SessionRecord, "name" | "room" | "note" | "tags">;
 }
 
 function reportWith(rssi: number) {
@@ -179,11 +180,36 @@ describe("a list of devices", () => {
 		);
 	});
 
+	test("is filtered by an expression of tags, and what is none lists no device", () => {
+		const tagged = [
+			entry("a", { label: { tags: ["beta", "shop"] } }),
+			entry("b", { label: { tags: ["shop"] }, connected: false }),
+			entry("c"),
+		];
+		const keysOf = (query: Partial<Query>) =>
+			select(tagged, { ...noQuery, ...query })
+				.map(({ key }) => key)
+				.join("");
+		assert.equal(keysOf({ tags: "shop and not beta" }), "b");
+		assert.equal(keysOf({ tags: "not shop" }), "c");
+		assert.equal(keysOf({ tags: "shop", state: "away" }), "b");
+		assert.equal(keysOf({ tags: " " }), "abc");
+		assert.equal(keysOf({ tags: "shop and" }), "");
+		assert.equal(keysOf({ search: "shop beta" }), "a", "a search finds tags too");
+		const { states } = tally(tagged, { ...noQuery, tags: "shop" });
+		assert.deepEqual(states, [
+			{ value: "connected", count: 1 },
+			{ value: "away", count: 1 },
+		]);
+		assert.deepEqual(tagsOf(tagged), ["beta", "shop"]);
+	});
+
 	test("is in the address, where nothing else is taken from", () => {
 		const query: Query = {
 			search: "hall 1 & 2",
 			model: "DEV-1",
 			room: "Hall",
+			tags: "shop and (beta or test)",
 			version: "1.10.0+7",
 			state: "rolled_back",
 			sort: "heard",
@@ -324,13 +350,28 @@ test("a log keeps its last 500 lines, and numbers all", () => {
 	assert.deepEqual(lines, [], "what was taken from it before stays as it was");
 });
 
-test("a place has all devices, those of a room, or the named ones that are known", () => {
+test("tags that are typed are words with spaces or commas between, and what is no tag is named", () => {
+	assert.deepEqual(readTags(" Shop-Berlin, beta\n"), ["shop-berlin", "beta"]);
+	assert.deepEqual(readTags(" , "), []);
+	for (const [text, word] of [
+		["shop not", "not"],
+		["beta büro", "büro"],
+		[`a ${"x".repeat(33)}`, "x".repeat(33)],
+	] as const)
+		assert.throws(() => readTags(text), {
+			message: new RegExp(`^“${word}” is no tag: .* up to 32 of a to z`),
+		});
+});
+
+test("a place has all devices, those of a room or with tags, or the named ones that are known", () => {
 	const inHall = [entry("a", { label: { room: "Hall" } }), entry("b", { label: { room: "Hall" } })];
-	const all = [...inHall, entry("c")];
+	const all = [...inHall, entry("c", { label: { tags: ["beta"] } })];
 	const keysIn = (targets: Parameters<typeof devicesIn>[0]) => devicesIn(targets, all).map(({ key }) => key);
 	assert.deepEqual(keysIn({ all: true }), ["a", "b", "c"]);
 	assert.deepEqual(keysIn({ room: "Hall" }), ["a", "b"]);
 	assert.deepEqual(keysIn({ room: "Attic" }), []);
+	assert.deepEqual(keysIn({ tags: "not beta" }), ["a", "b"]);
+	assert.deepEqual(keysIn({ tags: "" }), []);
 	assert.deepEqual(keysIn({ devices: ["c", "x"] }), ["c"]);
 	assert.deepEqual(keysIn({}), []);
 });

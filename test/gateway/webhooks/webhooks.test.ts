@@ -341,56 +341,60 @@ test("only what a hook asks for is sent; the list shows no secret, and a test is
 		assert.equal((await call(gateway.url, "POST", `/api/webhooks/${number}/test`)).status, 404, number);
 });
 
-test("a hook with tags is told of the devices that match; who was away for it is back for it, whatever tags it has by then", async (t) => {
-	const [shop, all] = [await new Receiver().listen(t), await new Receiver().listen(t)];
-	const clock = new Clock();
-	const text = "shop and not beta";
-	const hooks = [
-		shop.hook({ id: "0000000000000001", tags: { text, expression: parseTags(text) } }),
-		all.hook({ id: "0000000000000002" }),
-	];
-	const gateway = await runGateway(t, { ...clock.options, ...withHooks(hooks) });
-	const ids = ["dev-1-00000a", "dev-1-00000b", "dev-1-00000c"];
-	const tagsOf: readonly (readonly string[])[] = [["shop"], ["beta", "shop"], []];
-	const connect = async (id: string) => {
-		const device = new ScriptedDevice({ url: gateway.url, deviceId: id });
-		t.after(() => device.close());
-		return device.connect();
-	};
-	const label = async (id: string, tags: readonly string[]) => {
-		const body = JSON.stringify({ tags });
-		const ask = { method: "PATCH", headers: bearer(monitorToken), body };
-		await eventually(
-			() => fetch(`${gateway.url}/api/devices/${id}`, ask),
-			({ status }) => status === 200,
+test(
+	"a hook with tags is told of the devices that match; who was away for it is back for it, whatever tags it has by then",
+	ofFleet,
+	async (t) => {
+		const [shop, all] = [await new Receiver().listen(t), await new Receiver().listen(t)];
+		const clock = new Clock();
+		const text = "shop and not beta";
+		const hooks = [
+			shop.hook({ id: "0000000000000001", tags: { text, expression: parseTags(text) } }),
+			all.hook({ id: "0000000000000002" }),
+		];
+		const gateway = await runGateway(t, { ...clock.options, ...withHooks(hooks) });
+		const ids = ["dev-1-00000a", "dev-1-00000b", "dev-1-00000c"];
+		const tagsOf: readonly (readonly string[])[] = [["shop"], ["beta", "shop"], []];
+		const connect = async (id: string) => {
+			const device = new ScriptedDevice({ url: gateway.url, deviceId: id });
+			t.after(() => device.close());
+			return device.connect();
+		};
+		const label = async (id: string, tags: readonly string[]) => {
+			const body = JSON.stringify({ tags });
+			const ask = { method: "PATCH", headers: bearer(monitorToken), body };
+			await eventually(
+				() => fetch(`${gateway.url}/api/devices/${id}`, ask),
+				({ status }) => status === 200,
+			);
+		};
+		const devices = await Promise.all(ids.map(connect));
+		for (const [index, id] of ids.entries()) await label(id, tagsOf[index] ?? []);
+		for (const device of devices) device.close();
+		const isAway = async () => {
+			const { body } = await call(gateway.url, "GET", "/api/devices");
+			return body.devices.every((device: { connected: boolean }) => !device.connected);
+		};
+		await eventually(isAway, Boolean);
+		clock.pass(6 * minuteMs);
+		await all.until(3);
+		const [away] = await shop.until(1);
+		assert.deepEqual(Object(away?.device).tags, ["shop"]);
+		await label("dev-1-00000a", ["beta", "shop"]);
+		for (const id of ids) await connect(id);
+		await all.until(6);
+		const told = await shop.until(2);
+		assert.deepEqual(
+			told.map(({ event, device }) => [event, Object(device).deviceId]),
+			[
+				["away", "dev-1-00000a"],
+				["back", "dev-1-00000a"],
+			],
 		);
-	};
-	const devices = await Promise.all(ids.map(connect));
-	for (const [index, id] of ids.entries()) await label(id, tagsOf[index] ?? []);
-	for (const device of devices) device.close();
-	const isAway = async () => {
-		const { body } = await call(gateway.url, "GET", "/api/devices");
-		return body.devices.every((device: { connected: boolean }) => !device.connected);
-	};
-	await eventually(isAway, Boolean);
-	clock.pass(6 * minuteMs);
-	await all.until(3);
-	const [away] = await shop.until(1);
-	assert.deepEqual(Object(away?.device).tags, ["shop"]);
-	await label("dev-1-00000a", ["beta", "shop"]);
-	for (const id of ids) await connect(id);
-	await all.until(6);
-	const told = await shop.until(2);
-	assert.deepEqual(
-		told.map(({ event, device }) => [event, Object(device).deviceId]),
-		[
-			["away", "dev-1-00000a"],
-			["back", "dev-1-00000a"],
-		],
-	);
-	assert.equal(shop.received.length, 2);
-	assert.equal((await call(gateway.url, "GET", "/api/webhooks")).body.webhooks[0].tags, text);
-});
+		assert.equal(shop.received.length, 2);
+		assert.equal((await call(gateway.url, "GET", "/api/webhooks")).body.webhooks[0].tags, text);
+	},
+);
 
 test("a receiver that answers 410 gets nothing more until the gateway is started again, and a person learns of it", async (t) => {
 	const [gone, well] = [await new Receiver().listen(t), await new Receiver().listen(t)];

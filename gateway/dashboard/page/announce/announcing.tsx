@@ -66,7 +66,7 @@ function Where({ sounds, search, source }: WhereProps) {
 	};
 	return (
 		<Panel title="Where" look="stack">
-			<Place label="Play it on" targets={targets} onChange={setTargets} />
+			<Place withTags label="Play it on" targets={targets} onChange={setTargets} />
 			<p class="hint">{obstacles(devices, options)}</p>
 			<AnnouncementOptions options={options} onChange={(changed) => setOptions({ ...options, ...changed })} />
 			<div class="actions">
@@ -94,9 +94,11 @@ function Where({ sounds, search, source }: WhereProps) {
 /** Where an address says to play it. */
 function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
 	const fields = new URLSearchParams(search);
-	const room = fields.get("room");
+	const [room, tags] = [fields.get("room"), fields.get("tags")];
 	const devices = [...listedDevices(fields.get("devices") ?? "", selected)];
-	return room ? { room } : devices.length > 0 ? { devices } : { all: true };
+	if (room) return { room };
+	if (tags) return { tags };
+	return devices.length > 0 ? { devices } : { all: true };
 }
 
 /** Why some will not be heard. */

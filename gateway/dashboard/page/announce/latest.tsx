@@ -2,8 +2,10 @@
 
 import { useEffect, useId } from "preact/hooks";
 import type { Play, PlayState } from "../../../api/announcement.js";
+import { placeText } from "../../../api/client/times.js";
 import { age, plural } from "../../../api/client/words.js";
 import { useApp, useNow, useTopic } from "../app/hooks.js";
+import { nameIn } from "../model/filter.js";
 import type { Job } from "../model/job.js";
 import { playText } from "../model/plays.js";
 import { Button, fewDevices } from "../parts/button.js";
@@ -25,7 +27,7 @@ interface PlaysProps {
 }
 
 function Plays({ id, job, isLatest }: PlaysProps) {
-	const { announcements } = useApp();
+	const { announcements, fleet } = useApp();
 	const { title, text, isRunning, problem, parts, cancel } = job;
 	const headingId = useId();
 	const now = useNow(10_000);
@@ -37,7 +39,6 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 		if (isUnread) void announcements.read(id);
 	}, [announcements, id, isUnread]);
 	const again = head?.again;
-	const { all, room } = again?.targets ?? {};
 	const question = { title: `Play ${title} again?`, text: <p>It is for {devices}.</p> };
 	return (
 		<article class="panel results" aria-labelledby={headingId}>
@@ -52,7 +53,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 				{!isRunning && head && (
 					<>
 						<p class="hint">
-							{all ? "All devices" : (room ?? devices)},{" "}
+							{again ? placeText(again.targets, (id) => nameIn(fleet, id)) : devices},{" "}
 							<time dateTime={head.createdAt}>{age(now - Date.parse(head.createdAt))}</time>
 							{!again && ". Its sound is gone."}
 						</p>

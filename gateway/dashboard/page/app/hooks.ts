@@ -195,6 +195,11 @@ export function roomAddress(room: string | undefined): string {
 	return `#/rooms/${encodeURIComponent(room ?? "")}`;
 }
 
+/** Of the devices that match an expression of tags. */
+export function tagAddress(tags: string): string {
+	return `#/?${new URLSearchParams({ tags })}`;
+}
+
 /** Of the view that updates these devices; many are not named in it. */
 export function updateAddress(keys: ReadonlySet<string>): string {
 	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;

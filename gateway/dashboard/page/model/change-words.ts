@@ -8,7 +8,7 @@ import type { Action } from "../../../api/permissions.js";
 const requestWords: Readonly<Record<string, string>> = {
 	"POST /api/attention/seen": "Marked as seen",
 	"DELETE /api/devices": "Devices forgotten that were away for {awayDays} days",
-	"PATCH /api/devices/:deviceId": "Name, room or note changed",
+	"PATCH /api/devices/:deviceId": "Name, room, note or tags changed",
 	"DELETE /api/devices/:deviceId": "Device forgotten",
 	"POST /api/devices/:deviceId/replace": "Replaced by {by}",
 	"DELETE /api/devices/:deviceId/replace": "Replaced device let in again",
@@ -74,7 +74,8 @@ export function changeText({ what, detail }: Pick<ListedChange, "what" | "detail
 	const body = parseJson(detail ?? "{}");
 	const { payload, targets, ...others } = recordOf(body);
 	const { command = what, ...values } = recordOf(payload);
-	const { all, room, ...devices } = recordOf(targets);
+	const { all, room, tags, ...devices } = recordOf(targets);
+	const place = room ? ` in ${room}` : tags ? ` on devices with ${tags}` : "";
 	const sent: Readonly<Record<string, unknown>> = { ...others, ...values, ...devices };
 	const route = routes.find(({ pattern }) => pattern.test(request));
 	const inAddress = {
@@ -88,7 +89,7 @@ export function changeText({ what, detail }: Pick<ListedChange, "what" | "detail
 	});
 	const rest = Object.entries(sent).filter(([name]) => !template.includes(`{${name}}`));
 	return {
-		words: `${words}${all ? " on all devices" : room ? ` in ${room}` : ""}`,
+		words: `${words}${all ? " on all devices" : place}`,
 		/** What the words leave out. */
 		rest: body === undefined ? detail : rest.map(([name, value]) => `${name}: ${textOf(value)}`).join(", "),
 	};

@@ -10,6 +10,7 @@ import { labelFields } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
 import { concernWords, isUnseen } from "./concerns.js";
 import type { FindUpdate } from "./outdated.js";
+import { tagMatcher } from "./tags.js";
 
 interface StateKind {
 	readonly words: string;
@@ -82,14 +83,16 @@ export type Look = keyof typeof lookWords;
 export const looks = keysOf(lookWords);
 
 /** What a query filters by. */
-const filters = ["search", "model", "room", "version", "state"] as const;
+const filters = ["search", "model", "room", "tags", "version", "state"] as const;
 
 export interface Query {
 	/** Words that must all occur in its label, model, version, address or network. */
 	readonly search: string;
-	/** Empty: any; so are room, version and state. */
+	/** Empty: any; so are room, tags, version and state. */
 	readonly model: string;
 	readonly room: string;
+	/** An expression. */
+	readonly tags: string;
 	readonly version: string;
 	readonly state: State | "";
 	readonly sort: Sort;
@@ -106,6 +109,7 @@ export function queryOf(search: string): Query {
 		search: text("search"),
 		model: text("model"),
 		room: text("room"),
+		tags: text("tags"),
 		version: text("version"),
 		state: states.find((state) => state === text("state")) ?? "",
 		sort: sorts.find((sort) => sort === text("sort")) ?? "name",
@@ -147,11 +151,12 @@ export function select(
 	const sign = query.isDescending ? -1 : 1;
 	const isByName = query.sort === "name";
 	const fitOf = matcher(query.search);
+	const isMeant = filterOf(query, findUpdate);
 	const rank = ranks(entries);
 	return (
 		entries
 			.flatMap((entry) => {
-				const fit = isMeant(entry, query, findUpdate) ? fitOf(entry) : undefined;
+				const fit = isMeant(entry) ? fitOf(entry) : undefined;
 				return fit === undefined ? [] : { entry, fit, rank: rank.get(nameOf(entry)) ?? 0 };
 			})
 			// Another order than by name is one that a person chose: it stands above how well a device matches.
@@ -186,8 +191,10 @@ function ranks(entries: readonly Entry[]): ReadonlyMap<string, number> {
 export function tally(entries: readonly Entry[], query: Query, findUpdate: FindUpdate = noUpdate) {
 	const fitOf = matcher(query.search);
 	const found = entries.filter((entry) => fitOf(entry) !== undefined);
-	const countOf = (without: Query, isCounted: (entry: Entry) => boolean) =>
-		found.filter((entry) => isCounted(entry) && isMeant(entry, without, findUpdate)).length;
+	const countOf = (without: Query, isCounted: (entry: Entry) => boolean) => {
+		const isMeant = filterOf(without, findUpdate);
+		return found.filter((entry) => isCounted(entry) && isMeant(entry)).length;
+	};
 	const versions = new Set(entries.flatMap(({ session }) => session.firmwareVersion ?? []));
 	if (query.version !== "") versions.add(query.version);
 	return {
@@ -217,12 +224,19 @@ function compareVersions(a: string, b: string): number {
 	return Number(isA) - Number(isB) || a.localeCompare(b);
 }
 
-function isMeant(entry: Entry, { model, room, version, state }: Query, findUpdate: FindUpdate): boolean {
-	const { session } = entry;
-	if (model !== "" && session.model !== model) return false;
-	if (room !== "" && session.room !== room) return false;
-	if (version !== "" && session.firmwareVersion !== version) return false;
-	return state === "" || stateKinds[state].isIn(entry, findUpdate);
+/** By all but the search. */
+function filterOf(
+	{ model, room, tags, version, state }: Query,
+	findUpdate: FindUpdate,
+): (entry: Entry) => boolean {
+	const hasTags = tags.trim() === "" ? () => true : tagMatcher(tags);
+	return (entry) => {
+		const { session } = entry;
+		if (model !== "" && session.model !== model) return false;
+		if (room !== "" && session.room !== room) return false;
+		if (version !== "" && session.firmwareVersion !== version) return false;
+		return hasTags(entry) && (state === "" || stateKinds[state].isIn(entry, findUpdate));
+	};
 }
 
 /**

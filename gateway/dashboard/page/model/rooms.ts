@@ -4,6 +4,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import type { QuietHours } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
 import { inOrder } from "./filter.js";
+import { tagMatcher } from "./tags.js";
 
 export interface Room {
 	/** Undefined: its devices are in no room. */
@@ -19,7 +20,11 @@ export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 }
 
 /** The devices that something is asked for. */
-export function devicesIn({ all, room, devices = [] }: Targets, entries: readonly Entry[]): readonly Entry[] {
+export function devicesIn(
+	{ all, room, tags, devices = [] }: Targets,
+	entries: readonly Entry[],
+): readonly Entry[] {
+	if (tags !== undefined) return entries.filter(tagMatcher(tags));
 	const isMeant = ({ key, session }: Entry) =>
 		room === undefined ? devices.includes(key) : session.room === room;
 	return all ? entries : entries.filter(isMeant);

@@ -1,4 +1,4 @@
-/** Where something is done: on all devices, in a room, or on a device. */
+/** Where something is done: on all devices, in a room, on devices with tags, or on a device. */
 
 import { useState } from "preact/hooks";
 import { placeText } from "../../../api/client/times.js";
@@ -6,19 +6,25 @@ import type { Targets } from "../../../api/targets.js";
 import { useTopic } from "../app/hooks.js";
 import { nameIn, roomsOf } from "../model/filter.js";
 import { devicesIn } from "../model/rooms.js";
+import { tagsOf } from "../model/tags.js";
 import { Choice } from "./field.js";
+import { TagsField } from "./tags.js";
 
 interface PlaceProps {
 	readonly label: string;
 	/** Those that it begins with stay among what is offered. */
 	readonly targets: Targets;
 	readonly onChange: (targets: Targets) => void;
+	/** Whether it may be devices with tags. */
+	readonly withTags?: boolean;
 }
+
+const byTags: Targets = { tags: "" };
 
 /** Of more devices only the rooms are offered. */
 const listedAtMost = 50;
 
-export function Place({ label, targets, onChange }: PlaceProps) {
+export function Place({ label, targets, onChange, withTags = false }: PlaceProps) {
 	const { fleet } = useTopic("list");
 	const [given] = useState(targets);
 	const entries = fleet.all().filter(({ session }) => session.deviceId !== null);
@@ -26,22 +32,31 @@ export function Place({ label, targets, onChange }: PlaceProps) {
 	const places: readonly Targets[] = [
 		{ all: true },
 		...roomsOf(entries).map((room) => ({ room })),
+		...(withTags && tagsOf(entries).length > 0 ? [byTags] : []),
 		...listed.map(({ key }) => ({ devices: [key] })),
 		given,
 		targets,
 	];
-	const names = new Map(places.map((place) => [JSON.stringify(place), nameOf(place)]));
+	// While an expression is typed, the choice stays.
+	const keyOf = (place: Targets) => JSON.stringify(place.tags === undefined ? place : byTags);
+	const names = new Map(places.map((place) => [keyOf(place), nameOf(place)]));
 	function nameOf(place: Targets): string {
-		const name = placeText(place, (id) => nameIn(fleet, id));
+		if (place.tags === "") return "Devices with tags…";
+		const name = place.tags ? "Devices with tags" : placeText(place, (id) => nameIn(fleet, id));
 		if (place.devices) return name;
 		return `${name} (${devicesIn(place, entries).length.toLocaleString("en")})`;
 	}
 	return (
-		<Choice
-			label={label}
-			value={JSON.stringify(targets)}
-			options={[...names]}
-			onChange={(value) => onChange(JSON.parse(value))}
-		/>
+		<>
+			<Choice
+				label={label}
+				value={keyOf(targets)}
+				options={[...names]}
+				onChange={(value) => onChange(JSON.parse(value))}
+			/>
+			{targets.tags !== undefined && (
+				<TagsField value={targets.tags} entries={entries} onInput={(tags) => onChange({ tags })} />
+			)}
+		</>
 	);
 }

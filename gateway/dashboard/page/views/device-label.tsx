@@ -6,8 +6,10 @@ import { ask } from "../../../api/client/request.js";
 import { type Label, type LabelChange, label, labelFields, labelTexts } from "../../../api/label.js";
 import { roomAddress, useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
+import { readTags } from "../model/tags.js";
 import { Field, textOf } from "../parts/field.js";
 import { FormDialog } from "../parts/save-form.js";
+import { inUse, TagLinks } from "../parts/tags.js";
 
 /** A new field of the label does not compile until it is here. */
 const titles: Readonly<Record<keyof Label, string>> = {
@@ -24,7 +26,7 @@ const allTitles = new Intl.ListFormat("en-GB").format(
 /** In the head of a device's page; edited in a dialog, so that nothing moves. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const { deviceId, name, room, note } = session;
+	const { deviceId, name, room, note, tags } = session;
 	return (
 		<>
 			{room !== undefined && (
@@ -47,6 +49,7 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 				)}
 			</div>
 			{note !== undefined && <p class="note">{note}</p>}
+			{tags && <TagLinks tags={tags} />}
 			{deviceId !== null && isOpen && (
 				<FormDialog
 					title={`The ${allTitles} of ${name ?? deviceId}`}
@@ -86,19 +89,16 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 				name="tags"
 				label={titles.tags}
 				initial={given.tags?.join(" ")}
-				hint="Words with spaces between, such as shop-berlin beta"
+				placeholder="shop-berlin beta"
+				hint={`${inUse(fleet.all()) || "Words by which devices are chosen"}. Separate them by spaces.`}
 			/>
 		</>
 	);
 }
 
-/** @throws Refusal */
-export function saveLabel(deviceId: string, form: FormData): Promise<unknown> {
+/** @throws {Error} that says what to change */
+export async function saveLabel(deviceId: string, form: FormData): Promise<void> {
 	const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
-	const tags =
-		textOf(form, "tags")
-			.toLowerCase()
-			.match(/[^\s,]+/g) ?? [];
-	const body = { ...texts, tags } satisfies LabelChange;
-	return ask(`api/devices/${encodeURIComponent(deviceId)}`, { method: "PATCH", body });
+	const body = { ...texts, tags: readTags(textOf(form, "tags")) } satisfies LabelChange;
+	await ask(`api/devices/${encodeURIComponent(deviceId)}`, { method: "PATCH", body });
 }

@@ -6,6 +6,7 @@ import { nameOf } from "../model/filter.js";
 import { ControlSlider } from "../parts/controls.js";
 import { DeviceState } from "../parts/presence.js";
 import { Ring } from "../parts/ring.js";
+import { Tags } from "../parts/tags.js";
 import { SelectBox } from "./fleet-actions.js";
 
 /** A press of this length selects. */
@@ -38,6 +39,7 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 				</h2>
 				<p>
 					{withRoom && session.room !== undefined && session.room !== name && <span>{session.room}</span>}
+					<Tags tags={session.tags} />
 					<DeviceState entry={entry} />
 					{problem && <span class="problem">{problem}</span>}
 				</p>

@@ -8,6 +8,7 @@ import { age } from "../../../api/client/words.js";
 import { deviceAddress, useDevice, useIsLive, useTopic } from "../app/hooks.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import { DeviceState, Strength } from "../parts/presence.js";
+import { Tags } from "../parts/tags.js";
 import { Cell, useList } from "../parts/use-list.js";
 import { Identify, SelectBox } from "./fleet-actions.js";
 
@@ -142,6 +143,9 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 					{name}
 				</a>
 				{session.name !== undefined && <small>{deviceKey}</small>}
+				<small>
+					<Tags tags={session.tags} />
+				</small>
 			</td>
 			<td class="of-room">{session.room}</td>
 			<td class="of-model">{session.model}</td>

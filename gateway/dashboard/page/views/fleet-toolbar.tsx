@@ -19,8 +19,10 @@ import {
 	type tally,
 	unfiltered,
 } from "../model/filter.js";
+import { tagsOf } from "../model/tags.js";
 import { Button } from "../parts/button.js";
 import { any, Choice, type Option, Search, Toggles } from "../parts/field.js";
+import { TagsField } from "../parts/tags.js";
 
 interface ToolbarProps {
 	/** Of a page of one room; empty: that of the devices without one. */
@@ -36,7 +38,7 @@ export function Toolbar({ room, entries, keys, tallies, look }: ToolbarProps) {
 	const app = useApp();
 	const { query, selection, linkState } = app;
 	const isPart = isFiltered(query);
-	const inPanel = [query.model, query.room, query.version, query.state].filter(Boolean).length;
+	const inPanel = [query.model, query.room, query.tags, query.version, query.state].filter(Boolean).length;
 	const [isOpen, setIsOpen] = useState(false);
 	const set = (change: Partial<Query>) => {
 		// Not the query of the latest frame: two changes may come within one.
@@ -150,6 +152,9 @@ function Filters({ room, entries, tallies, set }: FiltersProps) {
 							options={[any, ...options]}
 						/>
 					),
+			)}
+			{(query.tags !== "" || tagsOf(entries).length > 0) && (
+				<TagsField value={query.tags} entries={entries} onInput={(tags) => set({ tags })} />
 			)}
 			<Choice
 				label="Sort by"

@@ -5,5 +5,6 @@ export { AttentionView } from "./attention.js";
 export { DeviceView } from "./device.js";
 export { FirmwareView } from "./firmware.js";
 export { GettingStarted } from "./getting-started.js";
+export { SelectionBar } from "./selection-bar.js";
 export { SettingsView } from "./settings.js";
 export { TimesView } from "./times.js";

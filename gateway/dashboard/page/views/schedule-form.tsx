@@ -107,7 +107,12 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 					onChange={(value) => change({ payload: { command: "set_volume", value } })}
 				/>
 			)}
-			<Place label="Where" targets={targets} onChange={(next) => setAction({ ...action, targets: next })} />
+			<Place
+				withTags
+				label="Where"
+				targets={targets}
+				onChange={(next) => setAction({ ...action, targets: next })}
+			/>
 			{!payload && <AnnouncementOptions options={action} onChange={change} />}
 		</FormDialog>
 	);

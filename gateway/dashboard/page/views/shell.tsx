@@ -19,7 +19,6 @@ import { Button } from "../parts/button.js";
 import { Menu } from "../parts/menu.js";
 import { AttentionLink } from "./attention-link.js";
 import { FleetView } from "./fleet.js";
-import { SelectionBar } from "./fleet-actions.js";
 import { JobBars } from "./jobs.js";
 import { onDemand } from "./on-demand.js";
 
@@ -103,7 +102,7 @@ export function Shell() {
 			</main>
 			<aside class="dock" aria-label="Actions">
 				<JobBars />
-				{isList && <SelectionBar />}
+				{isList && <Selected />}
 			</aside>
 		</>
 	);
@@ -119,6 +118,7 @@ function View({ route: { view, key, tab, search } }: { route: Route }) {
 
 const load = () => import("./later.js");
 const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
+const SelectionBar = onDemand("Selected devices", async () => (await load()).SelectionBar);
 
 interface LaterProps {
 	/** As in an address. */
@@ -141,6 +141,11 @@ const later = {
 	),
 };
 
+function Selected() {
+	const { selection } = useTopic("selection");
+	return selection.keys.size > 0 && <SelectionBar />;
+}
+
 function Device({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 	const app = useApp();
 	useEffect(() => app.follow(deviceKey), [app, deviceKey]);
@@ -155,7 +160,14 @@ function usePreload(): void {
 	useEffect(() => {
 		// What cannot be loaded is tried again when it is opened.
 		if (isLive)
-			for (const { preload } of [DevicePage, later.attention, later.firmware, later.announce, later.settings])
+			for (const { preload } of [
+				DevicePage,
+				SelectionBar,
+				later.attention,
+				later.firmware,
+				later.announce,
+				later.settings,
+			])
 				preload().catch(() => {});
 	}, [isLive]);
 }

@@ -1,0 +1,197 @@
+/** What can be done to the selected devices. */
+
+import { useState } from "preact/hooks";
+import type { LedPreset } from "../../../../device/protocol/messages.js";
+import { presetWords, titleOf } from "../../../api/client/command-words.js";
+import type { Entry } from "../../../api/client/fleet.js";
+import { ask } from "../../../api/client/request.js";
+import { plural } from "../../../api/client/words.js";
+import type { Ask } from "../../../api/command.js";
+import { label } from "../../../api/label.js";
+import { cleanText } from "../../../api/text.js";
+import { announceAddress, updateAddress, useTopic } from "../app/hooks.js";
+import { roomsOf } from "../model/filter.js";
+import { readTags } from "../model/tags.js";
+import { Button, fewDevices } from "../parts/button.js";
+import { Choice, Field } from "../parts/field.js";
+import { Menu } from "../parts/menu.js";
+
+/** Requests that this page makes at the same time. */
+const atATime = 4;
+
+/** In one line; what needs more has a panel that opens upwards. */
+export function SelectionBar() {
+	const app = useTopic("selection", "list", "shown");
+	const { selection, fleet, jobs, shownKeys } = app;
+	const [volume, setVolume] = useState("50");
+	const [preset, setPreset] = useState<LedPreset>("rainbow");
+	const [typed, setRoom] = useState("");
+	const [typedTags, setTags] = useState("");
+	const chosen = [...selection.keys].flatMap((key) => fleet.get(key) ?? []);
+	if (chosen.length === 0) return null;
+	const keysOf = (some: readonly Entry[]) => some.map(({ key }) => key);
+	const here = keysOf(chosen.filter(({ session }) => session.connected));
+	const away = keysOf(chosen.filter(({ session }) => !session.connected));
+	const shown = new Set(shownKeys);
+	const hidden = chosen.filter(({ key }) => !shown.has(key)).length;
+	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
+	const room = cleanText(typed);
+	const counted = (count: number, text: string) => count > 0 && `, ${count.toLocaleString("en")} ${text}`;
+	const button = (text: string, payload: Ask, close: () => void) => (
+		<Button
+			action={payload.command}
+			disabled={here.length === 0}
+			question={
+				here.length > fewDevices && {
+					title: `${titleOf(payload)}: ${plural(here.length, "device")}?`,
+					text: (
+						<p>
+							Each device's answer is shown.
+							{away.length > 0 &&
+								` ${plural(away.length, "device")} of the selection ${away.length === 1 ? "is" : "are"} away and not asked.`}
+						</p>
+					),
+				}
+			}
+			onClick={async () => {
+				await jobs.begin({ targets: { devices: here }, payload });
+				close();
+			}}
+		>
+			{text}
+		</Button>
+	);
+	const change = (title: string, keys: readonly string[], how: Parameters<typeof ask>[1]) =>
+		app.run({ title, keys, atATime, change: (key) => ask(`api/devices/${encodeURIComponent(key)}`, how) });
+	const retag = (isAdded: boolean, tags: readonly string[]) =>
+		app.run({
+			title: `${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`,
+			keys: keysOf(chosen),
+			atATime,
+			change: (key) => {
+				const others = (fleet.get(key)?.session.tags ?? []).filter((each) => !tags.includes(each));
+				const body = { tags: isAdded ? [...others, ...tags] : others };
+				return ask(`api/devices/${encodeURIComponent(key)}`, { method: "PATCH", body });
+			},
+		});
+	const roomTitle = room === "" ? "No room" : `Room ${room}`;
+	const links = (look: string) => (
+		<>
+			<a class={`button ${look}`} href={announceAddress({ keys: selection.keys })}>
+				Announce…
+			</a>
+			<a class={`button ${look}`} href={updateAddress(selection.keys)}>
+				Update…
+			</a>
+		</>
+	);
+	return (
+		<section class="selection" aria-label="Selected devices">
+			<p role="status">
+				<strong>{chosen.length.toLocaleString("en")} selected</strong>
+				{counted(away.length, "away")}
+				{counted(hidden, "not shown")}
+			</p>
+			<div class="actions">
+				<Menu label="Volume" look="small">
+					{(close) => (
+						<div class="pair">
+							<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
+							{button("Set volume", { command: "set_volume", value: volumeOf(volume) }, close)}
+						</div>
+					)}
+				</Menu>
+				<span class="wide">{links("small")}</span>
+				<Menu label="More" look="small">
+					{(close) => (
+						<>
+							{others > 0 && (
+								<Button onClick={() => selection.set([...selection.keys, ...shownKeys])}>
+									Select {others.toLocaleString("en")} more
+								</Button>
+							)}
+							<span class="narrow">{links("")}</span>
+							<div class="pair">
+								<Choice label="Ring" value={preset} onChange={setPreset} options={presetWords} />
+								{button("Set ring", { command: "set_led", value: preset }, close)}
+							</div>
+							<div class="pair">
+								<Field
+									label="Room"
+									known={roomsOf(fleet.all())}
+									maxLength={label.fields.room.maxLength}
+									placeholder="None"
+									value={typed}
+									onInput={setRoom}
+								/>
+								<Button
+									isChange
+									question={
+										(room === "" || chosen.length > fewDevices) && {
+											title: `${roomTitle}: ${plural(chosen.length, "device")}?`,
+											text: <p>The rooms that they are in now are {room === "" ? "removed" : "replaced"}.</p>,
+											...(room === "" && { loss: { do: "Remove rooms", keep: "Keep them" } }),
+										}
+									}
+									onClick={() => {
+										change(roomTitle, keysOf(chosen), { method: "PATCH", body: { room } });
+										close();
+									}}
+								>
+									Set room
+								</Button>
+							</div>
+							<div class="pair">
+								<Field label="Tags" placeholder="beta" value={typedTags} onInput={setTags} />
+								{([true, false] as const).map((isAdded) => (
+									<Button
+										key={String(isAdded)}
+										isChange
+										disabled={typedTags.trim() === ""}
+										onClick={() => {
+											retag(isAdded, readTags(typedTags));
+											close();
+										}}
+									>
+										{isAdded ? "Add" : "Remove"}
+									</Button>
+								))}
+							</div>
+							{button("Identify", { command: "identify" }, close)}
+							{button("Restart", { command: "restart" }, close)}
+							{button("Reconnect", { command: "boot_device" }, close)}
+							{away.length > 0 && (
+								<Button
+									isChange
+									question={{
+										title: `Forget ${plural(away.length, "device")}?`,
+										text: (
+											<p>
+												Their names, rooms, notes and tags, crashes and updates are deleted. A device that
+												connects again is new.
+											</p>
+										),
+										loss: {
+											do: `Forget ${plural(away.length, "device")}`,
+											keep: away.length === 1 ? "Keep it" : "Keep them",
+										},
+									}}
+									onClick={() => change("Forget", away, { method: "DELETE" })}
+								>
+									Forget {away.length.toLocaleString("en")} away
+								</Button>
+							)}
+						</>
+					)}
+				</Menu>
+			</div>
+			<Button look="quiet small" label="Clear selection" onClick={() => selection.set([])}>
+				✕
+			</Button>
+		</section>
+	);
+}
+
+function volumeOf(text: string): number {
+	return Math.max(0, Math.min(100, Math.round(Number(text) || 0)));
+}
