@@ -50,7 +50,7 @@ test("a device gets tags in the dialog of its label, which says what is no tag, 
 	const page = await open(t, url, { view: `#/devices/${ids[0]}` });
 	await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 	const dialog = page.getByRole("dialog");
-	await dialog.getByText("In use: beta. Separate them by spaces.").waitFor();
+	await dialog.getByText("Separate them by spaces. There is beta.").waitFor();
 	await field(page).fill("Shop-Berlin, büro");
 	await dialog.getByRole("button", { name: "Save" }).click();
 	await problems(page)
@@ -85,7 +85,7 @@ test("the list is filtered by an expression, says what is wrong with it, and its
 		await field(page).fill("shop and not beta");
 		await heading("1 of 3 devices");
 		await page.getByRole("link", { name: ids[1] }).waitFor();
-		await page.getByTitle("shop", { exact: true }).waitFor();
+		await page.getByText("shop", { exact: true }).waitFor();
 		assert.match(page.url(), /tags=shop\+and\+not\+beta/);
 		await field(page).fill("shop AND beta");
 		await page.getByText("At character 6: write and in place of AND.", { exact: true }).waitFor();

@@ -1,25 +1,21 @@
 /** Tags of a device, and a field for an expression that chooses devices by them. */
 
-import { Fragment } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
+import { sentence, thereAre } from "../../../api/client/words.js";
 import { longestExpression } from "../../../api/tags.js";
 import { tagAddress } from "../app/hooks.js";
 import { problemOf, tagsOf } from "../model/tags.js";
 import { Field } from "./field.js";
 
-interface TagsProps {
-	readonly tags: readonly string[] | undefined;
-}
-
 /** In one line, as far as they fit. */
-export function Tags({ tags = [] }: TagsProps) {
+export function Tags({ tags = [] }: { readonly tags: readonly string[] | undefined }) {
 	if (tags.length === 0) return null;
 	return (
-		<span class="tags" title={tags.join(" ")}>
+		<span class="tags">
 			{tags.map((tag) => (
-				<Fragment key={tag}>
-					<span class="tag">{tag}</span>{" "}
-				</Fragment>
+				<span key={tag} class="tag">
+					{tag}
+				</span>
 			))}
 		</span>
 	);
@@ -61,11 +57,7 @@ export function TagsField({ value, entries, onInput }: TagsFieldProps) {
 	);
 }
 
-const namedAtMost = 12;
-
-/** "In use: beta, shop-berlin" */
+/** "There are beta, shop-berlin." */
 export function inUse(entries: readonly Entry[]): string {
-	const tags = tagsOf(entries);
-	const rest = tags.length > namedAtMost ? " …" : "";
-	return tags.length === 0 ? "" : `In use: ${tags.slice(0, namedAtMost).join(", ")}${rest}`;
+	return sentence(thereAre("tag", tagsOf(entries)));
 }

@@ -90,7 +90,7 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 				label={titles.tags}
 				initial={given.tags?.join(" ")}
 				placeholder="shop-berlin beta"
-				hint={`${inUse(fleet.all()) || "Words by which devices are chosen"}. Separate them by spaces.`}
+				hint={`Separate them by spaces. ${inUse(fleet.all())}`}
 			/>
 		</>
 	);

@@ -143,9 +143,7 @@ function Row({ deviceKey, isActive }: { deviceKey: string; isActive: boolean }) 
 					{name}
 				</a>
 				{session.name !== undefined && <small>{deviceKey}</small>}
-				<small>
-					<Tags tags={session.tags} />
-				</small>
+				<Tags tags={session.tags} />
 			</td>
 			<td class="of-room">{session.room}</td>
 			<td class="of-model">{session.model}</td>

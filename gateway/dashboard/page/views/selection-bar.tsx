@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
 import { presetWords, titleOf } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask } from "../../../api/client/request.js";
+import { ask, type GatewayRequest } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
 import { label } from "../../../api/label.js";
@@ -61,19 +61,20 @@ export function SelectionBar() {
 			{text}
 		</Button>
 	);
-	const change = (title: string, keys: readonly string[], how: Parameters<typeof ask>[1]) =>
-		app.run({ title, keys, atATime, change: (key) => ask(`api/devices/${encodeURIComponent(key)}`, how) });
-	const retag = (isAdded: boolean, tags: readonly string[]) =>
+	const change = (title: string, keys: readonly string[], how: (key: string) => GatewayRequest) =>
 		app.run({
-			title: `${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`,
-			keys: keysOf(chosen),
+			title,
+			keys,
 			atATime,
-			change: (key) => {
-				const others = (fleet.get(key)?.session.tags ?? []).filter((each) => !tags.includes(each));
-				const body = { tags: isAdded ? [...others, ...tags] : others };
-				return ask(`api/devices/${encodeURIComponent(key)}`, { method: "PATCH", body });
-			},
+			change: (key) => ask(`api/devices/${encodeURIComponent(key)}`, how(key)),
 		});
+	const changeTags = (isAdded: boolean) => {
+		const tags = readTags(typedTags);
+		change(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
+			const others = (fleet.get(key)?.session.tags ?? []).filter((each) => !tags.includes(each));
+			return { method: "PATCH", body: { tags: isAdded ? [...others, ...tags] : others } };
+		});
+	};
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
 	const links = (look: string) => (
 		<>
@@ -134,7 +135,7 @@ export function SelectionBar() {
 										}
 									}
 									onClick={() => {
-										change(roomTitle, keysOf(chosen), { method: "PATCH", body: { room } });
+										change(roomTitle, keysOf(chosen), () => ({ method: "PATCH", body: { room } }));
 										close();
 									}}
 								>
@@ -149,7 +150,7 @@ export function SelectionBar() {
 										isChange
 										disabled={typedTags.trim() === ""}
 										onClick={() => {
-											retag(isAdded, readTags(typedTags));
+											changeTags(isAdded);
 											close();
 										}}
 									>
@@ -176,7 +177,7 @@ export function SelectionBar() {
 											keep: away.length === 1 ? "Keep it" : "Keep them",
 										},
 									}}
-									onClick={() => change("Forget", away, { method: "DELETE" })}
+									onClick={() => change("Forget", away, () => ({ method: "DELETE" }))}
 								>
 									Forget {away.length.toLocaleString("en")} away
 								</Button>
