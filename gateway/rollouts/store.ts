@@ -139,13 +139,13 @@ export class RolloutStore {
 	async create(rollout: Rollout): Promise<boolean | undefined> {
 		const { id } = rollout;
 		if (this.find(id)) return false;
+		const before = this.revisionOf(id);
 		try {
-			await this.#clear(id);
-			// Of another gateway, which has stored the rest of it meanwhile.
-			if (this.find(id)) return false;
-			for (const entry of entriesOf(rollout)) {
+			for (const [index, entry] of entriesOf(rollout).entries()) {
 				const isAppended = await this.#append(id, entry);
 				if (!isAppended) return isAppended;
+				// Not earlier: it may be a part that another gateway goes on with, unless this entry has come first.
+				if (index === 0 && before > 0) await this.#removeOutdated(id);
 			}
 		} catch (error) {
 			this.#report(id, error);
@@ -164,10 +164,14 @@ export class RolloutStore {
 	/** Begins one again with another plan and head, and without devices: all of it or nothing. @returns as `append` */
 	async beginAgain({ id, createdAt, plan, asked, head }: Rollout): Promise<boolean | undefined> {
 		const isBegun = await this.#appendAll(id, [{ schema: 1, createdAt, plan, asked, head }]);
-		const { begun = 0 } = this.#kept.get(id) ?? {};
-		// If that fails, the next start or release does it.
-		if (isBegun) await this.#log?.removeBefore(id, begun).catch((error) => void this.#report(id, error));
+		if (isBegun) await this.#removeOutdated(id);
 		return isBegun;
+	}
+
+	/** What was before the entry that begins it; if that fails, the next start or release does it. */
+	async #removeOutdated(id: string): Promise<void> {
+		const { begun = 0 } = this.#kept.get(id) ?? {};
+		await this.#log?.removeBefore(id, begun).catch((error) => void this.#report(id, error));
 	}
 
 	async #appendAll(id: string, entries: readonly object[]): Promise<boolean | undefined> {
@@ -249,8 +253,7 @@ export class RolloutStore {
 	}
 
 	/**
-	 * Removes the entries of a roll-out that was removed, or not stored completely. Other gateways still have to read the last
-	 * one. @throws as `Log.removeBefore`
+	 * Removes the entries of a roll-out that was removed. Other gateways still have to read the last one. @throws as `Log.removeBefore`
 	 */
 	async #clear(id: string): Promise<void> {
 		const latest = this.revisionOf(id);

@@ -42,10 +42,13 @@ test("a standing roll-out goes on to each release although the gateway that driv
 	await release("1.4.0");
 	const cluster = await startCluster(t, { gateways: 2, servers: 1, releasesDir });
 	const devices = startDevices(t, cluster, random);
+	/** Of the first that answers: one of them may be starting. */
 	const call = <T>(path: string, method = "GET", body?: object) =>
 		eventually(
-			// One of them may be starting.
-			() => Promise.any(cluster.gateways.map((gateway) => gateway.call<T>(method, path, body))),
+			() =>
+				Promise.any(cluster.gateways.map((gateway) => gateway.call<T>(method, path, body))).catch(
+					({ errors }: AggregateError) => Promise.reject(new Error(errors.join("; "))),
+				),
 			() => true,
 		);
 	await eventually(
