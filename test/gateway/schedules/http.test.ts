@@ -24,7 +24,7 @@ const announced = (more: object) => ({ announcement: { url: "http://10.0.0.1/a.w
 const oneOfTimes =
 	'at is one of {"weekly": {"time": "17:50"}}, {"once": "2026-11-28T07:30"} and {"in": 720}.';
 const oneOfTargets =
-	'targets is one of {"all": true}, {"room": "Kitchen"} and {"devices": ["dev-1-a1b2c3"]}.';
+	'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-a1b2c3"]}.';
 
 describe("a schedule is refused with a sentence", ofActions, () => {
 	const refused: Readonly<Record<string, readonly [body: object, detail: string | RegExp, status?: number]>> =
