@@ -254,7 +254,7 @@ describe("what a device can be updated to", () => {
 	test("are the releases, and the upload if there is one", () => {
 		assert.deepEqual(firmwareOf(undefined, undefined), []);
 		assert.deepEqual(firmwareOf(catalog, upload), [
-			{ selector: "1.10.0", version: "1.10.0", images: catalog.releases[0].images },
+			{ selector: "1.10.0", version: "1.10.0", channel: "stable", images: catalog.releases[0].images },
 		]);
 		assert.equal(firmwareOf(undefined, { ...upload, filename: "a.bin" })[0]?.selector, "custom");
 	});
