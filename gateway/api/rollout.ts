@@ -82,7 +82,7 @@ export interface Plan {
 	readonly deadline?: string;
 	readonly window?: Window;
 	readonly stopWhen?: {
-		/** At least 1.5: the roll-out is paused where the version crashes so many times as often as what the devices ran before. */
+		/** At least 1.5. The roll-out is paused once the version crashes this many times as often as what the devices ran before. */
 		readonly crashRate: number;
 	};
 }

@@ -178,7 +178,6 @@ export class CrashStore {
 		else this.#heads.delete(deviceId);
 	}
 
-	/** In its record: those of the firmware that runs. */
 	#headOf(crash: StoredCrash): CrashHead {
 		const { id, firmware_version: version, at, cause = signatureOf(crash).id } = crash;
 		const kind = crashKinds[crashKinds.indexOf(crash.kind)] ?? crash.kind;
@@ -194,6 +193,7 @@ export class CrashStore {
 		return text;
 	}
 
+	/** In its record: those of the firmware that runs. */
 	#show(device: Device): void {
 		device.describeMore = this.#heads.has(device.deviceId) ? () => this.#countOf(device) : undefined;
 	}

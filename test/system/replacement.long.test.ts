@@ -2,7 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { furnish, goesOver, isAsBefore, type Shown, settingsOf } from "../gateway/replacement/lobby.js";
+import {
+	furnish,
+	goesOver,
+	isAsBefore,
+	killMeanwhile,
+	pairsOf,
+	type Shown,
+	settingsOf,
+} from "../gateway/replacement/lobby.js";
 import { call } from "../support/call.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
@@ -18,30 +26,14 @@ test("what one gateway has begun the other one completes, once, and both refuse 
 	const { gateways } = await startCluster(t, { gateways: 2, servers: 1, releasesDir });
 	const [one, other] = gateways;
 	assert.ok(one && other);
-	const pairs = Array.from({ length: count }, (_, index) => ({
-		pair: [`dev-1-0000a${index}`, `dev-1-0000b${index}`] as [string, string],
-		id: `autumn-${index}`,
-	}));
+	const pairs = pairsOf(count);
 	for (const { pair, id } of pairs) await furnish(one.url, pair, id);
 	for (const { pair, id } of pairs)
 		await eventually(
 			() => isAsBefore(other.url, pair, id),
 			() => true,
 		);
-	const answered = new Set<string>();
-	let onAnswer = () => {};
-	const first = new Promise<void>((resolve) => {
-		onAnswer = resolve;
-	});
-	const asked = pairs.map(async ({ pair: [from, by], id }) => {
-		await one.call("POST", `devices/${from}/replace`, { by });
-		answered.add(id);
-		onAnswer();
-	});
-	const ended = Promise.allSettled(asked);
-	await first;
-	await one.kill();
-	await ended;
+	const answered = await killMeanwhile(one, pairs);
 	let continued = 0;
 	for (const { pair, id } of pairs) {
 		const [from, by] = pair;

@@ -8,7 +8,16 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import type { StateReport } from "../../device/protocol/messages.js";
 import { restore } from "../../scripts/backup/restore.js";
-import { furnish, goesOver, isAsBefore, next, old, settingsOf } from "../gateway/replacement/lobby.js";
+import {
+	furnish,
+	goesOver,
+	isAsBefore,
+	killMeanwhile,
+	next,
+	old,
+	pairsOf,
+	settingsOf,
+} from "../gateway/replacement/lobby.js";
 import { call } from "../support/call.js";
 import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
@@ -17,10 +26,7 @@ import { freePort } from "../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 
 const count = 8;
-const pairs = Array.from({ length: count }, (_, index) => ({
-	pair: [`dev-1-0000a${index}`, `dev-1-0000b${index}`] as [string, string],
-	id: `autumn-${index}`,
-}));
+const pairs = pairsOf(count);
 
 test("a gateway that is killed while boards replace others has all of each, or none, after its next start", async (t) => {
 	const directory = await temporaryDirectory(t);
@@ -36,20 +42,7 @@ test("a gateway that is killed while boards replace others has all of each, or n
 	});
 	await gateway.start();
 	for (const { pair, id } of pairs) await furnish(gateway.url, pair, id);
-	const answered = new Set<string>();
-	let onAnswer = () => {};
-	const first = new Promise<void>((resolve) => {
-		onAnswer = resolve;
-	});
-	const asked = pairs.map(async ({ pair: [from, by], id }) => {
-		await gateway.call("POST", `devices/${from}/replace`, { by });
-		answered.add(id);
-		onAnswer();
-	});
-	const ended = Promise.allSettled(asked);
-	await first;
-	await gateway.kill();
-	await ended;
+	const answered = await killMeanwhile(gateway, pairs);
 	const begun = pairs.filter(({ pair: [from] }) => existsSync(join(dataDir, "replacements", `${from}.json`)));
 	t.diagnostic(`${answered.size} of ${count} were answered, ${begun.length} had begun`);
 	await gateway.start();

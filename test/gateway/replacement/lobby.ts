@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
+import type { GatewayProcess } from "../../support/gateway-process.js";
 import { quickPlan } from "../../support/released-fleet.js";
 import { writeReleases } from "../../support/releases.js";
 import { type RunOptions, wholeFleetAtOnce } from "../../support/running.js";
@@ -47,7 +48,11 @@ export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDev
 }
 
 /** Both are away; the old one has a name, quiet hours, and its places in a schedule and in a roll-out that is due later. */
-export async function furnish(url: string, [from, to] = [old, next], id = "autumn"): Promise<void> {
+export async function furnish(
+	url: string,
+	[from, to]: Pair["pair"] = [old, next],
+	id = "autumn",
+): Promise<void> {
 	await visit({ url, deviceId: from, report: settings });
 	await visit({ url, deviceId: to });
 	await call(url, "PATCH", `devices/${from}`, label);
@@ -99,7 +104,11 @@ const nothing = { isKnown: true, name: undefined, quiet: 0, schedules: 0, steps:
 const gone = { ...nothing, isKnown: false, steps: ["removed"] };
 
 /** Resolves once all has gone over, as this gateway shows it. */
-export async function goesOver(url: string, [from, to] = [old, next], id = "autumn"): Promise<void> {
+export async function goesOver(
+	url: string,
+	[from, to]: Pair["pair"] = [old, next],
+	id = "autumn",
+): Promise<void> {
 	await eventually(
 		async () => {
 			const { before = [] } = await call<Shown>(url, "GET", `devices/${to}`);
@@ -111,7 +120,47 @@ export async function goesOver(url: string, [from, to] = [old, next], id = "autu
 }
 
 /** Nothing has begun. */
-export async function isAsBefore(url: string, [from, to] = [old, next], id = "autumn"): Promise<void> {
+export async function isAsBefore(
+	url: string,
+	[from, to]: Pair["pair"] = [old, next],
+	id = "autumn",
+): Promise<void> {
 	assert.deepEqual(await possessions(url, from, id), all);
 	assert.deepEqual(await possessions(url, to, id), nothing);
+}
+
+/** An old board, the new one, and the roll-out in which the old one is. */
+export interface Pair {
+	readonly pair: readonly [from: string, by: string];
+	readonly id: string;
+}
+
+/** @param count at most 10 */
+export function pairsOf(count: number): readonly Pair[] {
+	return Array.from({ length: count }, (_, index) => ({
+		pair: [`dev-1-0000a${index}`, `dev-1-0000b${index}`],
+		id: `autumn-${index}`,
+	}));
+}
+
+/** Asks for all replacements at once, and kills the gateway at its first answer. @returns ids of those that it has answered */
+export async function killMeanwhile(
+	gateway: Pick<GatewayProcess, "call" | "kill">,
+	pairs: readonly Pair[],
+): Promise<ReadonlySet<string>> {
+	const answered = new Set<string>();
+	let onAnswer = () => {};
+	const first = new Promise<void>((resolve) => {
+		onAnswer = resolve;
+	});
+	const asked = pairs.map(async ({ pair: [from, by], id }) => {
+		await gateway.call("POST", `devices/${from}/replace`, { by });
+		answered.add(id);
+		onAnswer();
+	});
+	const ended = Promise.allSettled(asked);
+	await first;
+	await gateway.kill();
+	await ended;
+	return answered;
 }

@@ -88,7 +88,7 @@ const filters = ["search", "model", "room", "tags", "version", "state"] as const
 export interface Query {
 	/** Words that must all occur in its label, model, version, address or network. */
 	readonly search: string;
-	/** Empty: any; so are room, tags, version and state. */
+	/** Empty: devices of all models are shown; so it is with room, tags, version and state. */
 	readonly model: string;
 	readonly room: string;
 	/** An expression. */
