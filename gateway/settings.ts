@@ -63,7 +63,7 @@ export function readSettings(environment: Environment) {
 		/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
 		speechCommand: command("SPEECH_COMMAND", "espeak-ng --stdout"),
 		/** A program that decodes sounds, and its arguments: a file in, WAV out; undefined: none. */
-		decodeCommand: command("DECODE_COMMAND", "ffmpeg -i - -f wav -"),
+		decodeCommand: command("DECODE_COMMAND", "ffmpeg -i {file} -f wav -"),
 		/** The receivers of events (webhooks/hooks.ts); undefined: none. */
 		webhooksFile: given("WEBHOOKS_FILE"),
 		/** Tags by which metrics count devices. */

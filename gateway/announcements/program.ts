@@ -1,13 +1,18 @@
-/** Runs a program: bytes on its standard input, and its standard output as the result. It ends with all that it has started. */
+/** Runs a program: bytes on its standard input or in a file, and its standard output as the result. It ends with all that it has started. */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 const longestBytes = 4 << 20;
+/** A word of a command. */
+const filePlace = "{file}";
 const hasGroups = process.platform !== "win32";
 
 export interface ProgramOptions {
-	/** The program and its arguments; no shell reads them. */
+	/** The program and its arguments; no shell reads them. The word `{file}` becomes the path of a file with the input. */
 	readonly command: readonly string[];
 	readonly input: string | Uint8Array;
 	readonly limitMs: number;
@@ -16,7 +21,21 @@ export interface ProgramOptions {
 }
 
 /** @throws {Error} its message is a sentence that says why there is no output */
-export function runProgram({ command, input, limitMs, signal }: ProgramOptions): Promise<Buffer> {
+export async function runProgram(options: ProgramOptions): Promise<Buffer> {
+	const { command, input } = options;
+	if (!command.includes(filePlace)) return start(options);
+	const folder = await mkdtemp(join(tmpdir(), "sound-"));
+	try {
+		const file = join(folder, "input");
+		await writeFile(file, input);
+		const words = command.map((word) => (word === filePlace ? file : word));
+		return await start({ ...options, command: words, input: "" });
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buffer> {
 	return new Promise((resolve, reject) => {
 		if (signal.aborted) return reject(new Error("It was stopped."));
 		const [program = "", ...words] = command;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
@@ -134,6 +134,28 @@ describe("an upload that is no WAV", () => {
 		assert.equal(others.filter(({ status }) => status === "rejected").length, 4);
 	});
 
+	test("is in a file where the command has a place for one, which is removed afterwards", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const path = join(folder, "decoder.mjs");
+		const note = join(folder, "note");
+		await writeFile(
+			path,
+			`import { readFileSync, writeFileSync } from "node:fs";
+			writeFileSync(${JSON.stringify(note)}, process.argv[2]);
+			const file = readFileSync(process.argv[2]);
+			if (file.length === 2) process.exit(1);
+			process.stdout.write(file);`,
+		);
+		const { upload } = await run(t, { decodeCommand: [process.execPath, path, "{file}"] });
+		for (const [bytes, status] of [
+			[wav(Buffer.alloc(32_000, 1)), 201],
+			[Buffer.alloc(2), 422],
+		] as const) {
+			assert.equal((await upload(bytes)).status, status);
+			assert.equal(existsSync(await readFile(note, "utf8")), false);
+		}
+	});
+
 	test("needs DECODE_COMMAND, as the sentence says", async (t) => {
 		const { ask, upload } = await run(t, { decodeCommand: undefined });
 		const uploaded = await upload("tone 16000");
@@ -202,7 +224,7 @@ describe("the README's command with ffmpeg", { skip: ffmpeg ? false : "ffmpeg is
 			assert.equal(status, 201, `${name}: ${JSON.stringify(body)}`);
 			assert.ok(Math.abs(body.seconds - 30) < 0.2, `${name}: ${body.seconds} s`);
 		}
-		const playlist = `#EXTM3U\n#EXTINF:30,\nfile://${join(folder, "a.mp3")}\n#EXT-X-ENDLIST\n`;
+		const playlist = `#EXTM3U\n#EXT-X-TARGETDURATION:30\n#EXTINF:30,\n${join(folder, "a.mp3")}\n#EXT-X-ENDLIST\n`;
 		assert.equal((await upload(playlist, "audio/mpegurl")).status, 422);
 		const words = ["--all", "--gateway", url, join(folder, "a.mp3")];
 		const say = runCommand(t, "scripts/say.ts", words, { MONITOR_TOKEN: monitorToken });
