@@ -1,0 +1,234 @@
+/** Makes patches; see device/protocol/patch-format.ts. */
+
+import { createHash } from "node:crypto";
+import {
+	longestMatch,
+	mostCount,
+	patchHead,
+	patchOperations,
+	shortestMatch,
+	windowBytes,
+} from "../../device/protocol/patch-format.js";
+import { sortSuffixes } from "./suffixes.js";
+
+/** Equal bytes between differences that are not worth two operations. */
+const shortestCopy = 3;
+/** A part of the source must fit by so many bytes better than the present one, as in bsdiff. */
+const advantage = 8;
+/** Tried at each place when compressing. */
+const mostCandidates = 64;
+
+/** Of `to`, for a device that has `from`. Takes seconds for a megabyte. */
+export function makePatch(from: Uint8Array, to: Uint8Array): Buffer {
+	const head = Buffer.alloc(patchHead.byteLength);
+	head.writeUInt32LE(patchHead.magic);
+	head.writeUInt32LE(from.byteLength, patchHead.sourceBytesOffset);
+	head.writeUInt32LE(to.byteLength, patchHead.resultBytesOffset);
+	createHash("sha256").update(from).digest().copy(head, patchHead.sourceSha256Offset);
+	createHash("sha256").update(to).digest().copy(head, patchHead.resultSha256Offset);
+	return Buffer.concat([head, compress(encode(from, to))]);
+}
+
+/** C. Percival, bsdiff: parts that are alike, though not equal, and what is between them. */
+function encode(from: Uint8Array, to: Uint8Array): Uint8Array {
+	const out = new Operations(from, to);
+	const sorted = sortSuffixes(from);
+	let scan = 0;
+	let position = 0;
+	let length = 0;
+	let lastScan = 0;
+	let lastPosition = 0;
+	while (scan < to.length) {
+		let score = 0;
+		scan += length;
+		const offset = lastPosition - lastScan;
+		for (let scored = scan; scan < to.length; scan++) {
+			({ position, length } = findLongest(sorted, from, to, scan));
+			for (; scored < scan + length; scored++) if (from[scored + offset] === to[scored]) score++;
+			if ((length === score && length > 0) || length > score + advantage) break;
+			if (from[scan + offset] === to[scan]) score--;
+		}
+		if (length === score && scan < to.length) continue;
+		let forward = extend(
+			Math.min(scan - lastScan, from.length - lastPosition),
+			(at) => from[lastPosition + at] === to[lastScan + at],
+		);
+		let back =
+			scan === to.length
+				? 0
+				: extend(Math.min(scan - lastScan, position), (at) => from[position - 1 - at] === to[scan - 1 - at]);
+		const overlap = lastScan + forward - (scan - back);
+		if (overlap > 0) {
+			const kept = splitOverlap(
+				overlap,
+				(at) => +(to[lastScan + forward - overlap + at] === from[lastPosition + forward - overlap + at]),
+				(at) => +(to[scan - back + at] === from[position - back + at]),
+			);
+			forward += kept - overlap;
+			back -= kept;
+		}
+		out.alike(lastPosition, lastScan, forward);
+		out.insert(lastScan + forward, scan - back);
+		lastScan = scan - back;
+		lastPosition = position - back;
+	}
+	return out.bytes();
+}
+
+/** How far it goes on so that more than half of the bytes are equal. */
+function extend(most: number, isEqual: (at: number) => boolean): number {
+	let score = 0;
+	let best = 0;
+	let length = 0;
+	for (let at = 0; at < most; at++) {
+		if (isEqual(at)) score++;
+		if (score * 2 - (at + 1) <= best * 2 - length) continue;
+		best = score;
+		length = at + 1;
+	}
+	return length;
+}
+
+/** How much of what both parts reach goes to the first one. */
+function splitOverlap(
+	overlap: number,
+	first: (at: number) => number,
+	second: (at: number) => number,
+): number {
+	let score = 0;
+	let best = 0;
+	let kept = 0;
+	for (let at = 0; at < overlap; at++) {
+		score += first(at) - second(at);
+		if (score <= best) continue;
+		best = score;
+		kept = at + 1;
+	}
+	return kept;
+}
+
+/** The longest part of the source that begins as the result does from `scan` on. */
+function findLongest(sorted: Int32Array, from: Uint8Array, to: Uint8Array, scan: number) {
+	let low = 0;
+	let high = sorted.length - 1;
+	let position = 0;
+	let length = 0;
+	while (low <= high) {
+		const middle = (low + high) >> 1;
+		const start = sorted[middle] ?? 0;
+		let equal = 0;
+		while (
+			start + equal < from.length &&
+			scan + equal < to.length &&
+			from[start + equal] === to[scan + equal]
+		)
+			equal++;
+		if (equal > length) {
+			length = equal;
+			position = start;
+		}
+		if (scan + equal === to.length) break;
+		if (start + equal === from.length || (from[start + equal] ?? 0) < (to[scan + equal] ?? 0))
+			low = middle + 1;
+		else high = middle - 1;
+	}
+	return { position, length };
+}
+
+class Operations {
+	readonly #from: Uint8Array;
+	readonly #to: Uint8Array;
+	readonly #parts: Uint8Array[] = [];
+	/** The device's place in the source. */
+	#position = 0;
+
+	constructor(from: Uint8Array, to: Uint8Array) {
+		this.#from = from;
+		this.#to = to;
+	}
+
+	bytes(): Uint8Array {
+		return Buffer.concat(this.#parts);
+	}
+
+	insert(start: number, end: number): void {
+		if (end > start) this.#write(patchOperations.insert, end - start, this.#to.subarray(start, end));
+	}
+
+	/** @param position in the source @param start in the result */
+	alike(position: number, start: number, count: number): void {
+		if (count === 0) return;
+		const step = position - this.#position;
+		if (step !== 0) this.#write(patchOperations.seek, step > 0 ? step * 2 : -step * 2 - 1);
+		this.#position = position + count;
+		const difference = Uint8Array.from(
+			{ length: count },
+			(_, at) => (this.#to[start + at] ?? 0) - (this.#from[position + at] ?? 0),
+		);
+		for (let at = 0; at < count; ) {
+			let end = at;
+			while (end < count && difference[end] === 0) end++;
+			if (end > at) this.#write(patchOperations.copy, end - at);
+			at = end;
+			for (let zeros = 0; end < count && zeros < shortestCopy; end++)
+				zeros = difference[end] === 0 ? zeros + 1 : 0;
+			while (end > at && difference[end - 1] === 0) end--;
+			if (end > at) this.#write(patchOperations.add, end - at, difference.subarray(at, end));
+			at = end;
+		}
+	}
+
+	#write(kind: number, count: number, bytes: Uint8Array = new Uint8Array()): void {
+		if (count > mostCount) throw new Error("The firmware is too large for a patch.");
+		const number: number[] = [];
+		let rest = count * 4 + kind;
+		for (; rest > 127; rest >>>= 7) number.push((rest & 127) | 128);
+		this.#parts.push(Uint8Array.from([...number, rest]), bytes);
+	}
+}
+
+function compress(bytes: Uint8Array): Uint8Array {
+	/** The last place of each three bytes, and for each place the one before. */
+	const last = new Map<number, number>();
+	const before = new Int32Array(bytes.length).fill(-1);
+	const out: number[] = [];
+	let flagsAt = 0;
+	let items = 0;
+	const note = (at: number) => {
+		const key = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+		before[at] = last.get(key) ?? -1;
+		last.set(key, at);
+	};
+	const find = (at: number) => {
+		let length = 0;
+		let distance = 0;
+		let place = before[at] ?? -1;
+		for (let tried = 0; place >= 0 && at - place <= windowBytes && tried < mostCandidates; tried++) {
+			let equal = 0;
+			while (equal < longestMatch && at + equal < bytes.length && bytes[place + equal] === bytes[at + equal])
+				equal++;
+			if (equal > length) [length, distance] = [equal, at - place];
+			place = before[place] ?? -1;
+		}
+		return { length, distance };
+	};
+	let noted = 0;
+	for (let at = 0; at < bytes.length; ) {
+		for (; noted <= at + 1 && noted < bytes.length; noted++) note(noted);
+		let { length, distance } = find(at);
+		// A longer one from the next byte on is worth a byte as it is.
+		if (length >= shortestMatch && length < longestMatch && find(at + 1).length > length) length = 0;
+		if (items % 8 === 0) flagsAt = out.push(0) - 1;
+		if (length >= shortestMatch) {
+			out[flagsAt] = (out[flagsAt] ?? 0) | (1 << (items % 8));
+			const item = ((length - shortestMatch) * windowBytes) | (distance - 1);
+			out.push(item & 255, item >> 8);
+		} else {
+			length = 1;
+			out.push(bytes[at] ?? 0);
+		}
+		items++;
+		for (const end = at + length; at < end; at++) for (; noted <= at; noted++) note(noted);
+	}
+	return Uint8Array.from(out);
+}

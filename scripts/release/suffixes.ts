@@ -1,0 +1,113 @@
+/** Sorts the suffixes of a text, as the search for equal parts needs it. */
+
+/**
+ * SA-IS: G. Nong, S. Zhang, W. H. Chan, "Two Efficient Algorithms for Linear Time Suffix Array Construction" (2011).
+ * @param text numbers from 0 to `upper`
+ * @returns where the suffixes begin, in order; a suffix stands before those that it begins
+ */
+export function sortSuffixes(text: Uint8Array | Int32Array, upper = 255): Int32Array {
+	const count = text.length;
+	const sorted = new Int32Array(count);
+	if (count < 2) return sorted;
+	const at = (index: number) => text[index] ?? 0;
+
+	/** 1 where a suffix stands before the next one. */
+	const isRising = new Uint8Array(count);
+	for (let index = count - 2; index >= 0; index--)
+		isRising[index] = at(index) === at(index + 1) ? (isRising[index + 1] ?? 0) : +(at(index) < at(index + 1));
+	/** A rising suffix after one that falls: the leftmost ones, of which the others' order follows. */
+	const isLeftmost = (index: number) => index > 0 && isRising[index] === 1 && isRising[index - 1] === 0;
+
+	const { falling, rising } = countLetters(text, isRising, upper);
+	const induce = (leftmost: Int32Array) => {
+		sorted.fill(-1);
+		const next = rising.slice();
+		for (const index of leftmost) put(sorted, next, at(index), index);
+		next.set(falling);
+		put(sorted, next, at(count - 1), count - 1);
+		for (let place = 0; place < count; place++) {
+			const index = (sorted[place] ?? 0) - 1;
+			if (index >= 0 && isRising[index] === 0) put(sorted, next, at(index), index);
+		}
+		// From the end of each letter.
+		next.set(falling.subarray(1));
+		for (let place = count - 1; place >= 0; place--) {
+			const index = (sorted[place] ?? 0) - 1;
+			if (index < 0 || isRising[index] === 0) continue;
+			const end = (next[at(index)] ?? 0) - 1;
+			next[at(index)] = end;
+			sorted[end] = index;
+		}
+	};
+
+	const leftmost: number[] = [];
+	for (let index = 1; index < count; index++) if (isLeftmost(index)) leftmost.push(index);
+	induce(Int32Array.from(leftmost));
+	if (leftmost.length > 1) induce(sortLeftmost(leftmost, sorted, text, isLeftmost));
+	return sorted;
+}
+
+function put(sorted: Int32Array, next: Int32Array, letter: number, index: number): void {
+	const place = next[letter] ?? 0;
+	sorted[place] = index;
+	next[letter] = place + 1;
+}
+
+/** Where the falling suffixes of each letter begin, and after them the rising ones. */
+function countLetters(text: Uint8Array | Int32Array, isRising: Uint8Array, upper: number) {
+	const falling = new Int32Array(upper + 2);
+	const rising = new Int32Array(upper + 2);
+	for (let index = 0; index < text.length; index++) {
+		const letter = text[index] ?? 0;
+		const counts = isRising[index] === 1 ? rising : falling;
+		counts[letter] = (counts[letter] ?? 0) + 1;
+	}
+	let place = 0;
+	for (let letter = 0; letter < falling.length; letter++) {
+		const low = falling[letter] ?? 0;
+		const high = rising[letter] ?? 0;
+		falling[letter] = place;
+		rising[letter] = place + low;
+		place += low + high;
+	}
+	return { falling, rising };
+}
+
+/** Names equal parts alike, and sorts the text of their names. */
+function sortLeftmost(
+	leftmost: readonly number[],
+	sorted: Int32Array,
+	text: Uint8Array | Int32Array,
+	isLeftmost: (index: number) => boolean,
+): Int32Array {
+	const order = new Int32Array(text.length);
+	const ends = Int32Array.from(leftmost, (_, nth) => leftmost[nth + 1] ?? text.length);
+	for (const [nth, index] of leftmost.entries()) order[index] = nth;
+	const names = new Int32Array(leftmost.length);
+	let name = 0;
+	let previous = -1;
+	for (const index of sorted) {
+		if (!isLeftmost(index)) continue;
+		const nth = order[index] ?? 0;
+		if (previous >= 0 && !areEqual(text, leftmost, ends, previous, nth)) name += 1;
+		names[nth] = name;
+		previous = nth;
+	}
+	return sortSuffixes(names, name).map((nth) => leftmost[nth] ?? 0);
+}
+
+/** Whether two parts are, with the first letter of what follows; the last one has none. */
+function areEqual(
+	text: Uint8Array | Int32Array,
+	starts: readonly number[],
+	ends: Int32Array,
+	one: number,
+	other: number,
+): boolean {
+	const start = starts[one] ?? 0;
+	const second = starts[other] ?? 0;
+	const length = (ends[one] ?? 0) - start;
+	if ((ends[other] ?? 0) - second !== length) return false;
+	for (let at = 0; at <= length; at++) if (text[start + at] !== text[second + at]) return false;
+	return true;
+}

@@ -1,0 +1,160 @@
+/** What `npm run release` makes and what a device makes of it, with drawn firmware and drawn damage. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Digest } from "../../../device/host.js";
+import { Patch } from "../../../device/update/patch.js";
+import { makePatch } from "../../../scripts/release/patch.js";
+import { sortSuffixes } from "../../../scripts/release/suffixes.js";
+import { runs } from "../../support/property-runs.js";
+
+class Sha256 implements Digest {
+	readonly #hash = createHash("sha256");
+
+	write(bytes: Uint8Array): void {
+		this.#hash.update(bytes);
+	}
+
+	close(): ArrayBuffer {
+		return Uint8Array.from(this.#hash.digest()).buffer;
+	}
+}
+
+const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+interface Given {
+	readonly patch: Uint8Array;
+	readonly from: Uint8Array;
+	readonly to: Uint8Array;
+	/** What runs; default `from`. */
+	readonly running?: Uint8Array;
+	readonly chunkBytes?: number;
+}
+
+/** Reads of the source and pieces of the result are within their bounds, whatever the patch says. */
+function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): Buffer {
+	const pieces: Buffer[] = [];
+	let steps = 0;
+	const device = new Patch({
+		source: {
+			byteLength: running.byteLength,
+			read(buffer, offset) {
+				assert.ok(offset >= 0 && offset + buffer.byteLength <= running.byteLength, "reads outside");
+				buffer.set(running.subarray(offset, offset + buffer.byteLength));
+			},
+		},
+		sha256: Sha256,
+		from: digestOf(from),
+		to: digestOf(to),
+		onPiece: (piece, total) => {
+			pieces.push(Buffer.from(piece));
+			assert.ok(piece.byteLength <= 4096 && total > 0);
+			assert.ok(Buffer.concat(pieces).byteLength <= total, "more than announced");
+		},
+	});
+	const most = 10 + (running.byteLength + to.byteLength) / 2048 + patch.byteLength * 2 + 2 ** 20;
+	for (let at = 0; at < patch.byteLength; ) {
+		const chunk = patch.subarray(at, at + (at === 0 ? Math.max(chunkBytes, 76) : chunkBytes));
+		while (!device.write(chunk)) assert.ok(++steps < most, "no end");
+		at += chunk.byteLength;
+	}
+	device.end();
+	return Buffer.concat(pieces);
+}
+
+/** Parts that recur, so that there is something to find. */
+const part = fc.oneof(
+	fc.uint8Array({ maxLength: 60 }),
+	fc
+		.tuple(fc.nat(255), fc.integer({ min: 1, max: 5000 }))
+		.map(([byte, count]) => new Uint8Array(count).fill(byte)),
+);
+const pair = fc
+	.tuple(
+		fc.array(part, { minLength: 1, maxLength: 8 }),
+		fc.array(fc.nat(9), { maxLength: 12 }),
+		fc.uint8Array({ maxLength: 40 }),
+		fc.nat(255),
+	)
+	.map(([parts, order, extra, change]) => ({
+		from: Buffer.concat(parts),
+		to: Buffer.concat([
+			...order.map((nth) => (parts[nth] ?? extra).map((byte, at) => (at % 97 === 5 ? byte + change : byte))),
+			extra,
+			Uint8Array.of(change),
+		]),
+	}));
+
+test("suffixes are sorted", () => {
+	const text = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ max: 1, maxLength: 200 }));
+	fc.assert(
+		fc.property(text, (bytes) => {
+			const buffer = Buffer.from(bytes);
+			const expected = [...bytes.keys()].sort((one, other) =>
+				Buffer.compare(buffer.subarray(one), buffer.subarray(other)),
+			);
+			assert.deepEqual([...sortSuffixes(bytes)], expected);
+		}),
+		{ numRuns: runs(500) },
+	);
+});
+
+test("any firmware is made from any other, by pieces of any size", () => {
+	fc.assert(
+		fc.property(pair, fc.integer({ min: 1, max: 5000 }), ({ from, to }, chunkBytes) => {
+			assert.ok(apply({ patch: makePatch(from, to), from, to, chunkBytes }).equals(to));
+		}),
+		{ numRuns: runs(300) },
+	);
+});
+
+test("a damaged or cut patch is refused, or makes the right firmware", () => {
+	const damage = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }), cut: fc.boolean() });
+	let refused = 0;
+	fc.assert(
+		fc.property(pair, fc.array(damage, { minLength: 1, maxLength: 4 }), ({ from, to }, damages) => {
+			let patch: Uint8Array = makePatch(from, to);
+			for (const { at, by, cut } of damages) {
+				const place = at % patch.byteLength;
+				if (cut && place > 0) patch = patch.subarray(0, place);
+				else patch[place] = (patch[place] ?? 0) ^ by;
+			}
+			let made: Buffer;
+			try {
+				made = apply({ patch, from, to });
+			} catch (error) {
+				assert.match(String(error), /^Error: (The patch |What the server sends is no patch)/);
+				refused += 1;
+				return;
+			}
+			assert.ok(made.equals(to));
+		}),
+		{ numRuns: runs(500) },
+	);
+	assert.ok(refused > 0);
+});
+
+test("a patch for other firmware than the one that runs makes nothing", () => {
+	const from = Buffer.alloc(10_000, "one");
+	const to = Buffer.alloc(10_000, "two");
+	const running = Buffer.from(from);
+	running[9_999] = 0;
+	const patch = makePatch(from, to);
+	assert.throws(() => apply({ patch, from, to, running }), /for other firmware than the one that runs/);
+	assert.throws(() => apply({ patch, from: to, to }), /for other firmware than was announced/);
+});
+
+test("firmware that differs little makes a small patch, also where its parts have moved", () => {
+	const from = Buffer.alloc(200_000);
+	for (let at = 0, state = 1; at < from.length; at++) {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		from[at] = state >>> 24;
+	}
+	const to = Buffer.concat([from.subarray(100_000), Buffer.from("new"), from.subarray(0, 100_000)]);
+	for (let at = 0; at < to.length; at += 1000) to[at] = (to[at] ?? 0) + 4;
+	const patch = makePatch(from, to);
+	assert.ok(patch.byteLength < 2_000, `${patch.byteLength} bytes`);
+	assert.ok(apply({ patch, from, to }).equals(to));
+});
