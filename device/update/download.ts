@@ -42,10 +42,13 @@ export interface DownloadOptions {
 	/** Whether the gateway is connected; a lost download waits for it. */
 	readonly isOnline: () => boolean;
 	/**
-	 * The next verified piece: at most 4 KiB; the first at least 4 KiB or the whole image. Valid during the call; an
-	 * exception ends the download. @param total the firmware's length in bytes
+	 * The next verified piece: at most 4 KiB; the first at least 4 KiB or the whole file. Valid during the call; an
+	 * exception ends the download. @param total the file's length in bytes
+	 * @returns whether it is used up; if not, it comes again in a later turn, which only `isPaced` allows
 	 */
-	readonly onPiece: (piece: Uint8Array, total: number) => void;
+	readonly onPiece: (piece: Uint8Array, total: number) => boolean;
+	/** A piece takes many turns: no block is fetched before the last one is used up, by a connection of its own. */
+	readonly isPaced?: boolean;
 	/** @param reason a sentence that says why it failed, if it did */
 	readonly onEnd: (reason: string | undefined) => void;
 }
@@ -142,6 +145,8 @@ export class Download {
 		});
 		switch (verdict.kind) {
 			case "bytes":
+				if (this.#options.isPaced && !verdict.known.isInParts)
+					return this.#finish("The server does not send the patch in parts.");
 				this.#known = verdict.known;
 				this.#position = verdict.first;
 				this.#end = verdict.first + verdict.expected;
@@ -190,7 +195,8 @@ export class Download {
 		if (!this.#endBlock(this.#sha256)) return;
 		// The next block is received while this one is verified and written. The SDK's request is sent from a timer,
 		// which must be set before this one.
-		if (this.#offset < known.total) this.#ask();
+		if (this.#options.isPaced) this.#hangUp();
+		else if (this.#offset < known.total) this.#ask();
 		this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
 	}
 
@@ -208,7 +214,9 @@ export class Download {
 
 	#onPieceTimer(): void {
 		this.#pieceTimer = undefined;
-		if (this.#handOn() && this.#waiting > 0) this.#pieceTimer = Timer.set(() => this.#onPieceTimer());
+		if (!this.#handOn()) return;
+		if (this.#waiting > 0) this.#pieceTimer = Timer.set(() => this.#onPieceTimer());
+		else if (this.#options.isPaced) this.#connect();
 	}
 
 	/** Passes on the next piece. @returns whether the response is still wanted */
@@ -217,17 +225,21 @@ export class Download {
 		if (this.#waiting === 0) return true;
 		const { buffer, onPiece } = this.#options;
 		const piece = buffer.subarray(this.#handedOn, Math.min(this.#waiting, this.#handedOn + pieceBytes));
-		this.#handedOn += piece.byteLength;
-		const isWhole = this.#handedOn === this.#waiting;
-		if (isWhole) this.#waiting = 0;
 		const total = this.#known?.total ?? 0;
+		let isUsedUp: boolean;
 		try {
-			onPiece(piece, total);
+			isUsedUp = onPiece(piece, total);
 		} catch (error) {
 			this.#finish(error instanceof Error ? error.message : String(error));
 			return false;
 		}
-		if (isWhole) this.#onProgress();
+		if (!isUsedUp) return true;
+		this.#handedOn += piece.byteLength;
+		const isWhole = this.#handedOn === this.#waiting;
+		if (isWhole) {
+			this.#waiting = 0;
+			this.#onProgress();
+		}
 		if (!isWhole || this.#offset < total) return true;
 		this.#finish(undefined);
 		return false;
@@ -301,8 +313,7 @@ export class Download {
 	}
 
 	#reconnect(delayMs: number): void {
-		this.#connection?.close();
-		this.#connection = undefined;
+		this.#hangUp();
 		this.#retryTimer = Timer.set(() => {
 			this.#retryTimer = undefined;
 			this.#connect();
@@ -311,14 +322,18 @@ export class Download {
 
 	/** Without its own connection the device cannot distinguish a lost network from a lost server. */
 	#awaitConnection(reason: string): void {
-		this.#connection?.close();
-		this.#connection = undefined;
+		this.#hangUp();
 		const leftMs = this.#progressAtMs + longestWaitMs - this.#options.now();
 		if (leftMs <= 0) return this.#finish(reason);
 		this.#waitTimer = Timer.set(() => {
 			this.#waitTimer = undefined;
 			this.#finish(reason);
 		}, leftMs);
+	}
+
+	#hangUp(): void {
+		this.#connection?.close();
+		this.#connection = undefined;
 	}
 
 	#where(): string {
@@ -328,8 +343,7 @@ export class Download {
 	#finish(reason: string | undefined): void {
 		if (this.#isOver) return;
 		this.#isOver = true;
-		this.#connection?.close();
-		this.#connection = undefined;
+		this.#hangUp();
 		Timer.clear(this.#retryTimer);
 		Timer.clear(this.#waitTimer);
 		Timer.clear(this.#pieceTimer);

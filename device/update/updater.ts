@@ -99,7 +99,10 @@ export class Updater {
 				buffer: this.#buffer,
 				now,
 				isOnline,
-				onPiece: (piece, total) => this.#write(piece, total),
+				onPiece: (piece, total) => {
+					this.#write(piece, total);
+					return true;
+				},
 				onEnd: (reason) => (reason === undefined ? this.#verify() : this.#fail(reason)),
 			});
 		} catch (error) {

@@ -1,0 +1,98 @@
+/** Downloads whose pieces take many turns. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import type { Digest } from "../../../device/host.js";
+import { LookupTicket } from "../../../device/network/lookup.js";
+import { blockBytes, Download } from "../../../device/update/download.js";
+import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
+import { MemoryServer, type ServerOptions } from "./server.js";
+import { clock } from "./timer.js";
+
+class Sha256 implements Digest {
+	readonly #hash = createHash("sha256");
+
+	write(bytes: Uint8Array): void {
+		this.#hash.update(bytes);
+	}
+
+	close(): ArrayBuffer {
+		return Uint8Array.from(this.#hash.digest()).buffer;
+	}
+}
+
+const file = Buffer.from(Uint8Array.from({ length: 3 * blockBytes + 100 }, (_, at) => (at * 7) ^ (at >> 8)));
+
+/** Each piece comes ten times. */
+function fetchSlowly(options: Partial<ServerOptions>) {
+	const server = new MemoryServer({ file, ...options });
+	const taken: Buffer[] = [];
+	let turns = 0;
+	let mostAhead = 0;
+	let end: { reason: string | undefined } | undefined;
+	const io = server.sockets;
+	const address = { isSecure: false, host: "gateway.lan", port: 8080, path: "/a.patch" };
+	new Download({
+		connect: (given) => new HttpClient(given, (socketOptions) => new io(socketOptions)),
+		createLookup: () =>
+			new LookupTicket(
+				class {
+					resolve({
+						host,
+						onResolved,
+					}: {
+						host: string;
+						onResolved: (host: string, address: string) => void;
+					}) {
+						onResolved(host, "10.0.0.1");
+					}
+				},
+			),
+		sha256: Sha256,
+		url: address,
+		headers: [],
+		buffer: new Uint8Array(blockBytes),
+		now: () => clock.now,
+		isOnline: () => true,
+		isPaced: true,
+		onPiece: (piece) => {
+			mostAhead = Math.max(
+				mostAhead,
+				server.requests.length - Math.floor(Buffer.concat(taken).length / blockBytes),
+			);
+			turns += 1;
+			if (turns % 10 > 0) return false;
+			taken.push(Buffer.from(piece));
+			return true;
+		},
+		onEnd: (reason) => {
+			end = { reason };
+		},
+	});
+	clock.runUntil(() => end !== undefined, 600_000);
+	return { reason: end?.reason, bytes: Buffer.concat(taken), mostAhead, server };
+}
+
+test("no block is fetched before the one before it is used up", () => {
+	const { reason, bytes, mostAhead, server } = fetchSlowly({});
+	assert.equal(reason, undefined);
+	assert.ok(bytes.equals(file));
+	assert.equal(mostAhead, 1);
+	assert.equal(server.requests.length, 4);
+});
+
+test("a damaged block and a lost connection cost a block each", () => {
+	const { reason, bytes } = fetchSlowly({
+		faults: [
+			{ at: 20_000, kind: "flip" },
+			{ at: 50_000, kind: "cut" },
+		],
+	});
+	assert.equal(reason, undefined);
+	assert.ok(bytes.equals(file));
+});
+
+test("a server without ranges is refused", () => {
+	assert.equal(fetchSlowly({ hasRanges: false }).reason, "The server does not send the patch in parts.");
+});
