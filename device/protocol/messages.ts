@@ -124,6 +124,8 @@ const certificateInPem = string(4352);
 /** 64 bytes; in the catalog, an upload and `start_ota`. */
 export const signature = pattern(88, "^[A-Za-z0-9+/]{85}[AQgw]==$", "a signature of 64 bytes in base64,");
 
+export const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
+
 const password = pattern(63, "^([ -~]{8,63})?$", "empty, or a WPA password of 8 or more characters,");
 
 /** An empty text removes an optional setting. */
@@ -213,6 +215,16 @@ export const commands = Object.freeze({
 		 * (IEEE P1363). Firmware with release keys requires it.
 		 */
 		signature: optional(signature),
+		/** Makes the same image from the one that runs; needs the feature `delta`. After any error `url` is used. */
+		patch: optional(
+			object({
+				url: pattern(512, "^https?://[^\\s/]\\S*?$", "an http or https address"),
+				/** Of the image that it changes. */
+				from: sha256,
+				/** Of the one that it makes. */
+				to: sha256,
+			}),
+		),
 	}),
 	/** Secret: the gateway keeps no copy. */
 	set_settings: object({ command: oneOf("set_settings"), value: changedSettings }),
@@ -229,7 +241,7 @@ export const commands = Object.freeze({
  * Of a command's JSON in UTF-8: the longest `start_ota`. A device closes a connection that sends more: its heap of 77
  * KB holds a command up to four times while parsing, beside the 16 KB of an update.
  */
-export const longestCommandBytes = 6656;
+export const longestCommandBytes = 7424;
 export type CommandName = keyof typeof commands;
 
 /** Commands added after the first version. */
@@ -244,6 +256,7 @@ export const features = Object.freeze([
 	"queue",
 	"chime",
 	"quiet",
+	"delta",
 ] as const);
 export type Feature = (typeof features)[number];
 /** Known to every firmware. */

@@ -1,6 +1,6 @@
 /** The firmware that a gateway offers: releases as `catalog.json` has them, the upload, and updates, as `/ota` answers. */
 
-import { chips, signature } from "../../device/protocol/messages.js";
+import { chips, sha256, signature } from "../../device/protocol/messages.js";
 import {
 	type Infer,
 	integer,
@@ -16,7 +16,6 @@ import {
 import { channelName } from "./channels.js";
 import type { OtaStatus } from "./statuses.js";
 
-export const sha256 = pattern(64, "^[0-9a-f]{64}$", "a SHA-256 in hex");
 const releaseFile = object({
 	path: pattern(
 		255,

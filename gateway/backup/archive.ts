@@ -9,6 +9,7 @@ import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { createTarDecoder, createTarPacker, type TarPackController } from "modern-tar";
+import { sha256 } from "../../device/protocol/messages.js";
 import {
 	type Infer,
 	integer,
@@ -20,7 +21,6 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
-import { sha256 } from "../api/firmware.js";
 import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
 

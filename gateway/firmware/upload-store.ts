@@ -3,7 +3,7 @@
  * cut all fields and the bytes belong together.
  */
 
-import { chips, signature } from "../../device/protocol/messages.js";
+import { chips, sha256, signature } from "../../device/protocol/messages.js";
 import {
 	type Infer,
 	integer,
@@ -14,7 +14,6 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { sha256 } from "../api/firmware.js";
 import { parseJson } from "../json.js";
 import { AnsweredError, errorCode } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";

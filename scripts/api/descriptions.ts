@@ -103,7 +103,7 @@ export const commandDocuments: {
 	},
 	start_ota: {
 		description:
-			"Downloads and installs a firmware image; ota_progress reports the progress. signature is base64 of r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header; firmware with release keys needs it.",
+			"Downloads and installs a firmware image; ota_progress reports the progress. signature is base64 of r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header; firmware with release keys needs it. patch names a file that makes the same image from the running one: from and to are the SHA-256 of both images. It is sent to devices with the feature delta, which download the whole image after any error of the patch.",
 		example: {
 			command: "start_ota",
 			url: "http://192.168.1.10:8080/releases/firmware-v1.4.0.bin?model=dev-1&chip=esp32s3",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { longestCommandBytes } from "../../device/protocol/messages.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
@@ -29,7 +30,12 @@ test("a device checks each command, refuses a wrong one and changes nothing", as
 test("a frame that is not JSON, is binary or is too long ends the connection", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-	for (const frame of ["{", "\u0000", Buffer.from('{"command":"query_state"}'), `"${"x".repeat(6656)}"`]) {
+	for (const frame of [
+		"{",
+		"\u0000",
+		Buffer.from('{"command":"query_state"}'),
+		`"${"x".repeat(longestCommandBytes)}"`,
+	]) {
 		const connection = await passUntil(device, gateway.connection());
 		await connection.next("state_report");
 		connection.socket.send(frame);

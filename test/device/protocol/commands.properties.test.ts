@@ -96,7 +96,8 @@ function isSpecified(value: unknown, of: Model): boolean {
 				/^https?:\/\/[^/]/.test(value.url) &&
 				!/\s/.test(value.url) &&
 				(value.cert_pem === undefined || isText(value.cert_pem, 4352)) &&
-				(value.signature === undefined || is64Bytes(value.signature))
+				(value.signature === undefined || is64Bytes(value.signature)) &&
+				(value.patch === undefined || isPatch(value.patch))
 			);
 		case "set_settings":
 			return isChange(value.value);
@@ -104,6 +105,15 @@ function isSpecified(value: unknown, of: Model): boolean {
 			// A later command: judged by its schema alone.
 			return keysOf(commands).some((name) => name === value.command && matches(commands[name], value, of));
 	}
+}
+
+function isPatch(value: unknown): boolean {
+	return (
+		isRecord(value) &&
+		isText(value.url, 512) &&
+		/^https?:\/\/[^/\s]\S*$/.test(value.url) &&
+		[value.from, value.to].every((sha256) => isText(sha256, 64) && /^[0-9a-f]{64}$/.test(sha256))
+	);
 }
 
 function areQuietHours(value: unknown): boolean {
