@@ -29,6 +29,23 @@ const releaseFile = object({
 /** A file for installing a release on a new board; `path` is that of its URL. */
 export type ReleaseFile = Infer<typeof releaseFile>;
 
+const releasePatch = object({
+	path: pattern(
+		255,
+		"^/releases/([A-Za-z0-9][A-Za-z0-9_-]*/)*firmware-v[0-9A-Za-z.+-]+\\.from-v[0-9A-Za-z.+-]+\\.patch$",
+		"/releases/<folder>/firmware-v<version>.from-v<version>.patch",
+	),
+	/** In bytes. */
+	size: integer(1, Number.MAX_SAFE_INTEGER),
+	sha256,
+	/** The release whose image it changes. */
+	from_version: string(64),
+	/** SHA-256 of that image. */
+	from: sha256,
+});
+/** Makes an image from that of an earlier release; `path` is that of its URL. */
+export type ReleasePatch = Infer<typeof releasePatch>;
+
 const releaseImage = object({
 	model: oneOf(...models),
 	path: pattern(
@@ -47,6 +64,8 @@ const releaseImage = object({
 	signature: optional(signature),
 	/** What a new board needs beside it, and flash.json, which says where. */
 	flash: optional(list(releaseFile, 100)),
+	/** For devices that run an earlier release. */
+	patches: optional(list(releasePatch, 3)),
 });
 /** An image of a release; `path` is that of its URL. */
 export type ReleaseImage = Infer<typeof releaseImage>;

@@ -103,15 +103,26 @@ export function parseCatalog(content: string): Catalog {
 		if (!isVersion(version)) throw new Error(`${where}.version must be a semantic version such as 1.4.0`);
 		const stray = images.find(({ path }) => !path.endsWith(`/firmware-v${version}.bin`));
 		if (stray) throw new Error(`${where}: ${stray.path} is not named for version ${version}`);
+		for (const { path: image, patches = [] } of images)
+			for (const { path, from_version: from } of patches)
+				if (path !== patchPath(image, from))
+					throw new Error(`${where}: ${path} is not named for ${image} and version ${from}`);
 	}
 	const images = releases.flatMap((release) => release.images);
 	requireUnique(releases.map(({ version }) => version));
 	requireUnique(images.map(({ path }) => path));
-	requireUnique(images.flatMap(({ flash = [] }) => flash.map(({ path }) => path)));
+	requireUnique(
+		images.flatMap(({ flash = [], patches = [] }) => [...flash, ...patches].map(({ path }) => path)),
+	);
 	if (latest !== null && typeof latest !== "string") throw new Error("latest must be a version or null");
 	if (latest !== null && !releases.some(({ version }) => version === latest))
 		throw new Error(`latest names ${latest}, which is not among the releases`);
 	return { ...value, schema: 1, latest };
+}
+
+/** @param image path of the one that the patch makes @param from version of the one that it changes */
+export function patchPath(image: string, from: string): string {
+	return `${image.slice(0, -".bin".length)}.from-v${from}.patch`;
 }
 
 function requireUnique(values: readonly string[]): void {

@@ -164,6 +164,11 @@ export class FirmwareRepository {
 		return this.#openFile(release, image, (file) => this.#findProblem(file, release, image));
 	}
 
+	/** @param file beside an image @throws {HttpProblem} as `openImage` */
+	openPart(release: Release, file: ReleaseFile): Promise<StoredImage> {
+		return this.#openFile(release, file, ({ sha256 }) => differsFrom(file, sha256));
+	}
+
 	async #openUpload(): Promise<ServedFile> {
 		const { uploads } = this.#options;
 		const upload = uploads.current;
@@ -198,8 +203,9 @@ export class FirmwareRepository {
 		for (const release of releases)
 			for (const image of release.images) {
 				if (image.path === path) return this.openImage(release, image);
-				const file = image.flash?.find((each) => each.path === path);
-				if (file) return this.#openFile(release, file, ({ sha256 }) => differsFrom(file, sha256));
+				const { flash = [], patches = [] } = image;
+				const file = [...flash, ...patches].find((each) => each.path === path);
+				if (file) return this.openPart(release, file);
 			}
 		return undefined;
 	}

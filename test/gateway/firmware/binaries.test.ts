@@ -383,6 +383,32 @@ describe("a release", () => {
 		assert.equal(changed.status, 503);
 		assert.match(String(changed.json.detail), /is not the one in the catalog; make release 1\.4\.0 again/);
 	});
+	test("has its patches served as it is itself, unless they were changed", async (t) => {
+		const { ask, releasesDir } = await serveFirmware(t);
+		await writeReleases(releasesDir, [content]);
+		const bytes = Buffer.from("makes 1.4.0 from 1.3.0");
+		const file = entryOf({ ...content, version: "1.3.0" }, bytes);
+		const path = pathOf(content).replace(".bin", ".from-v1.3.0.patch");
+		const patches = [
+			{ path, size: file.size, sha256: file.sha256, from_version: "1.3.0", from: "0".repeat(64) },
+		];
+		const images = [{ ...entryOf(content, makeImage(content)), patches }];
+		const releases = [{ version: "1.4.0", date: "2026-01-02", notes: "", images }];
+		await writeCatalog(releasesDir, { schema: 1, latest: "1.4.0", releases });
+		await writeFile(join(releasesDir, path.slice("/releases/".length)), bytes);
+		const { status, headers, body } = await ask(path, { Range: "bytes=6-10" });
+		assert.deepEqual([status, body.toString(), headers.etag], [206, "1.4.0", `"${file.sha256}"`]);
+		assert.equal(headers["content-digest"], digestOf(Buffer.from("1.4.0")));
+		assert.equal(headers["cache-control"], "private, max-age=31536000, immutable, no-transform");
+		assert.equal((await ask(path.replace("1.3.0", "1.2.0"))).status, 404);
+		await writeFile(join(releasesDir, path.slice("/releases/".length)), "another one");
+		const changed = await ask(path);
+		assert.equal(changed.status, 503);
+		assert.match(
+			String(changed.json.detail),
+			/\.patch is not the one in the catalog; make release 1\.4\.0 again/,
+		);
+	});
 	test("that differs from the catalog is not served", async (t) => {
 		const serving = await serveFirmware(t);
 		await writeReleases(serving.releasesDir, [content]);

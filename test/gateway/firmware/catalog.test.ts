@@ -15,6 +15,14 @@ const image = {
 	idf_version: "v6.0",
 };
 const file = { path: "/releases/flash-v1.4.0/bootloader.bin", size: 5, sha256: "0".repeat(64) };
+const patchName = "/firmware-v1.4.0.from-v1.3.0.patch";
+const patch = {
+	path: `/releases${patchName}`,
+	size: 5,
+	sha256: "0".repeat(64),
+	from_version: "1.3.0",
+	from: "1".repeat(64),
+};
 const release = { version: "1.4.0", date: "2026-01-02", notes: "", images: [image] };
 const good = { schema: 1, latest: "1.4.0", releases: [release] };
 
@@ -23,6 +31,10 @@ describe("a catalog", () => {
 		const catalog = { ...good, made_by: "npm run release", releases: [{ ...release, signed: true }] };
 		const { made_by: _, ...parsed } = { made_by: undefined, ...parseCatalog(JSON.stringify(catalog)) };
 		assert.deepEqual(parsed, { ...good, releases: [{ ...release, signed: true }] });
+	});
+	test("may have patches", () => {
+		const patches = [patch, { ...patch, path: patch.path.replace("1.3", "1.2"), from_version: "1.2.0" }];
+		assert.deepEqual(parseCatalog(JSON.stringify(withImage({ patches }))), withImage({ patches }));
 	});
 	for (const [what, catalog, problem] of [
 		["no JSON", "{", /JSON/],
@@ -64,6 +76,30 @@ describe("a catalog", () => {
 			/path must be/,
 		],
 		["a file for a new board twice", withImage({ flash: [file, file] }), /bootloader\.bin is there twice/],
+		["no list of patches", withImage({ patches: {} }), /images\.0\.patches must be a list/],
+		["more than three patches", withImage({ patches: Array(4).fill(patch) }), /patches must .*3/],
+		["a patch twice", withImage({ patches: [patch, patch] }), /from-v1\.3\.0\.patch is there twice/],
+		["a patch elsewhere", withImage({ patches: [{ ...patch, path: "/etc/x.patch" }] }), /path must be/],
+		[
+			"a patch upwards",
+			withImage({ patches: [{ ...patch, path: `/releases/..${patchName}` }] }),
+			/path must be/,
+		],
+		[
+			"a patch without its source",
+			withImage({ patches: [{ ...patch, from: undefined }] }),
+			/from is missing/,
+		],
+		[
+			"a patch named for another release",
+			withImage({ patches: [{ ...patch, from_version: "1.3.1" }] }),
+			/from-v1\.3\.0\.patch is not named for \/releases\/firmware-v1\.4\.0\.bin and version 1\.3\.1/,
+		],
+		[
+			"a patch beside another image",
+			withImage({ patches: [{ ...patch, path: `/releases/proto-1${patchName}` }] }),
+			/is not named for \/releases\/firmware-v1\.4\.0\.bin/,
+		],
 		["a size of nothing", withImage({ size: 0 }), /size must be/],
 		["a short digest", withImage({ sha256: "abc" }), /sha256 must be/],
 		["a path outside of the folder", withImage({ path: "/etc/firmware-v1.4.0.bin" }), /path must be/],
