@@ -23,7 +23,8 @@ import { prepareSigning } from "./release/signing.js";
 const usage = `Usage: npm run release -- <version> [--channel beta] [--key release-key.pem] [--notes "what is new"] [--allow-dirty] [--any-version]
 
 Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RELEASES_DIR, or releases. Images for virtual
-devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found.
+devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found. Devices that run one of the three
+releases before it download a patch instead of the image, where it is less than half as large.
 
   --channel       such as beta; by default stable, and none for a pre-release. A standing roll-out goes on to each later release
                   of its channel; devices that ask for the latest release get that of stable
@@ -67,11 +68,15 @@ async function run(words: readonly string[]): Promise<void> {
 		images.push(...(await buildReleaseImages(join(projectFolder, ".cache"), { sdk, version, releaseKeys })));
 
 	const date = now.toISOString().slice(0, 10);
-	const added = { version, channel, date, notes, images, ...(sign && { sign }) };
+	const onSkipped = (sentence: string) => console.log(sentence);
+	const added = { version, channel, date, notes, images, ...(sign && { sign }), onSkipped };
 	const catalog = await addRelease(releasesDir, added);
 	const release = catalog.releases.find((candidate) => candidate.version === version);
-	for (const { model, chip, path, size } of release?.images ?? [])
+	for (const { model, chip, path, size, patches = [] } of release?.images ?? []) {
 		console.log(`${model} (${chip})  ${path}  ${size} bytes`);
+		for (const { from_version: from, size: patch } of patches)
+			console.log(`  for devices that run ${from}: ${patch} bytes (${((patch / size) * 100).toFixed(1)} %)`);
+	}
 	console.log(
 		sign
 			? `It is signed, and carries ${signing.releaseKeys.length === 1 ? "one public key" : "two public keys"}.`

@@ -15,6 +15,7 @@ import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/problem.js";
 import { writeFileAtomic } from "../../gateway/storage/atomic-file.js";
 import { messageOf } from "../command-line/command.js";
+import { makePatches } from "./patches.js";
 import type { Signing } from "./signing.js";
 
 /** Readable by a gateway that runs as another user. */
@@ -36,6 +37,8 @@ export interface NewRelease {
 	readonly images: readonly (Uint8Array | InstallableImage)[];
 	/** Undefined: unsigned. */
 	readonly sign?: Signing["sign"];
+	/** Called for each patch from an earlier release that is not made. @param sentence says why */
+	readonly onSkipped?: (sentence: string) => void;
 }
 
 /** An image with everything else that a new board needs. */
@@ -59,11 +62,17 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 	const catalog = await readCatalog(releasesDir);
 	requireNew(catalog, release);
 	const made = release.images.map((image) => describeFiles(image, release));
-	const entries = made.map(({ entry }) => entry);
 	const files = made.flatMap((each) => each.files);
 	const paths = files.map(({ path }) => path);
 	const twice = paths.find((path, index) => paths.indexOf(path) !== index);
 	if (twice) throw new ReleaseRefused(`two images of this release would both be ${twice}`);
+	const entries: ReleaseImage[] = [];
+	for (const { entry, image } of made) {
+		const { onSkipped = () => {} } = release;
+		const patches = await makePatches(entry, image, { releasesDir, catalog, release, onSkipped });
+		files.push(...patches.map((patch) => ({ path: patch.entry.path, bytes: patch.bytes })));
+		entries.push({ ...entry, ...(patches.length > 0 && { patches: patches.map((each) => each.entry) }) });
+	}
 	const written: string[] = [];
 	try {
 		for (const { path, bytes } of files) {
@@ -127,7 +136,7 @@ interface NewFile {
 	readonly bytes: Uint8Array;
 }
 
-/** @returns an image's entry in the catalog, all files that it names, and the signature's */
+/** @returns an image's entry in the catalog without patches, all files that it names, and the signature's */
 function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: NewRelease) {
 	const image = given instanceof Uint8Array ? given : given.image;
 	const info = inspect(image);
@@ -147,7 +156,7 @@ function describeFiles(given: Uint8Array | InstallableImage, { version, sign }: 
 	};
 	// For an upload by hand.
 	const signatureFile = { path: `${imageFile.path}.sig`, bytes: Buffer.from(`${signature}\n`) };
-	return { entry, files: [imageFile, ...(signature === undefined ? [] : [signatureFile]), ...flash] };
+	return { entry, image, files: [imageFile, ...(signature === undefined ? [] : [signatureFile]), ...flash] };
 }
 
 /** The parts, and a manifest in the form of ESP Web Tools, whose paths are relative to it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -39,6 +39,17 @@ describe("npm run release", () => {
 		const again = runRelease(t, folder, "1.4.0", "--allow-dirty");
 		assert.equal(await again.exitCode, 1);
 		assert.equal(again.output(), "release 1.4.0 exists already; use a new version\n");
+		await rm(join(folder, "virtual/proto-1/firmware-v1.4.0.bin"));
+		const next = runRelease(t, folder, "1.4.1", "--allow-dirty");
+		assert.equal(await next.exitCode, 0, next.output());
+		assert.match(
+			next.output(),
+			/^No patch to \S+\/proto-1\/firmware-v1\.4\.1\.bin from 1\.4\.0: \S+ is missing\.$/m,
+		);
+		assert.match(
+			next.output(),
+			/^DEV-1 \(virtual\) .+\n {2}for devices that run 1\.4\.0: \d+ bytes \(0\.\d %\)\nPROTO/m,
+		);
 	});
 
 	test("refuses a tree with changes, and one without git, unless an option allows it", async (t) => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { Catalog } from "../../gateway/api/firmware.js";
 import { boot } from "../../hosts/virtual/node/boot/boot-loader.js";
 import { flashFactoryImage, makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
@@ -11,7 +12,9 @@ import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { addRelease, type NewRelease, ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "../../scripts/release/images.js";
 import { damaged, makeImage } from "../support/images.js";
+import { applyPatch } from "../support/patches.js";
 import { temporaryDirectory } from "../support/running.js";
+import { makeReleaseKey } from "../support/signing.js";
 
 const virtual = (version: string) => makeVirtualImage(Buffer.from("a program"), "DEV-1", version);
 const release = (version: string, given: Partial<NewRelease> = {}): NewRelease => ({
@@ -68,11 +71,7 @@ describe("a release", () => {
 		const [image] = releases[0]?.images ?? [];
 		for (const { path, size, sha256 } of image?.flash ?? []) {
 			const bytes = await readFile(join(folder, path.slice("/releases/".length)));
-			assert.deepEqual(
-				[bytes.length, createHash("sha256").update(bytes).digest("hex")],
-				[size, sha256],
-				path,
-			);
+			assert.deepEqual([bytes.length, digestOf(bytes)], [size, sha256], path);
 		}
 		const manifest = JSON.parse(
 			await readFile(join(folder, "virtual/dev-1/flash-v1.4.0/flash.json"), "utf8"),
@@ -170,6 +169,124 @@ describe("a release", () => {
 		assert.equal(await readFile(join(folder, "catalog.json"), "utf8"), "{ half");
 	});
 });
+
+describe("a release's patches", () => {
+	/** Bytes that differ from those of any other seed. */
+	const program = (seed: string, bytes = 20_000) => {
+		const blocks = Array.from({ length: bytes / 32 }, (_, at) =>
+			createHash("sha256").update(`${seed} ${at}`),
+		);
+		return Buffer.concat(blocks.map((hash) => hash.digest()));
+	};
+	const same = program("same");
+	const alike = (version: string) =>
+		makeVirtualImage(Buffer.concat([same, Buffer.from(version)]), "DEV-1", version);
+	const add = (folder: string, version: string, given: Partial<NewRelease> = {}) =>
+		addRelease(folder, release(version, { images: [alike(version)], ...given }));
+	/** Of the first image of a release. */
+	const patchesOf = ({ releases }: Catalog, version: string) =>
+		releases.find((each) => each.version === version)?.images[0]?.patches ?? [];
+	const onDisk = (folder: string, path: string) => join(folder, path.slice("/releases/".length));
+
+	test("make each image from those of the three releases before it, on a device", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const versions = ["1.0.0", "1.1.0", "1.2.0", "1.10.0"];
+		for (const [nth, version] of versions.entries())
+			await addRelease(folder, release(version, { images: await makeVirtualImages(version, nth) }));
+		const images = await makeVirtualImages("1.11.0", 5, makeReleaseKey("a key").text);
+		const { releases } = await addRelease(folder, release("1.11.0", { images }));
+		assert.deepEqual(await readCatalog(folder), { schema: 1, latest: "1.11.0", releases });
+		for (const { model, path, size, sha256, patches = [] } of releases[0]?.images ?? []) {
+			assert.deepEqual(
+				patches.map((patch) => patch.from_version),
+				["1.10.0", "1.2.0", "1.1.0"],
+			);
+			for (const patch of patches) {
+				const bytes = await readFile(onDisk(folder, patch.path));
+				assert.equal(patch.path, path.replace(".bin", `.from-v${patch.from_version}.patch`));
+				assert.deepEqual([patch.size, patch.sha256], [bytes.length, digestOf(bytes)]);
+				assert.ok(bytes.length < size / 100, `${bytes.length} of ${size} bytes`);
+				const earlier = releases.find(({ version }) => version === patch.from_version);
+				const from = earlier?.images.find((image) => image.model === model);
+				assert.equal(patch.from, from?.sha256);
+				const running = await readFile(onDisk(folder, from?.path ?? ""));
+				const made = applyPatch(bytes, running, patch.from, sha256);
+				assert.ok(made.equals(await readFile(onDisk(folder, path))), patch.path);
+			}
+		}
+	});
+
+	test("are only from lower versions for the same model and chip", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const image = (version: string, given: Parameters<typeof makeImage>[0] = {}) =>
+			makeImage({ version, ...given });
+		const others = [image("1.0.0", { chip: "esp32" }), image("1.0.0", { model: "PROTO-1" })];
+		await add(folder, "1.0.0", { images: others });
+		await add(folder, "1.2.0", { images: [image("1.2.0")] });
+		assert.deepEqual(patchesOf(await add(folder, "1.1.0", { images: [image("1.1.0")] }), "1.1.0"), []);
+		assert.equal(patchesOf(await add(folder, "1.3.0", { images: [image("1.3.0")] }), "1.3.0").length, 2);
+	});
+
+	test("are from releases of its channel first", async (t) => {
+		const folder = await temporaryDirectory(t);
+		for (const version of ["1.0.0", "1.1.0", "1.2.0-rc.1", "1.2.0-rc.2", "1.2.0-rc.3"])
+			await add(folder, version);
+		await add(folder, "1.1.1", { channel: "beta" });
+		const sources = async (version: string, channel?: string) =>
+			patchesOf(await add(folder, version, { channel }), version).map((patch) => patch.from_version);
+		assert.deepEqual(await sources("1.2.0"), ["1.1.0", "1.0.0", "1.2.0-rc.3"]);
+		assert.deepEqual(await sources("1.2.1", "beta"), ["1.1.1", "1.2.0", "1.2.0-rc.3"]);
+		assert.deepEqual(await sources("1.3.0-rc.1"), ["1.2.0-rc.3", "1.2.0-rc.2", "1.2.0-rc.1"]);
+	});
+
+	test("are not made from images that are missing, changed or not readable, which is said", async (t) => {
+		const folder = await temporaryDirectory(t);
+		for (const version of ["1.0.0", "1.1.0", "1.2.0"]) await add(folder, version);
+		const file = (version: string) => join(folder, `virtual/dev-1/firmware-v${version}.bin`);
+		await rm(file("1.0.0"));
+		await writeFile(file("1.1.0"), alike("1.1.1"));
+		await rm(file("1.2.0"));
+		await mkdir(file("1.2.0"));
+		const said: string[] = [];
+		const catalog = await add(folder, "1.3.0", { onSkipped: (sentence) => said.push(sentence) });
+		assert.deepEqual(patchesOf(catalog, "1.3.0"), []);
+		const no = "No patch to /releases/virtual/dev-1/firmware-v1.3.0.bin from";
+		const path = (version: string) => `/releases/virtual/dev-1/firmware-v${version}.bin`;
+		assert.deepEqual(said, [
+			`${no} 1.2.0: ${path("1.2.0")} cannot be read (EISDIR).`,
+			`${no} 1.1.0: ${path("1.1.0")} is not the one in the catalog.`,
+			`${no} 1.0.0: ${path("1.0.0")} is missing.`,
+		]);
+	});
+
+	test("are not made if they would have half of the image or more, which is said", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const image = (version: string, ...parts: readonly Buffer[]) =>
+			makeVirtualImage(Buffer.concat(parts), "DEV-1", version);
+		const [one, other] = [program("one"), program("other")];
+		await add(folder, "1.0.0", { images: [image("1.0.0", one, same, same)] });
+		await add(folder, "1.1.0", { images: [image("1.1.0", one, other)] });
+		const said: string[] = [];
+		const images = [image("1.2.0", same, other, program("new", 4_000))];
+		const catalog = await add(folder, "1.2.0", { images, onSkipped: (sentence) => said.push(sentence) });
+		assert.deepEqual(patchesOf(catalog, "1.2.0"), []);
+		assert.match(String(said), /from 1\.1\.0: it would have 2\d{4} bytes, the image has 4\d{4}\./);
+		assert.match(String(said), /from 1\.0\.0: it would have 2\d{4} bytes, the image has 4\d{4}\./);
+	});
+
+	test("go with a release that fails", async (t) => {
+		const folder = await temporaryDirectory(t);
+		for (const version of ["1.0.0", "1.1.0"]) await add(folder, version);
+		await mkdir(join(folder, "virtual/dev-1/firmware-v1.2.0.from-v1.0.0.patch"));
+		const before = await everything(folder);
+		await assert.rejects(add(folder, "1.2.0"), { code: "EISDIR" });
+		assert.deepEqual(await everything(folder), before);
+	});
+});
+
+function digestOf(bytes: Uint8Array): string {
+	return createHash("sha256").update(bytes).digest("hex");
+}
 
 /** What ESP-IDF's build makes beside an image. */
 const boardParts = {
