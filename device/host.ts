@@ -240,6 +240,15 @@ export interface UpdateSlot {
 	close(): void;
 }
 
+/** The partition that runs: a patch makes new firmware from it. */
+export interface RunningImage {
+	/** Of the partition; 0 if what runs is no image. */
+	readonly byteLength: number;
+	/** @throws Error */
+	read(buffer: Uint8Array, offset: number): void;
+	close(): void;
+}
+
 /** The running image's state: ESP-IDF's rollback. */
 export interface BootState {
 	/** ESP_OTA_IMG_PENDING_VERIFY: unconfirmed. */
@@ -328,6 +337,7 @@ export interface Host {
 	readonly update: {
 		/** The constructor has no effect on flash. */
 		readonly slot: Part<object, UpdateSlot>;
+		readonly running: Part<object, RunningImage>;
 		readonly boot: Part<object, BootState>;
 	};
 	readonly crash: Part<object, CrashMemory>;

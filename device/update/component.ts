@@ -7,7 +7,7 @@ import type { Command } from "../protocol/messages.js";
 import { Updater } from "./updater.js";
 
 export const updates: ComponentKind = Object.freeze({
-	features: Object.freeze([]),
+	features: Object.freeze(["delta"] as const),
 	create: (core: Core) => new Updates(core),
 });
 
@@ -23,6 +23,7 @@ class Updates implements Component {
 			certificate: gateway.certificate,
 			createLookup: () => gateway.createLookup(),
 			slot: host.update.slot,
+			running: host.update.running,
 			sha256: host.digest.sha256,
 			chip: host.chip,
 			model: host.model,

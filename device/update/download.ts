@@ -11,8 +11,6 @@ import type { Url } from "../network/url.js";
 import { judge, type Known } from "./answer.js";
 import { isBase64Of } from "./base64.js";
 
-/** The size of a request, and the most firmware in memory. */
-export const blockBytes = 16 * 1024;
 /** Passed on per turn: the unit of an erase, which with the write blocks everything for tens of milliseconds. */
 const pieceBytes = 4 * 1024;
 /** Lost connections without progress (below) that end the update. */
@@ -35,7 +33,7 @@ export interface DownloadOptions {
 	readonly sha256: Part<object, Digest>;
 	readonly url: Url;
 	readonly headers: Iterable<readonly [string, string]>;
-	/** Of `blockBytes`; reserved until onEnd. */
+	/** As long as the block of a request; reserved until onEnd. */
 	readonly buffer: Uint8Array;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
@@ -47,7 +45,7 @@ export interface DownloadOptions {
 	 * @returns whether it is used up; if not, it comes again in a later turn, which only `isPaced` allows
 	 */
 	readonly onPiece: (piece: Uint8Array, total: number) => boolean;
-	/** A piece takes many turns: no block is fetched before the last one is used up, by a connection of its own. */
+	/** A piece may take many turns: no block is fetched before the last one is used up. */
 	readonly isPaced?: boolean;
 	/** @param reason a sentence that says why it failed, if it did */
 	readonly onEnd: (reason: string | undefined) => void;
@@ -55,6 +53,7 @@ export interface DownloadOptions {
 
 export class Download {
 	readonly #options: DownloadOptions;
+	readonly #blockBytes: number;
 	#connection: Connection | undefined;
 	#retryTimer: Timer | undefined;
 	#pieceTimer: Timer | undefined;
@@ -93,6 +92,7 @@ export class Download {
 
 	constructor(options: DownloadOptions) {
 		this.#options = options;
+		this.#blockBytes = options.buffer.byteLength;
 		this.#movedAtMs = options.now();
 		this.#progressAtMs = this.#movedAtMs;
 		this.#connect();
@@ -114,6 +114,7 @@ export class Download {
 			lookup: createLookup(),
 			url,
 			stallMs: Math.min(longestStallMs, stallMs * 2 ** this.#drops),
+			isReading: () => !this.#options.isPaced || this.#waiting === 0,
 			onHeaders: (status, headers) => this.#onHeaders(status, headers),
 			onReadable: (byteCount) => this.#onReadable(byteCount),
 			onAnswered: () => this.#onAnswered(),
@@ -126,7 +127,7 @@ export class Download {
 		const headers = new Map(this.#options.headers);
 		headers.set("accept-encoding", "identity");
 		if (this.#known?.isInParts !== false) {
-			headers.set("range", `bytes=${this.#offset}-${this.#offset + blockBytes - 1}`);
+			headers.set("range", `bytes=${this.#offset}-${this.#offset + this.#blockBytes - 1}`);
 			const etag = this.#known?.etag;
 			// A weak one must not be sent (RFC 9110, 13.1.5).
 			if (etag && !etag.startsWith("W/")) headers.set("if-range", etag);
@@ -140,7 +141,7 @@ export class Download {
 		if (!this.#prove()) return;
 		const verdict = judge(status, headers, {
 			offset: this.#offset,
-			byteLength: blockBytes,
+			byteLength: this.#blockBytes,
 			known: this.#known,
 		});
 		switch (verdict.kind) {
@@ -161,6 +162,7 @@ export class Download {
 
 	#onReadable(byteCount: number): void {
 		const { buffer } = this.#options;
+		const blockBytes = this.#blockBytes;
 		for (let left = byteCount; left > 0 && this.#known && this.#connection; ) {
 			// A stream without ranges repeats earlier bytes.
 			const isRepeated = this.#position < this.#offset;
@@ -195,8 +197,7 @@ export class Download {
 		if (!this.#endBlock(this.#sha256)) return;
 		// The next block is received while this one is verified and written. The SDK's request is sent from a timer,
 		// which must be set before this one.
-		if (this.#options.isPaced) this.#hangUp();
-		else if (this.#offset < known.total) this.#ask();
+		if (!this.#options.isPaced && this.#offset < known.total) this.#ask();
 		this.#pieceTimer ??= Timer.set(() => this.#onPieceTimer());
 	}
 
@@ -216,7 +217,13 @@ export class Download {
 		this.#pieceTimer = undefined;
 		if (!this.#handOn()) return;
 		if (this.#waiting > 0) this.#pieceTimer = Timer.set(() => this.#onPieceTimer());
-		else if (this.#options.isPaced) this.#connect();
+		else if (this.#options.isPaced) this.#askAgain();
+	}
+
+	/** A server closes a connection that is idle for long. */
+	#askAgain(): void {
+		if (this.#connection) this.#ask();
+		else this.#connect();
 	}
 
 	/** Passes on the next piece. @returns whether the response is still wanted */
@@ -298,6 +305,7 @@ export class Download {
 		if (!this.#prove()) return;
 		// Everything was received and has only to be written.
 		if (this.#offset > 0 && this.#offset === this.#known?.total) return;
+		if (this.#options.isPaced && this.#waiting > 0) return this.#hangUp();
 		if (this.#connection?.hasHeard || this.#offset > 0)
 			return this.#drop(`The download failed at ${this.#where()}: ${reason}.`);
 		const { host, port } = this.#options.url;

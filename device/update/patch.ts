@@ -3,22 +3,14 @@
  * patch is trusted: it can neither read outside of its source nor make more than it announces.
  */
 
-import type { Digest, Part } from "../host.js";
+import type { Digest, Part, RunningImage } from "../host.js";
 import { patchHead, patchOperations, shortestMatch, windowBytes } from "../protocol/patch-format.js";
 
 /** Made in one step: the unit of an erase. */
 const pieceBytes = 4 * 1024;
 
-/** The running firmware. */
-export interface PatchSource {
-	/** Of the partition. */
-	readonly byteLength: number;
-	/** @throws Error */
-	read(buffer: Uint8Array, offset: number): void;
-}
-
 export interface PatchOptions {
-	readonly source: PatchSource;
+	readonly source: Pick<RunningImage, "byteLength" | "read">;
 	readonly sha256: Part<object, Digest>;
 	/** SHA-256 of source and result, in hex and lower case. */
 	readonly from: string;

@@ -4,18 +4,22 @@
  */
 
 import Timer from "timer";
-import type { Digest, Host, Part, UpdateSlot } from "../host.js";
+import type { Digest, Host, Part, RunningImage, UpdateSlot } from "../host.js";
 import { type CancellableLookup, openHttp } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
 import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
 import type { Model } from "../protocol/schema.js";
 import { readAuthority } from "./authority.js";
-import { blockBytes, Download } from "./download.js";
+import { Download } from "./download.js";
 import { ImageCheck } from "./image-check.js";
+import { Patch } from "./patch.js";
 import { ReadBack } from "./read-back.js";
 import { SignatureCheck, wrongSignature } from "./signature.js";
 
+const blockBytes = 16 * 1024;
+/** Of a patch, which needs memory of its own. */
+const patchBlockBytes = 4 * 1024;
 /** Three in a second and the last one: at most four a second. */
 const progressIntervalMs = 334;
 const restartDelayMs = 500;
@@ -28,6 +32,7 @@ export interface UpdaterOptions {
 	readonly certificate: string | undefined;
 	readonly createLookup: () => CancellableLookup;
 	readonly slot: Part<object, UpdateSlot>;
+	readonly running: Part<object, RunningImage>;
 	readonly sha256: Part<object, Digest>;
 	readonly chip: Chip;
 	readonly model: Model;
@@ -53,6 +58,10 @@ export class Updater {
 	#buffer: Uint8Array | undefined;
 	#isRunning = false;
 	#download: Download | undefined;
+	/** While the firmware is made by a patch. */
+	#source: RunningImage | undefined;
+	/** Fetches the whole firmware; undefined once that is done. */
+	#fallBack: (() => void) | undefined;
 	#slot: UpdateSlot | undefined;
 	#image: ImageCheck | undefined;
 	/** Undefined: any firmware is accepted. */
@@ -73,41 +82,71 @@ export class Updater {
 	}
 
 	/** Does nothing while an update runs. */
-	start({ url, cert_pem, signature }: Omit<CommandOf<"start_ota">, "command">): void {
+	start({ url, cert_pem, signature, patch }: Omit<CommandOf<"start_ota">, "command">): void {
 		if (this.#isRunning) return;
-		const { network, createLookup, releaseKeys, sha256, now, isOnline, headersFor, onRunning } =
-			this.#options;
+		const { releaseKeys, now, onRunning } = this.#options;
 		this.#isRunning = true;
 		onRunning(true);
-		this.#buffer = new Uint8Array(blockBytes);
-		this.#written = 0;
-		this.#total = 0;
-		this.#reportedAtMs = undefined;
-		this.#image = new ImageCheck(this.#options);
 		this.#startedAtMs = now();
 		this.#flashMs = 0;
 		try {
 			this.#signature = SignatureCheck.begin(releaseKeys, signature);
 			const address = parseHttpUrl(url, "firmware");
 			const certificate = cert_pem === undefined ? this.#options.certificate : readAuthority(cert_pem);
-			this.#download = new Download({
-				connect: (options) => openHttp(network, address, options, certificate),
-				createLookup,
-				sha256,
-				url: address,
-				headers: headersFor(address),
-				buffer: this.#buffer,
-				now,
-				isOnline,
-				onPiece: (piece, total) => {
-					this.#write(piece, total);
-					return true;
-				},
-				onEnd: (reason) => (reason === undefined ? this.#verify() : this.#fail(reason)),
-			});
+			const fetchWhole = () => this.#fetch(address, certificate);
+			if (!patch) return fetchWhole();
+			this.#fallBack = fetchWhole;
+			this.#fetch(parseHttpUrl(patch.url, "patch"), certificate, patch);
 		} catch (error) {
 			this.#fail(messageOf(error));
 		}
+	}
+
+	/** @param digests of a patch: the firmware is made by it */
+	#fetch(
+		url: Url,
+		certificate: string | undefined,
+		digests?: { readonly from: string; readonly to: string },
+	): void {
+		const { network, createLookup, sha256, now, isOnline, headersFor } = this.#options;
+		this.#buffer = new Uint8Array(digests ? patchBlockBytes : blockBytes);
+		this.#written = 0;
+		this.#total = 0;
+		this.#reportedAtMs = undefined;
+		this.#image = new ImageCheck(this.#options);
+		const patch = digests && this.#createPatch(digests);
+		this.#download = new Download({
+			connect: (options) => openHttp(network, url, options, certificate),
+			createLookup,
+			sha256,
+			url,
+			headers: headersFor(url),
+			buffer: this.#buffer,
+			now,
+			isOnline,
+			isPaced: patch !== undefined,
+			onPiece: (piece, total) => {
+				if (patch) return patch.write(piece);
+				this.#write(piece, total);
+				return true;
+			},
+			onEnd: (reason) => {
+				if (reason !== undefined) return this.#fail(reason);
+				try {
+					patch?.end();
+				} catch (error) {
+					return this.#fail(messageOf(error));
+				}
+				this.#verify();
+			},
+		});
+	}
+
+	#createPatch(digests: { readonly from: string; readonly to: string }): Patch {
+		const source = new this.#options.running({});
+		this.#source = source;
+		const { sha256 } = this.#options;
+		return new Patch({ source, sha256, ...digests, onPiece: (piece, total) => this.#write(piece, total) });
 	}
 
 	/** Call it when the gateway is connected again. */
@@ -227,17 +266,31 @@ export class Updater {
 	}
 
 	#fail(reason: string): void {
+		const fallBack = this.#fallBack;
+		this.#release();
+		if (fallBack) {
+			this.#options.log(`update: without the patch, by the whole firmware: ${reason}\n`);
+			// In a new turn, when the patch's memory is not referenced any more.
+			Timer.set(fallBack);
+			return;
+		}
+		this.#isRunning = false;
+		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
+		this.#options.onRunning(false);
+	}
+
+	#release(): void {
 		this.#download = undefined;
+		this.#fallBack = undefined;
+		this.#buffer = undefined;
+		this.#source?.close();
+		this.#source = undefined;
 		try {
 			this.#slot?.close();
 		} catch {
 			// The slot is not selected, so this does no harm.
 		}
 		this.#slot = undefined;
-		this.#buffer = undefined;
-		this.#isRunning = false;
-		this.#options.send({ type: "ota_error", reason: reason.slice(0, 500) });
-		this.#options.onRunning(false);
 	}
 }
 

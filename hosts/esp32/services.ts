@@ -5,7 +5,7 @@ import { SntpQuery, SystemResolver } from "board/network";
 import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
 import { SettingsStore } from "board/storage";
 import { SystemFacts } from "board/system";
-import { BootState, UpdateSlot } from "board/update";
+import { BootState, RunningImage, UpdateSlot } from "board/update";
 import { Sha256 } from "moddable/sha256";
 import type { Host, WiFiPart } from "../../device/host.js";
 
@@ -23,7 +23,7 @@ export function createServices(
 			https: SecureHttp,
 			time: SntpQuery,
 		},
-		update: { slot: UpdateSlot, boot: BootState },
+		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
 		crash: CrashMemory,
 		trace: TraceMemory,
 		digest: { sha256: Sha256 },

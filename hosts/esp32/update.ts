@@ -4,6 +4,7 @@ import { nativeFunctions } from "board/native";
 import Timer from "timer";
 import type {
 	BootState as BootStateInterface,
+	RunningImage as RunningImageInterface,
 	UpdateSlot as UpdateSlotInterface,
 } from "../../device/host.js";
 
@@ -64,6 +65,22 @@ export class UpdateSlot implements UpdateSlotInterface {
 	#open(): Partition {
 		this.#partition ??= Flash.open({ path: "nextota" });
 		return this.#partition;
+	}
+}
+
+export class RunningImage implements RunningImageInterface {
+	readonly #partition = Flash.open({ path: "running" });
+
+	get byteLength(): number {
+		return this.#partition.status().size;
+	}
+
+	read(buffer: Uint8Array, offset: number): void {
+		this.#partition.read(buffer, offset);
+	}
+
+	close(): void {
+		this.#partition.close();
 	}
 }
 

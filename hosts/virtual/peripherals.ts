@@ -73,6 +73,7 @@ export interface Peripherals {
 		calls: { byteLength(): number; open(): void; read(part: Part): Uint8Array; close(): void };
 		events: { completed(problem: string | null): void };
 	}>;
+	"running-image": Has<{ calls: { byteLength(): number; read(part: Part): Uint8Array } }>;
 	"boot-state": Has<{
 		calls: {
 			isPendingVerify(): boolean;

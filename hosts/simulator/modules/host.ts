@@ -12,7 +12,7 @@ import type { Boot, Panel } from "simulator/panel";
 import { SettingsStore } from "simulator/settings";
 import { Speaker } from "simulator/speaker";
 import { SimulatedSystem } from "simulator/system";
-import { AlwaysConfirmed, FileSlot } from "simulator/update";
+import { AlwaysConfirmed, FileSlot, NoImage } from "simulator/update";
 import type { TraceLines } from "virtual/trace-lines";
 import type { AudioOutputOptions, ButtonName, ButtonPart, Host } from "../../../device/host.js";
 
@@ -41,7 +41,7 @@ export function createHost({ model, panel, boot, log, lines }: HostOptions): Hos
 		chip: "virtual",
 		system: SimulatedSystem.bind(undefined, given),
 		network: createNetwork({ panel, boot, log }),
-		update: { slot: FileSlot.bind(undefined, given), boot: AlwaysConfirmed },
+		update: { slot: FileSlot.bind(undefined, given), running: NoImage, boot: AlwaysConfirmed },
 		crash: CrashMemory.bind(undefined, given),
 		trace: TraceMemory.bind(undefined, { lines }),
 		digest: { sha256: Sha256 },

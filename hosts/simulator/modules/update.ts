@@ -5,7 +5,7 @@
 
 import { File } from "file";
 import type { Boot } from "simulator/panel";
-import type { BootState, UpdateSlot } from "../../../device/host.js";
+import type { BootState, RunningImage, UpdateSlot } from "../../../device/host.js";
 
 /** Of the virtual device. */
 const slotBytes = 0x200_000;
@@ -49,6 +49,15 @@ export class FileSlot implements UpdateSlot {
 		this.#file = undefined;
 		File.delete(this.#path);
 	}
+}
+
+/** The simulator runs no image, so no patch fits. */
+export class NoImage implements RunningImage {
+	readonly byteLength = 0;
+
+	read(): void {}
+
+	close(): void {}
 }
 
 export class AlwaysConfirmed implements BootState {

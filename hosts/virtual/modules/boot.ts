@@ -18,7 +18,7 @@ import {
 import { CrashMemory, KeyValueStore, TraceMemory } from "./storage.js";
 import { System } from "./system.js";
 import { TcpSocket } from "./tcp.js";
-import { BootState, Sha256, UpdateSlot } from "./update.js";
+import { BootState, RunningImage, Sha256, UpdateSlot } from "./update.js";
 import { SecureWebSocketClient, WebSocketClient } from "./websocket-client.js";
 
 export default function boot(): void {
@@ -41,7 +41,7 @@ function createHost(model: Model): Host {
 			https: SecureHttp,
 			time: TimeQuery,
 		},
-		update: { slot: UpdateSlot, boot: BootState },
+		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
 		crash: CrashMemory,
 		trace: TraceMemory,
 		digest: { sha256: Sha256 },

@@ -3,6 +3,7 @@
 import type {
 	BootState as BootStateInterface,
 	Digest,
+	RunningImage as RunningImageInterface,
 	UpdateSlot as UpdateSlotInterface,
 } from "../../../device/host.js";
 import Channel from "./channel.js";
@@ -51,6 +52,22 @@ export class UpdateSlot implements UpdateSlotInterface {
 
 	close(): void {
 		this.#channel.call("close");
+		this.#channel.close();
+	}
+}
+
+export class RunningImage implements RunningImageInterface {
+	readonly #channel = new Channel("running-image", {}, {});
+
+	get byteLength(): number {
+		return this.#channel.call("byteLength");
+	}
+
+	read(buffer: Uint8Array, offset: number): void {
+		buffer.set(this.#channel.call("read", { offset, byteLength: buffer.byteLength }));
+	}
+
+	close(): void {
 		this.#channel.close();
 	}
 }

@@ -1,55 +1,30 @@
 /** Downloads whose pieces take many turns. */
 
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { Digest } from "../../../device/host.js";
 import { LookupTicket } from "../../../device/network/lookup.js";
-import { blockBytes, Download } from "../../../device/update/download.js";
+import { Download } from "../../../device/update/download.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
+import { NodeSha256, resolverOf } from "./rig.js";
 import { MemoryServer, type ServerOptions } from "./server.js";
 import { clock } from "./timer.js";
 
-class Sha256 implements Digest {
-	readonly #hash = createHash("sha256");
-
-	write(bytes: Uint8Array): void {
-		this.#hash.update(bytes);
-	}
-
-	close(): ArrayBuffer {
-		return Uint8Array.from(this.#hash.digest()).buffer;
-	}
-}
-
+const blockBytes = 4096;
 const file = Buffer.from(Uint8Array.from({ length: 3 * blockBytes + 100 }, (_, at) => (at * 7) ^ (at >> 8)));
 
 /** Each piece comes ten times. */
-function fetchSlowly(options: Partial<ServerOptions>) {
+function fetchSlowly(options: Partial<ServerOptions>, onTurn = (_server: MemoryServer) => {}) {
 	const server = new MemoryServer({ file, ...options });
 	const taken: Buffer[] = [];
 	let turns = 0;
 	let mostAhead = 0;
 	let end: { reason: string | undefined } | undefined;
 	const io = server.sockets;
-	const address = { isSecure: false, host: "gateway.lan", port: 8080, path: "/a.patch" };
+	const address = { isSecure: false, host: "gateway.lan", port: 8080, path: "/a.bin" };
 	new Download({
 		connect: (given) => new HttpClient(given, (socketOptions) => new io(socketOptions)),
-		createLookup: () =>
-			new LookupTicket(
-				class {
-					resolve({
-						host,
-						onResolved,
-					}: {
-						host: string;
-						onResolved: (host: string, address: string) => void;
-					}) {
-						onResolved(host, "10.0.0.1");
-					}
-				},
-			),
-		sha256: Sha256,
+		createLookup: () => new LookupTicket(resolverOf([])),
+		sha256: NodeSha256,
 		url: address,
 		headers: [],
 		buffer: new Uint8Array(blockBytes),
@@ -62,6 +37,7 @@ function fetchSlowly(options: Partial<ServerOptions>) {
 				server.requests.length - Math.floor(Buffer.concat(taken).length / blockBytes),
 			);
 			turns += 1;
+			onTurn(server);
 			if (turns % 10 > 0) return false;
 			taken.push(Buffer.from(piece));
 			return true;
@@ -91,6 +67,20 @@ test("a damaged block and a lost connection cost a block each", () => {
 	});
 	assert.equal(reason, undefined);
 	assert.ok(bytes.equals(file));
+});
+
+test("a connection that is idle meanwhile may be ended by the server", () => {
+	const { reason, bytes, server } = fetchSlowly({}, (idle) => idle.cut());
+	assert.equal(reason, undefined);
+	assert.ok(bytes.equals(file));
+	assert.equal(server.requests.length, 4);
+	assert.equal(server.connections, 4);
+});
+
+test("silence while pieces are used is not the server's", () => {
+	const { reason, server } = fetchSlowly({}, () => clock.spend(10_000));
+	assert.equal(reason, undefined);
+	assert.equal(server.connections, 1);
 });
 
 test("a server without ranges is refused", () => {

@@ -4,23 +4,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Digest } from "../../../device/host.js";
 import { Patch } from "../../../device/update/patch.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { sortSuffixes } from "../../../scripts/release/suffixes.js";
 import { runs } from "../../support/property-runs.js";
-
-class Sha256 implements Digest {
-	readonly #hash = createHash("sha256");
-
-	write(bytes: Uint8Array): void {
-		this.#hash.update(bytes);
-	}
-
-	close(): ArrayBuffer {
-		return Uint8Array.from(this.#hash.digest()).buffer;
-	}
-}
+import { NodeSha256 } from "./rig.js";
 
 const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
@@ -45,7 +33,7 @@ function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): B
 				buffer.set(running.subarray(offset, offset + buffer.byteLength));
 			},
 		},
-		sha256: Sha256,
+		sha256: NodeSha256,
 		from: digestOf(from),
 		to: digestOf(to),
 		onPiece: (piece, total) => {

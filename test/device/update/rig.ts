@@ -4,8 +4,9 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Digest, ResolveOptions, ResolverPart, UpdateSlot } from "../../../device/host.js";
+import type { Digest, ResolveOptions, ResolverPart, RunningImage, UpdateSlot } from "../../../device/host.js";
 import { LookupTicket } from "../../../device/network/lookup.js";
+import type { CommandOf } from "../../../device/protocol/messages.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
@@ -41,6 +42,8 @@ export interface RigOptions {
 	readonly releaseKeys?: string;
 	/** Of start_ota. */
 	readonly signature?: string | undefined;
+	/** Of start_ota. */
+	readonly patch?: CommandOf<"start_ota">["patch"];
 	/** Of the firmware that runs. */
 	readonly securityVersion?: number;
 }
@@ -57,6 +60,7 @@ export class Rig {
 	updater: Updater | undefined;
 	/** What the update writes to: where a test plants a bug. */
 	slot = FlashSlot;
+	running = FlashImage;
 	readonly #options: RigOptions;
 
 	constructor(options: RigOptions) {
@@ -83,13 +87,25 @@ export class Rig {
 				super(options, (socketOptions) => new io(socketOptions));
 			}
 		};
-		const { onMessage, lookUpMs = [], releaseKeys = "", signature, securityVersion = 0 } = this.#options;
-		const { flash, ota, slot: Slot } = this;
+		const {
+			onMessage,
+			lookUpMs = [],
+			releaseKeys = "",
+			signature,
+			patch,
+			securityVersion = 0,
+		} = this.#options;
+		const { flash, ota, slot: Slot, running: Running } = this;
 		this.updater = new Updater({
 			network: { http, https: http },
 			certificate: undefined,
 			createLookup: () => new LookupTicket(resolverOf(lookUpMs)),
 			slot: class extends Slot {
+				constructor() {
+					super(ota, flash);
+				}
+			},
+			running: class extends Running {
 				constructor() {
 					super(ota, flash);
 				}
@@ -113,7 +129,7 @@ export class Rig {
 			},
 		});
 		const { url = "http://gateway.lan:8080/releases/firmware-v2.0.0.bin" } = this.#options;
-		this.updater.start({ url, ...(signature !== undefined && { signature }) });
+		this.updater.start({ url, ...(signature !== undefined && { signature }), ...(patch && { patch }) });
 		return this.updater;
 	}
 
@@ -183,7 +199,29 @@ export class FlashSlot implements UpdateSlot {
 	}
 }
 
-function resolverOf(delaysMs: number[]): ResolverPart {
+/** The slot that runs. */
+export class FlashImage implements RunningImage {
+	readonly #partition: (typeof slots)[number];
+	readonly #flash: Flash;
+
+	constructor(ota: EspOta, flash: Flash) {
+		this.#partition = slots[ota.running];
+		this.#flash = flash;
+	}
+
+	get byteLength(): number {
+		return this.#partition.byteLength;
+	}
+
+	read(buffer: Uint8Array, offset: number): void {
+		buffer.set(this.#flash.read(this.#partition.offset + offset, buffer.byteLength));
+	}
+
+	close(): void {}
+}
+
+/** Each look-up takes the next of these times; then none. */
+export function resolverOf(delaysMs: number[]): ResolverPart {
 	return class {
 		resolve({ host, onResolved }: ResolveOptions): void {
 			Timer.set(() => onResolved(host, "10.0.0.1"), delaysMs.shift() ?? 0);
@@ -191,7 +229,7 @@ function resolverOf(delaysMs: number[]): ResolverPart {
 	};
 }
 
-class NodeSha256 implements Digest {
+export class NodeSha256 implements Digest {
 	readonly #hash = createHash("sha256");
 
 	write(bytes: Uint8Array): void {

@@ -22,6 +22,8 @@ export interface RawAnswer {
 
 export interface ServerOptions {
 	readonly file: Buffer;
+	/** Served where the address ends in .patch. */
+	readonly patch?: Buffer;
 	/** false: it sends the whole file for each request. */
 	readonly hasRanges?: boolean;
 	readonly hasDigests?: boolean;
@@ -140,7 +142,8 @@ export class MemoryServer {
 	/** What the gateway answers. */
 	#right(request: AskedFor): RawAnswer {
 		const { hasRanges = true, hasDigests = true, hasETags = true, isWeak = false } = this.#options;
-		const { file } = this;
+		const file = this.#fileAt(request.path);
+		if (!file) return { head: head(404, { "Content-Length": "0" }) };
 		const etag = `${isWeak ? "W/" : ""}"${sha256(file).toString("hex")}"`;
 		const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("range") ?? "");
 		const ifRange = request.headers.get("if-range");
@@ -157,6 +160,10 @@ export class MemoryServer {
 			...(hasDigests && { "Content-Digest": `sha-256=:${sha256(body).toString("base64")}:` }),
 		};
 		return { head: head(isPart ? 206 : 200, fields), body };
+	}
+
+	#fileAt(path: string): Buffer | undefined {
+		return path.endsWith(".patch") ? this.#options.patch : this.file;
 	}
 
 	/** The next fault within `byteCount` bytes. */

@@ -30,23 +30,23 @@ export interface EspOtaOptions {
 }
 
 export class EspOta {
+	readonly running: SlotIndex;
 	readonly #flash: Flash;
-	readonly #running: SlotIndex;
 	#handle: Handle | undefined;
 
 	constructor({ flash, running }: EspOtaOptions) {
 		this.#flash = flash;
-		this.#running = running;
+		this.running = running;
 	}
 
 	/** esp_ota_get_next_update_partition */
 	get next(): SlotIndex {
-		return this.#running === 0 ? 1 : 0;
+		return this.running === 0 ? 1 : 0;
 	}
 
 	/** esp_ota_get_state_partition of the running slot */
 	get state(): number | undefined {
-		return readEntries(this.#flash).find((entry) => slotOf(entry) === this.#running && isWritten(entry))
+		return readEntries(this.#flash).find((entry) => slotOf(entry) === this.running && isWritten(entry))
 			?.state;
 	}
 
@@ -127,7 +127,7 @@ export class EspOta {
 		const active = activeEntry(entries);
 		if (active === undefined) return;
 		const inactive = active === 0 ? 1 : 0;
-		if (!isWritten(entries[inactive]) || slotOf(entries[inactive]) === this.#running) return;
+		if (!isWritten(entries[inactive]) || slotOf(entries[inactive]) === this.running) return;
 		eraseEntry(this.#flash, inactive);
 	}
 

@@ -7,7 +7,7 @@ import { dns, time, WiFi } from "./network.js";
 import { AudioOutput, haptics, input, pixels, smbus } from "./peripherals.js";
 import { keyValue, resource, rtc, system } from "./storage.js";
 import { TcpSocket } from "./tcp.js";
-import { bootState, sha256, UpdateSlot } from "./update.js";
+import { bootState, runningImage, sha256, UpdateSlot } from "./update.js";
 import { WebSocketClient } from "./websocket-client.js";
 
 const simulated: { readonly [K in Kind]: Simulate<K> } = {
@@ -21,6 +21,7 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	"key-value": keyValue,
 	resource,
 	"update-slot": (channel, hardware) => new UpdateSlot(channel, hardware),
+	"running-image": runningImage,
 	"boot-state": bootState,
 	sha256,
 	wifi: (channel, hardware) => new WiFi(channel, hardware),

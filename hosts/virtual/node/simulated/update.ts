@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Peripherals } from "../../peripherals.js";
 import { PowerCut } from "../boot/flash.js";
 import { imageState } from "../boot/ota-data.js";
-import { slots } from "../boot/partitions.js";
+import { type SlotIndex, slots } from "../boot/partitions.js";
 import { type Hardware, type Opened, onFlash, type Simulate, type Simulated } from "./hardware.js";
 
 type FlashHardware = Pick<Hardware, "flash" | "ota" | "onPowerCut">;
@@ -17,8 +17,7 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 	readonly calls: Slot["calls"];
 
 	constructor({ send }: Pick<Opened<"update-slot">, "send">, hardware: FlashHardware) {
-		const { flash, ota } = hardware;
-		const { offset, byteLength: slotBytes } = slots[ota.next];
+		const { ota } = hardware;
 		const call = <T>(action: () => T): T => {
 			this.#throwFailure();
 			return onFlash(hardware, action);
@@ -46,13 +45,9 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 			},
 		};
 		this.calls = {
-			byteLength: () => call(() => slotBytes),
+			byteLength: () => call(() => slots[ota.next].byteLength),
 			open: () => call(() => ota.begin()),
-			read: ({ offset: start, byteLength }) =>
-				call(() => {
-					if (start < 0 || start + byteLength > slotBytes) throw new RangeError("outside of the slot");
-					return flash.read(offset + start, byteLength);
-				}),
+			read: ({ offset: start, byteLength }) => call(() => readSlot(hardware, ota.next, start, byteLength)),
 			close: () => {
 				this.#failure = undefined;
 				ota.abort();
@@ -65,6 +60,23 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 		this.#failure = undefined;
 		if (failure !== undefined) throw failure;
 	}
+}
+
+export const runningImage: Simulate<"running-image"> = (_channel, hardware) => {
+	const { running } = hardware.ota;
+	return {
+		calls: {
+			byteLength: () => slots[running].byteLength,
+			read: ({ offset, byteLength }) =>
+				onFlash(hardware, () => readSlot(hardware, running, offset, byteLength)),
+		},
+	};
+};
+
+function readSlot({ flash }: FlashHardware, slot: SlotIndex, start: number, byteLength: number): Buffer {
+	const { offset, byteLength: slotBytes } = slots[slot];
+	if (start < 0 || start + byteLength > slotBytes) throw new RangeError("outside of the slot");
+	return flash.read(offset + start, byteLength);
 }
 
 export const bootState: Simulate<"boot-state"> = (_channel, hardware) => ({

@@ -1,0 +1,201 @@
+/** Updates by a patch, and how they fall back to the whole firmware. */
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, test } from "node:test";
+import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
+import { makePatch } from "../../../scripts/release/patch.js";
+import { damaged } from "../../support/images.js";
+import { makeReleaseKey } from "../../support/signing.js";
+import { FlashImage, FlashSlot, makeFirmware, Rig, type RigOptions } from "./rig.js";
+import { type Fault, MemoryServer, type ServerOptions } from "./server.js";
+import { clock } from "./timer.js";
+
+const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+const oldFirmware = makeFirmware("1.0.0", 400_000);
+/** The same program with some changes, and a part more. */
+const newFirmware = makeVirtualImage(
+	Buffer.concat([makeFirmware("new", 20_000), oldFirmware]).map((byte, at) =>
+		at % 2_000 === 1_999 ? byte + 3 : byte,
+	),
+	"DEV-1",
+	"2.0.0",
+);
+const patch = Buffer.from(makePatch(oldFirmware, newFirmware));
+const named = {
+	url: "http://gateway.lan:8080/a.patch",
+	from: digestOf(oldFirmware),
+	to: digestOf(newFirmware),
+};
+
+function update(
+	server: Partial<ServerOptions> = {},
+	options: Partial<RigOptions> = {},
+	change?: (rig: Rig) => void,
+) {
+	clock.clear();
+	const rig = new Rig({ firmware: oldFirmware, patch: named, ...options });
+	change?.(rig);
+	const from = new MemoryServer({ file: newFirmware, patch, ...server });
+	const reason = rig.update(from);
+	const progress = rig.messages.filter((message) => message.type === "ota_progress");
+	return { rig, server: from, reason, progress, log: rig.log.join("") };
+}
+
+function assertInstalled({ rig, reason }: Pick<ReturnType<typeof update>, "rig" | "reason">): void {
+	assert.equal(reason, undefined);
+	rig.restart();
+	assert.ok(rig.boot.image.bytes.equals(newFirmware));
+}
+
+test("firmware is made from the one that runs, and its progress is that of the firmware", () => {
+	const result = update();
+	const { server, progress, log } = result;
+	assertInstalled(result);
+	assert.equal(server.bodyBytes, patch.length);
+	assert.ok(server.requests.every(({ path }) => path === "/a.patch"));
+	assert.ok(progress.every(({ bytes_total }) => bytes_total === newFirmware.length));
+	assert.equal(progress.filter(({ percent }) => percent === 100).length, 1);
+	assert.match(log, /^update: \d+ bytes in /);
+});
+
+test("a connection that is cut, stalls, or loses, doubles or changes a byte does not cost the patch", () => {
+	const kinds: readonly Fault["kind"][] = ["cut", "stall", "lose", "double", "flip"];
+	for (const kind of kinds) {
+		const result = update({ faults: [{ at: 9_000, kind }] });
+		assertInstalled(result);
+		assert.equal(result.server.faultsLeft, 0);
+		assert.ok(
+			result.server.requests.every(({ path }) => path === "/a.patch"),
+			kind,
+		);
+	}
+});
+
+test("a lost gateway interrupts a patch, and it goes on when the gateway is back", () => {
+	clock.clear();
+	const rig = new Rig({ firmware: oldFirmware, patch: named });
+	const server = new MemoryServer({ file: newFirmware, patch });
+	const updater = rig.begin(server);
+	clock.runUntil(() => server.requests.length === 2, 60_000);
+	rig.isOnline = false;
+	server.isDown = true;
+	server.cut();
+	clock.pass(60_000);
+	rig.isOnline = true;
+	server.isDown = false;
+	updater.resume();
+	clock.runUntil(() => rig.restarts === 1, 600_000);
+	assertInstalled({ rig, reason: undefined });
+	assert.ok(server.requests.every(({ path }) => path === "/a.patch"));
+});
+
+describe("the whole firmware is fetched in the same update where", () => {
+	const other = makeFirmware("1.0.0", 390_000);
+	for (const [name, server, options, why] of [
+		["the server has no patch", { patch: Buffer.alloc(0) }, {}, /The firmware on the server is empty/],
+		["the patch is none", { patch: newFirmware }, {}, /is no patch/],
+		[
+			"the patch is damaged",
+			{ patch: damaged(patch, 9_000, [1, 2, 3, 4, 5, 6, 7, 8]) },
+			{},
+			/The patch is damaged/,
+		],
+		["the patch is cut off", { patch: patch.subarray(0, -100) }, {}, /cut off/],
+		[
+			"the patch is for other firmware",
+			{ patch: Buffer.from(makePatch(other, newFirmware)) },
+			{},
+			/than was announced/,
+		],
+		[
+			"other firmware runs",
+			{ patch: Buffer.from(makePatch(other, newFirmware)) },
+			{ patch: { ...named, from: digestOf(other) } },
+			/other firmware than the one that runs/,
+		],
+		["the server sends no parts", { hasRanges: false }, {}, /does not send the patch in parts/],
+		[
+			"the patch's address is none",
+			{},
+			{ patch: { ...named, url: "http://gateway.lan:99999/a.patch" } },
+			/The patch's address must be/,
+		],
+	] as const)
+		test(name, () => {
+			const result = update(server, options);
+			assertInstalled(result);
+			assert.match(result.log, /^update: without the patch, by the whole firmware: /);
+			assert.match(result.log, why);
+			assert.deepEqual(
+				result.rig.messages.filter(({ type }) => type !== "ota_progress").map(({ type }) => type),
+				["ota_complete"],
+			);
+		});
+
+	test("the running firmware cannot be read", () => {
+		const result = update({}, {}, (rig) => {
+			rig.running = class extends FlashImage {
+				override read(): void {
+					throw new Error("ESP_ERR_FLASH_OP_FAIL");
+				}
+			};
+		});
+		assertInstalled(result);
+		assert.match(result.log, /ESP_ERR_FLASH_OP_FAIL/);
+	});
+
+	test("nothing that runs is an image", () => {
+		const result = update({}, {}, (rig) => {
+			rig.running = class extends FlashImage {
+				override get byteLength() {
+					return 0;
+				}
+			};
+		});
+		assertInstalled(result);
+	});
+
+	test("flash did not keep what was made; the progress begins again", () => {
+		let written = 0;
+		const result = update({}, {}, (rig) => {
+			rig.slot = class extends FlashSlot {
+				override write(bytes: Uint8Array): void {
+					written += 1;
+					super.write(written === 30 ? bytes.map((byte) => byte ^ 1) : bytes);
+				}
+			};
+		});
+		assertInstalled(result);
+		assert.match(result.log, /its SHA-256 does not match its content/);
+		const percents = result.progress.map(({ percent }) => percent);
+		assert.deepEqual(
+			percents.filter((percent) => percent === 0 || percent === 100),
+			[0, 100, 0, 100],
+		);
+	});
+});
+
+test("where the whole firmware cannot be had either, its reason ends the update, and the next one begins", () => {
+	clock.clear();
+	const rig = new Rig({ firmware: oldFirmware, patch: named });
+	assert.match(
+		rig.update(new MemoryServer({ file: makeFirmware("2.0.0", 9_000, "PROTO-1") })) ?? "",
+		/is for a PROTO-1/,
+	);
+	assert.equal(rig.messages.filter(({ type }) => type === "ota_error").length, 1);
+	assertInstalled({ rig, reason: rig.update(new MemoryServer({ file: newFirmware, patch })) });
+});
+
+test("firmware that a patch makes must be signed as any other", () => {
+	const key = makeReleaseKey();
+	const releaseKeys = key.text;
+	assertInstalled(update({}, { releaseKeys, signature: key.sign(newFirmware) }));
+	const { reason, server } = update({}, { releaseKeys, signature: key.sign(oldFirmware) });
+	assert.match(reason ?? "", /^The firmware's signature is wrong/);
+	assert.ok(
+		server.requests.some(({ path }) => path !== "/a.patch"),
+		"it was tried by the whole firmware too",
+	);
+});
