@@ -1,5 +1,5 @@
 /**
- * Makes firmware from the running one and a patch (see patch-format.ts), in order and in 7 KB of memory. Nothing of a
+ * Makes firmware from the running one and a patch (see patch-format.ts), in order and in 8 KB of memory. Nothing of a
  * patch is trusted: it can neither read outside of its source nor make more than it announces.
  */
 

@@ -19,7 +19,7 @@ import { SignatureCheck, wrongSignature } from "./signature.js";
 
 const blockBytes = 16 * 1024;
 /** Of a patch, which needs memory of its own. */
-const patchBlockBytes = 4 * 1024;
+const patchBlockBytes = 2 * 1024;
 /** Three in a second and the last one: at most four a second. */
 const progressIntervalMs = 334;
 const restartDelayMs = 500;

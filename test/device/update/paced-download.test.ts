@@ -70,7 +70,10 @@ test("a damaged block and a lost connection cost a block each", () => {
 });
 
 test("a connection that is idle meanwhile may be ended by the server", () => {
-	const { reason, bytes, server } = fetchSlowly({}, (idle) => idle.cut());
+	const { reason, bytes, server } = fetchSlowly({}, (idle) => {
+		idle.cut();
+		clock.spend(1_000);
+	});
 	assert.equal(reason, undefined);
 	assert.ok(bytes.equals(file));
 	assert.equal(server.requests.length, 4);

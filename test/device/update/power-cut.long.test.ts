@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { Probation } from "../../../device/update/probation.js";
 import {
@@ -18,6 +19,7 @@ import {
 	writeEntry,
 } from "../../../hosts/virtual/node/boot/ota-data.js";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
+import { makePatch } from "../../../scripts/release/patch.js";
 import { FlashSlot, makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import { clock } from "./timer.js";
@@ -26,13 +28,15 @@ const first = makeFirmware("1.0.0", 30_000);
 const second = makeFirmware("2.0.0", 36_000);
 /** What the server has of it: with a signature, so that power is cut behind the image's own end too. */
 const secondFile = Buffer.concat([second, Buffer.alloc(4096 - (second.length % 4096) + 4096, "signature")]);
+const patch = Buffer.from(makePatch(first, secondFile));
 const third = makeFirmware("3.0.0", 33_000);
 /** The images that a device may run; any other end is a brick. */
 const whole = [first, second, third];
 
 /** Everything that happens to the flash from `start_ota` to a confirmed new firmware, the boot loader's part included. */
 function updateAndConfirm(rig: Rig, file: Buffer): void {
-	const reason = rig.update(new MemoryServer({ file }));
+	// Only a device that is told of a patch asks for it.
+	const reason = rig.update(new MemoryServer({ file, ...(file === secondFile && { patch }) }));
 	// Without power no error of the firmware counts.
 	if (!rig.flash.isPowered) throw new PowerCut();
 	assert.equal(reason, undefined);
@@ -128,6 +132,15 @@ function fresh(): Rig {
 	return new Rig({ firmware: first });
 }
 
+/** Told of a patch for each update, which fits only the first. */
+function patched(): Rig {
+	clock.clear();
+	const [from = "", to = ""] = [first, secondFile].map((file) =>
+		createHash("sha256").update(file).digest("hex"),
+	);
+	return new Rig({ firmware: first, patch: { url: "http://gateway.lan:8080/a.patch", from, to } });
+}
+
 /** A device that was updated before: the other slot runs, and both entries of otadata are in use. */
 function updatedBefore(): Rig {
 	const rig = fresh();
@@ -147,6 +160,7 @@ function rolledBackBefore(): Rig {
 
 for (const [name, prepare] of [
 	["on a new device", fresh],
+	["by a patch", patched],
 	["on one that was updated before", updatedBefore],
 	["on one that went back to its previous firmware", rolledBackBefore],
 ] as const)
@@ -155,6 +169,13 @@ for (const [name, prepare] of [
 		assert.deepEqual(bricks, []);
 		t.diagnostic(`${runs} power cuts, 0 bricks`);
 	});
+
+test("the patch of those power cuts makes the firmware by itself", () => {
+	const rig = patched();
+	updateAndConfirm(rig, secondFile);
+	assert.ok(rig.boot.image.bytes.equals(second));
+	assert.doesNotMatch(rig.log.join(""), /without the patch/);
+});
 
 test("a power cut in the very first start leaves a device that starts", () => {
 	for (const operation of [1, 2])
