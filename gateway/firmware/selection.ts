@@ -3,8 +3,8 @@
 import { compareBuild, parse, rcompare } from "semver";
 import { chips } from "../../device/protocol/messages.js";
 import { channelOf, latestOf } from "../api/channels.js";
-import type { Catalog, Release } from "../api/firmware.js";
-import { HttpProblem } from "../problem.js";
+import type { Catalog, Release, ReleaseImage } from "../api/firmware.js";
+import { errorCode, HttpProblem } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
 import type { UpdateRefusal } from "./refusals.js";
@@ -21,6 +21,8 @@ export interface Choice {
 	readonly upload?: string;
 	/** For `start_ota`; undefined: not signed. */
 	readonly signature?: string | undefined;
+	/** What makes it from the firmware that the device runs: the path of its URL, and the SHA-256 of both images. */
+	readonly patch?: { readonly path: string; readonly from: string; readonly to: string };
 	readonly refusal?: undefined;
 }
 
@@ -44,15 +46,21 @@ export interface SelectionOptions {
 	readonly catalog: Releases;
 	readonly uploads: UploadStore;
 	readonly repository: FirmwareRepository;
+	/** Called once for each patch that cannot be sent as its file is now. */
+	readonly onProblem: (sentence: string) => void;
 }
 
 /** Of a device; an unknown value excludes nothing. */
 export interface DeviceFit extends Fit {
 	readonly securityVersion?: number | undefined;
+	/** The version that it runs; null or undefined: unknown, or it takes no patches. */
+	readonly patchable?: string | null | undefined;
 }
 
 export class Selection {
 	readonly #options: SelectionOptions;
+	/** What was reported of patches, by path. */
+	readonly #problems = new Map<string, string>();
 
 	constructor(options: SelectionOptions) {
 		this.#options = options;
@@ -134,7 +142,29 @@ export class Selection {
 			throw error;
 		}
 		const { sha256, signature } = image;
-		return { path: releaseAddress(release, image), version: release.version, sha256, signature };
+		const patch = await this.#choosePatch(release, image, device);
+		const path = releaseAddress(release, image);
+		return { path, version: release.version, sha256, signature, ...(patch && { patch }) };
+	}
+
+	/** @returns undefined if there is none for the device, or if its file cannot be used: the image alone will do */
+	async #choosePatch(release: Release, image: ReleaseImage, device: DeviceFit): Promise<Choice["patch"]> {
+		const { model, chip, patches = [], sha256: to } = image;
+		const patch = patches.find((each) => each.from_version === device.patchable);
+		if (!patch || device.model !== model || device.chip !== chip) return undefined;
+		const { path, from } = patch;
+		try {
+			await this.#options.repository.openPart(release, patch);
+			this.#problems.delete(path);
+			return { path, from, to };
+		} catch (error) {
+			const unreadable = `The file ${path} cannot be read (${errorCode(error)}).`;
+			const reason = error instanceof HttpProblem ? error.message : unreadable;
+			const sentence = `${reason} Devices that run ${patch.from_version} get the whole image.`;
+			if (this.#problems.get(path) !== sentence) this.#options.onProblem(sentence);
+			this.#problems.set(path, sentence);
+			return undefined;
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 	const uploads = new UploadStore({ records: options.records, blobs: options.blobs, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
 	const repository = new FirmwareRepository({ catalog, uploads, disk, checkImages, releaseKeys, recheckMs });
-	const selection = new Selection({ catalog, uploads, repository });
+	const selection = new Selection({ catalog, uploads, repository, onProblem });
 	const records = options.records({
 		name: "updates",
 		onProblem,

@@ -4,7 +4,8 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import type { CommandOf, Uplink } from "../../device/protocol/messages.js";
+import { type CommandOf, commands, type Uplink } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
 import type { OtaStatus } from "../api/statuses.js";
 import type { OtaMetadata } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
@@ -168,7 +169,9 @@ export class Updates {
 		pinned: readonly string[] | undefined,
 	): Promise<UpdateRefusal | undefined> {
 		const { selection, certPemFor } = this.#options;
-		const choice = await selection.choose(device, version);
+		const { model, chip, securityVersion, firmwareVersion } = device;
+		const patchable = device.session.handshake.features.includes("delta") ? firmwareVersion : null;
+		const choice = await selection.choose({ model, chip, securityVersion, patchable }, version);
 		if (choice.refusal) return choice.refusal;
 		if (pinned && !pinned.includes(choice.sha256)) return isReplaced;
 		if (!device.session.isReachable) return hasGone;
@@ -176,11 +179,18 @@ export class Updates {
 		if (refusal) return refusal;
 		const { baseUrl } = device.session.handshake;
 		const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
+		const patch = choice.patch && {
+			url: baseUrl + choice.patch.path,
+			from: choice.patch.from,
+			to: choice.patch.to,
+		};
 		const command: CommandOf<"start_ota"> = {
 			command: "start_ota",
 			url: baseUrl + choice.path,
 			...(certPem && { cert_pem: certPem }),
 			...(choice.signature && { signature: choice.signature }),
+			// Its address may be longer than a device takes.
+			...(matches(commands.start_ota.fields.patch, patch) && { patch }),
 		};
 		device.session.send(JSON.stringify(command));
 		return undefined;

@@ -93,7 +93,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		recheckMs,
 		...(maxCachedBytes !== undefined && { maxBytes: maxCachedBytes }),
 	});
-	const selection = new Selection({ catalog, uploads: store, repository });
+	const selection = new Selection({ catalog, uploads: store, repository, onProblem });
 	await store.open();
 	const pass: RequestHandler = (_request, _response, next) => next();
 	const answerError = createAnswerError(onProblem);

@@ -5,8 +5,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { isRecord } from "../../../device/protocol/schema.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
+import { addRelease } from "../../../scripts/release/folder.js";
+import { makeImage } from "../../support/images.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -16,7 +19,7 @@ import {
 	temporaryDirectory,
 	wholeFleetAtOnce,
 } from "../../support/running.js";
-import { type Ending, ScriptedDevice } from "../../support/scripted-device.js";
+import { type Ending, ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 
 type Member = Awaited<ReturnType<typeof start>>;
 
@@ -35,9 +38,13 @@ async function run(t: TestContext, count: number, dataDirs: readonly string[] = 
 	for (let index = 0; index < count; index++)
 		members.push(await start(t, server, releasesDir, dataDirs[index]));
 	const devices: ScriptedDevice[] = [];
-	const add = async (member: Member | undefined, ending: Ending = "updates") => {
+	const add = async (
+		member: Member | undefined,
+		ending: Ending = "updates",
+		given: Partial<ScriptedDeviceOptions> = {},
+	) => {
 		const deviceId = `dev-1-${String(devices.length).padStart(6, "0")}`;
-		const device = new ScriptedDevice({ url: member?.url ?? "", deviceId, ending });
+		const device = new ScriptedDevice({ url: member?.url ?? "", deviceId, ending, ...given });
 		t.after(() => device.close());
 		devices.push(device);
 		await device.connect();
@@ -122,6 +129,41 @@ test("a roll-out that any gateway is asked for updates the devices of all, and a
 	for (const { body } of steps) assert.deepEqual(body, steps[0]?.body);
 	assert.equal((await third.call("DELETE", "rollouts/autumn")).status, 204);
 	assert.equal((await third.call("GET", "rollouts/autumn")).status, 404);
+});
+
+test("each gateway sends its devices the patch from what they run, if they take it", async (t) => {
+	const { members, devices, add, releasesDir } = await run(t, 2);
+	for (const version of ["1.4.1", "1.4.2"])
+		await addRelease(releasesDir, {
+			version,
+			date: "2026-01-02",
+			notes: "",
+			images: [makeImage({ version })],
+		});
+	for (const member of members) {
+		await add(member, "updates", { version: "1.4.0" });
+		await add(member, "updates", { version: "1.4.1" });
+		await add(member, "updates", { version: "1.3.0" });
+		await add(member, "updates", { version: "1.4.1", features: ["sound"] });
+	}
+	const [driver] = members;
+	assert.ok(driver);
+	const finished = driver.shows("finished");
+	const plan = { ...quick, firmware: { version: "1.4.2" } };
+	assert.equal((await driver.call("PUT", "rollouts/autumn", plan)).status, 201);
+	await finished;
+	const patches = devices.map(({ commands }) =>
+		commands.flatMap(({ command, patch }) =>
+			command === "start_ota" ? [isRecord(patch) ? patch.url : undefined] : [],
+		),
+	);
+	assert.deepEqual(
+		patches,
+		members.flatMap(({ url }) => {
+			const patchFrom = (version: string) => `${url}/releases/dev-1/firmware-v1.4.2.from-v${version}.patch`;
+			return [[patchFrom("1.4.0")], [patchFrom("1.4.1")], [undefined], [undefined]];
+		}),
+	);
 });
 
 test("any gateway steers, with the revision that a person has seen there", async (t) => {

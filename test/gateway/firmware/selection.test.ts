@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Fit } from "../../../gateway/firmware/image.js";
+import type { DeviceFit } from "../../../gateway/firmware/selection.js";
+import { addRelease } from "../../../scripts/release/folder.js";
 import { makeImage } from "../../support/images.js";
 import { pathOf, writeReleases } from "../../support/releases.js";
 import { type Serving, serveFirmware } from "../../support/serving.js";
@@ -138,6 +140,94 @@ test("of a channel the highest version is pinned, and only of stable it is the l
 		none.refusal.message,
 		/^There is no release of the channel "nightly"; there are releases of beta, stable\.$/,
 	);
+});
+
+describe("the patch that a device gets", () => {
+	const version = "1.4.0";
+	const fits = [s3, proto, virtual];
+	/** Releases 1.3.0 and 1.4.0, which has patches from it. */
+	async function servePatches(t: TestContext) {
+		const serving = await serveFirmware(t);
+		for (const each of ["1.3.0", version]) {
+			const images = fits.map((fit) => makeImage({ version: each, ...fit }));
+			await addRelease(serving.releasesDir, { version: each, date: "2026-01-02", notes: "", images });
+		}
+		const { releases } = await serving.catalog.read();
+		const imageOf = (each: string, { model, chip }: Fit) =>
+			releases
+				.find((release) => release.version === each)
+				?.images.find((image) => image.model === model && image.chip === chip);
+		const patchFor = async (device: DeviceFit, asked = "latest") => {
+			const choice = await serving.selection.choose(device, asked);
+			assert.equal(choice.refusal, undefined);
+			return choice.patch;
+		};
+		const file = join(serving.directory, pathOf({ version, ...s3 }).replace(".bin", ".from-v1.3.0.patch"));
+		return { ...serving, imageOf, patchFor, file };
+	}
+
+	test("makes the image of its model and chip from that of the version that it runs", async (t) => {
+		const { imageOf, patchFor, problems } = await servePatches(t);
+		for (const fit of fits)
+			for (const asked of ["latest", version]) {
+				const patch = await patchFor({ ...fit, patchable: "1.3.0" }, asked);
+				const path = pathOf({ version, ...fit }).replace(".bin", ".from-v1.3.0.patch");
+				assert.deepEqual(patch, {
+					path,
+					from: imageOf("1.3.0", fit)?.sha256,
+					to: imageOf(version, fit)?.sha256,
+				});
+			}
+		assert.deepEqual(problems, []);
+	});
+	for (const [what, device, asked] of [
+		["takes none", { ...s3, patchable: null }, "latest"],
+		["does not say what it runs", s3, "latest"],
+		["runs another version", { ...s3, patchable: "1.2.0" }, "latest"],
+		["runs a later version", { ...s3, patchable: version }, "1.3.0"],
+		["does not say its chip", { model: "DEV-1", patchable: "1.3.0" }, "latest"],
+	] as const satisfies readonly (readonly [string, DeviceFit, string])[])
+		test(`is none for one that ${what}`, async (t) => {
+			const { patchFor } = await servePatches(t);
+			assert.equal(await patchFor(device, asked), undefined);
+		});
+	test("is none for one that does not say its model, also where the release is for one model alone", async (t) => {
+		const { patchFor, releasesDir } = await servePatches(t);
+		const images = [makeImage({ version: "1.5.0" })];
+		await addRelease(releasesDir, { version: "1.5.0", date: "2026-01-02", notes: "", images });
+		const { model: _, ...unknown } = { ...s3, patchable: version };
+		assert.equal(await patchFor(unknown, "1.5.0"), undefined);
+		assert.notEqual(await patchFor({ ...s3, patchable: version }, "1.5.0"), undefined);
+	});
+	test("is none from the upload", async (t) => {
+		const { patchFor, upload } = await servePatches(t);
+		await upload(makeImage({ version: "1.5.0" }));
+		assert.equal(await patchFor({ ...s3, patchable: "1.3.0" }, "custom"), undefined);
+	});
+	test("is none while its file is missing, damaged or not readable, which is reported once", async (t) => {
+		const { patchFor, problems, file } = await servePatches(t);
+		const good = await readFile(file);
+		const device = { ...s3, patchable: "1.3.0" };
+		for (const [spoil, reason] of [
+			[() => {}, /\.patch is missing; make release 1\.4\.0 again\. Devices that run 1\.3\.0 get the whole/],
+			[() => writeFile(file, good.subarray(1)), /\.patch is not the one in the catalog; make release/],
+			[
+				() => mkdir(file),
+				/\.patch cannot be read \(EISDIR\)\. Devices that run 1\.3\.0 get the whole image\.$/,
+			],
+			[() => writeFile(file, good.subarray(1)), /\.patch is not the one in the catalog; make release/],
+		] as const) {
+			await rm(file, { force: true });
+			await spoil();
+			for (let times = 0; times < 3; times++) assert.equal(await patchFor(device), undefined);
+			assert.match(String(problems), reason);
+			assert.equal(problems.splice(0).length, 1);
+			await rm(file, { recursive: true, force: true });
+			await writeFile(file, good);
+			assert.equal((await patchFor(device))?.path, "/releases/dev-1/firmware-v1.4.0.from-v1.3.0.patch");
+			assert.deepEqual(problems, []);
+		}
+	});
 });
 
 describe("what a device gets from the upload", () => {

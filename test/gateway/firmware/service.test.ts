@@ -2,13 +2,16 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Gateway } from "../../../gateway/gateway.js";
 import { StartError } from "../../../gateway/problem.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { addRelease } from "../../../scripts/release/folder.js";
 import { makeImage } from "../../support/images.js";
+import { applyPatch } from "../../support/patches.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
@@ -126,6 +129,51 @@ describe("an update", () => {
 			otaVersion: "1.4.0",
 			otaReason: "connection failed: 404",
 		});
+	});
+	test("by a patch: for a device that takes it and runs that release, again after a failure", async (t) => {
+		const releasesDir = join(await temporaryDirectory(t), "releases");
+		const images = ["1.3.0", "1.4.0"].map((version) => makeImage({ version, chip: "virtual" }));
+		for (const [index, version] of ["1.3.0", "1.4.0"].entries()) {
+			const release = { version, date: "2026-01-02", notes: "", images: images.slice(index, index + 1) };
+			await addRelease(releasesDir, release);
+		}
+		const gateway = await runGateway(t, { releasesDir });
+		const monitor = await gateway.monitor();
+		const commandFor = async (deviceId: string, version: string, features: string) => {
+			const device = await gateway.device({
+				...virtualDevice,
+				"Device-Id": deviceId,
+				"Device-Features": features,
+			});
+			device.send(altered(runs(version), "deviceId", deviceId));
+			await monitor.change("identified");
+			assert.equal((await monitor.ask({ type: "trigger_ota", targetId: deviceId })).type, "ack");
+			return { device, command: JSON.parse(await device.nextText()) };
+		};
+		for (const [index, [version, features]] of (
+			[
+				["1.3.0", "sound"],
+				["1.2.0", "sound,delta"],
+			] as const
+		).entries())
+			assert.equal((await commandFor(`dev-1-00000${index}`, version, features)).command.patch, undefined);
+		const deviceId = "dev-1-a1b2c3";
+		const { device, command } = await commandFor(deviceId, "1.3.0", "sound,delta");
+		const [from = "", to = ""] = images.map((each) => createHash("sha256").update(each).digest("hex"));
+		const url = `${gateway.url}/releases/virtual/dev-1/firmware-v1.4.0.from-v1.3.0.patch`;
+		assert.deepEqual(command, {
+			command: "start_ota",
+			url: `${gateway.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`,
+			patch: { url, from, to },
+		});
+		const patch = Buffer.from(await (await fetch(url, { headers: bearer(deviceToken) })).arrayBuffer());
+		const [running = Buffer.alloc(0), made] = images;
+		assert.deepEqual(applyPatch(patch, running, from, to), made);
+		assert.equal((await fetch(url)).status, 401);
+		device.send({ type: "ota_error", reason: "The patch and the whole image are damaged." });
+		await monitor.change("ota");
+		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: deviceId })).type, "ack");
+		assert.deepEqual(JSON.parse(await device.nextText()), command);
 	});
 	test("uses the address by which the device connected: PUBLIC_URL if it names that host, else its own", async (t) => {
 		const gateway = await runGateway(t, { publicUrl: new URL("https://gateway.example/audio/") });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fs, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import type { Feature } from "../../../device/protocol/messages.js";
 import type { OtaMetadata } from "../../../gateway/api/update.js";
 import type { UpdateRefusal } from "../../../gateway/firmware/refusals.js";
 import type { Choice } from "../../../gateway/firmware/selection.js";
@@ -21,6 +22,8 @@ interface Shelf {
 	choice: Choice | { refusal: UpdateRefusal };
 	/** The upload that is served. */
 	upload?: { sha256: string; version: string };
+	/** What the device that was chosen for runs, if it takes patches. */
+	patchable?: string | null | undefined;
 	/** Called while an image is being looked for. */
 	onChoose?: () => void | Promise<void>;
 }
@@ -48,7 +51,8 @@ async function run(t: TestContext, { disk = fs, certPem, at = 1_000_000, ...opti
 	const problems: string[] = [];
 	const updates = new Updates({
 		selection: {
-			choose: async () => {
+			choose: async (device) => {
+				shelf.patchable = device.patchable;
 				await shelf.onChoose?.();
 				return shelf.choice;
 			},
@@ -80,11 +84,12 @@ function connect(
 	sent: string[] = [],
 	deviceId = "dev-1-a1b2c3",
 	baseUrl = "http://gateway.lan:8080",
+	features: readonly Feature[] = [],
 ): Device {
 	const handshake = {
 		deviceId,
 		isBound: false,
-		features: [],
+		features,
 		model: "DEV-1",
 		chip: "virtual",
 		remoteAddress: "10.0.0.2",
@@ -119,6 +124,32 @@ describe("trigger_ota", () => {
 			sent.map((text) => JSON.parse(text).cert_pem),
 			["PEM", undefined],
 		);
+	});
+	test("sends the patch below the same base URL, if its address is not longer than a device takes", async (t) => {
+		const { updates, shelf } = await run(t);
+		const [from, to] = ["1".repeat(64), "2".repeat(64)];
+		const path = "/releases/firmware-v1.4.0.from-v1.3.0.patch";
+		assert.ok(!shelf.choice.refusal);
+		shelf.choice = { ...shelf.choice, patch: { path, from, to } };
+		const longest = `http://${"g".repeat(512 - "http://".length - path.length)}`;
+		const sent: string[] = [];
+		for (const [index, baseUrl] of ["http://gateway.lan:8080", longest, `${longest}g`].entries())
+			await updates.trigger(connect(sent, `dev-1-00000${index}`, baseUrl), "latest");
+		assert.deepEqual(
+			sent.map((text) => JSON.parse(text).patch),
+			[{ url: `http://gateway.lan:8080${path}`, from, to }, { url: longest + path, from, to }, undefined],
+		);
+		assert.equal(JSON.parse(sent[2] ?? "").url, `${longest}g/releases/firmware-v1.4.0.bin`);
+	});
+	test("asks for a patch only for a device that takes one, from the version that it runs", async (t) => {
+		const { updates, shelf } = await run(t);
+		for (const [features, expected] of [
+			[["delta", "quiet"], "1.3.0"],
+			[["quiet"], null],
+		] as const) {
+			await updates.trigger(connect([], `dev-1-${features.length}`, undefined, features), "latest");
+			assert.equal(shelf.patchable, expected);
+		}
 	});
 	test("is on disk once it is answered", async (t) => {
 		const { updates, directory } = await run(t);

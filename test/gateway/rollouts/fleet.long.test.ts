@@ -61,6 +61,7 @@ async function run(t: TestContext, kills: number, isClockWrong: boolean) {
 		]);
 		const isAway = fleetDraw.chance(0.1);
 		const device = new SimulatedDevice(time, id, fate, version, true);
+		if (index % 3 > 0) device.features = ["delta"];
 		let end = endOf[fate];
 		if (version === newVersion) end = "already_installed";
 		else if (version === "3.0.0") end = "rejected";

@@ -17,6 +17,29 @@ test("a device counts as succeeded after its soak time, not before", async (t) =
 	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
 });
 
+test("of a mixed fleet those devices get a patch that take one and run what it changes, at each attempt", async (t) => {
+	const { gateway, devices, pass } = await run(t, "fine", "fine", "fine", "restarts once");
+	const [, whole, other] = devices;
+	assert.ok(whole && other);
+	for (const device of devices) {
+		device.leave();
+		if (device !== whole) device.features = ["quiet", "delta"];
+		if (device === other) device.version = "0.9.0";
+		device.turnOn(gateway);
+	}
+	await gateway.rollouts.put("x", inOneGroup);
+	await pass(5 * minute);
+	assert.deepEqual(
+		devices.map(({ patched, version }) => [version, ...patched]),
+		[
+			["2.0.0", true],
+			["2.0.0", false],
+			["2.0.0", false],
+			["2.0.0", true, true],
+		],
+	);
+});
+
 test("it is known how long a device is still watched, also after a restart", async (t) => {
 	const { gateway, pass, restart } = await run(t, "fine");
 	const { rollouts } = gateway;

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { checkUplink } from "../../../device/protocol/messages.js";
+import { checkUplink, type Feature } from "../../../device/protocol/messages.js";
 import type { Counts } from "../../../gateway/api/rollout.js";
 import type { Selection } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
@@ -25,6 +25,9 @@ import { countingDisk } from "../firmware/counting-disk.js";
 
 export const newVersion = "2.0.0";
 export const sha256 = "1".repeat(64);
+/** The version from which there is a patch to `newVersion`, and its SHA-256. */
+const oldVersion = "1.0.0";
+const oldSha256 = "0".repeat(64);
 
 /** How the updates of a device end; the first one, and those after it. */
 export const fates = {
@@ -68,6 +71,10 @@ export class SimulatedDevice {
 	readonly fate: Fate;
 	version: string;
 	isOn: boolean;
+	/** Of its next connection. */
+	features: readonly Feature[] = [];
+	/** Whether each `start_ota` that it got named a patch. */
+	readonly patched: boolean[] = [];
 	/** `start_ota` that it got: the version of each. */
 	readonly sent: string[] = [];
 	/** Called when it gets one, before anything else. */
@@ -104,7 +111,7 @@ export class SimulatedDevice {
 		const handshake = {
 			deviceId: this.id,
 			isBound: false,
-			features: [],
+			features: this.features,
 			model: "DEV-1",
 			chip: "esp32s3",
 			remoteAddress: "10.0.0.2",
@@ -143,8 +150,11 @@ export class SimulatedDevice {
 
 	#execute(text: string): void {
 		if (this.isDeaf) return;
-		const { command, url } = JSON.parse(text);
+		const { command, url, patch } = JSON.parse(text);
 		assert.equal(command, "start_ota");
+		const isPatchable = this.features.includes("delta") && this.version === oldVersion;
+		assert.deepEqual([patch?.from, patch?.to], isPatchable ? [oldSha256, sha256] : [undefined, undefined]);
+		this.patched.push(isPatchable);
 		const [, sent = ""] = /firmware-v(.*)\.bin$/.exec(url) ?? [];
 		assert.equal(this.isUpdating, false, `${this.id} was sent an update while it updates`);
 		this.onSent(sent);
@@ -262,10 +272,13 @@ export class SimulatedGateway {
 		this.#deviceStore = new DeviceStore({ records, sessions, monotonic: clock.monotonic, onProblem });
 		this.sessions.listen(this.#deviceStore.sessions);
 		const selection: Pick<Selection, "choose" | "pin"> = {
-			choose: async (_device, version = newVersion) => ({
+			choose: async ({ patchable }, version = newVersion) => ({
 				path: `/releases/firmware-v${version}.bin`,
 				version,
 				sha256,
+				...(patchable === oldVersion && {
+					patch: { path: `/releases/firmware-v${version}.patch`, from: oldSha256, to: sha256 },
+				}),
 			}),
 			pin: async ({ version = newVersion, channel }) => ({
 				...(channel === undefined ? { version } : { version: releases.latest, channel }),
