@@ -28,7 +28,11 @@ describe("GET /api/backup", () => {
 		test(`has the data folder's files ${withImages ? "and" : "without"} images, and of a log whole lines`, async (t) => {
 			const folder = await temporaryDirectory(t);
 			const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
-			const images = { "data/firmware/cd.bin": "an upload", "releases/dev-1/firmware.bin": "a release" };
+			const images = {
+				"data/firmware/cd.bin": "an upload",
+				"releases/dev-1/firmware-v1.4.0.bin": "a release",
+				"releases/dev-1/firmware-v1.4.0.from-v1.3.0.patch": "a patch",
+			};
 			const data = Object.entries({ ...kept, ...leftOut }).map(
 				([name, text]) => [`data/${name}`, text] as const,
 			);

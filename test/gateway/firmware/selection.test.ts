@@ -211,11 +211,11 @@ describe("the patch that a device gets", () => {
 		for (const [spoil, reason] of [
 			[() => {}, /\.patch is missing; make release 1\.4\.0 again\. Devices that run 1\.3\.0 get the whole/],
 			[() => writeFile(file, good.subarray(1)), /\.patch is not the one in the catalog; make release/],
+			[() => writeFile(file, good.subarray(1)), /\.patch is not the one in the catalog; make release/],
 			[
 				() => mkdir(file),
 				/\.patch cannot be read \(EISDIR\)\. Devices that run 1\.3\.0 get the whole image\.$/,
 			],
-			[() => writeFile(file, good.subarray(1)), /\.patch is not the one in the catalog; make release/],
 		] as const) {
 			await rm(file, { force: true });
 			await spoil();
