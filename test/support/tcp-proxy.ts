@@ -11,7 +11,12 @@ export interface TcpProxy {
 	heal(): void;
 }
 
-export async function startProxy(t: TestContext, to: number): Promise<TcpProxy> {
+/** @param onSent gets what clients send */
+export async function startProxy(
+	t: TestContext,
+	to: number,
+	onSent?: (bytes: Buffer) => void,
+): Promise<TcpProxy> {
 	const sockets = new Set<Socket>();
 	let isCut = false;
 	const cut = () => {
@@ -24,6 +29,7 @@ export async function startProxy(t: TestContext, to: number): Promise<TcpProxy> 
 			return;
 		}
 		const far = connect(to, "127.0.0.1");
+		if (onSent) near.on("data", onSent);
 		for (const [socket, other] of [
 			[near, far],
 			[far, near],

@@ -2,12 +2,18 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { makePatch } from "../../scripts/release/patch.js";
+import { runFleet } from "../support/fleet.js";
+import { deviceToken } from "../support/running.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
+import { startProxy } from "../support/tcp-proxy.js";
 
 const digestOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
@@ -75,4 +81,31 @@ test("firmware in XS updates itself by a patch, in less memory than by the whole
 	assert.equal(device.started.slot, 0);
 	t.diagnostic(`${byPatch} bytes of heap by a patch, ${byImage} by the whole firmware`);
 	assert.ok(byPatch < byImage);
+});
+
+test("a device that runs a release gets the next one by its patch, and whole where there is none", async (t) => {
+	const fleet = await runFleet(t);
+	const { bytes } = await buildFirmware();
+	for (const version of ["1.1.0", "1.2.0", "1.3.0"])
+		await fleet.release(version, makeVirtualImage(bytes, "DEV-1", version));
+	let sent = "";
+	const proxy = await startProxy(t, Number(new URL(fleet.url).port), (part) => {
+		sent += part.toString("latin1");
+	});
+	const settings = { gateway: `ws://127.0.0.1:${proxy.port}/device`, token: deviceToken };
+	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", settings });
+	await report();
+	const update = async (version: string) => {
+		sent = "";
+		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+		await report((state) => state.system.firmware_version === version);
+		assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
+		while (device.isPendingVerify) await setImmediate();
+		const paths = [...sent.matchAll(/GET (\/releases\/[^ ?]+)/g)].map(([, path]) => path);
+		return [...new Set(paths)];
+	};
+	assert.deepEqual(await update("1.1.0"), ["/releases/firmware-v1.1.0.bin"]);
+	assert.deepEqual(await update("1.2.0"), ["/releases/virtual/dev-1/firmware-v1.2.0.from-v1.1.0.patch"]);
+	await rm(join(fleet.releasesDir, "virtual/dev-1/firmware-v1.3.0.from-v1.2.0.patch"));
+	assert.deepEqual(await update("1.3.0"), ["/releases/firmware-v1.3.0.bin"]);
 });
