@@ -113,6 +113,8 @@ export interface HistoryService {
 export interface ReplacementService {
 	/** @returns why a device of this id is not let in, one sentence; undefined: it is */
 	refusalOf(deviceId: string): string | undefined;
+	/** @returns the board that has replaced it */
+	replacementOf(deviceId: string): string | undefined;
 	/** The boards in whose place a device is, as `GET /api/devices/<id>` has them, the latest first. */
 	before(deviceId: string): readonly object[];
 }

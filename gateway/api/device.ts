@@ -106,4 +106,6 @@ export interface ListedRefusal {
 	readonly firstAt: string;
 	readonly lastAt: string;
 	readonly seen: boolean;
+	/** The id of the board that has replaced it. */
+	readonly replacedBy?: string;
 }

@@ -205,11 +205,12 @@ export async function historyOf(
 	} satisfies Omit<DeviceDetails, "firstSeenAt" | "before">;
 }
 
-function listRefusals({ refusals }: FleetRoutesOptions): RequestHandler {
+function listRefusals({ core, refusals }: FleetRoutesOptions): RequestHandler {
 	return (_request, response) => {
 		const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
 			const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
-			return { deviceId, ...rest, ...times } satisfies ListedRefusal;
+			const replacedBy = core.services().replacements?.replacementOf(deviceId ?? "");
+			return { deviceId, ...rest, ...times, ...(replacedBy && { replacedBy }) } satisfies ListedRefusal;
 		});
 		response.set("Cache-Control", "no-store").json({ refusals: listed });
 	};

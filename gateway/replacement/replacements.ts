@@ -106,10 +106,14 @@ export class Replacements implements ReplacementService {
 	}
 
 	refusalOf(deviceId: string): string | undefined {
-		const by = this.#kept.get(deviceId)?.by;
+		const by = this.replacementOf(deviceId);
 		return (
 			by && `Another device, ${by}, has replaced ${deviceId}; History on its page can let that in again.`
 		);
+	}
+
+	replacementOf(deviceId: string): string | undefined {
+		return this.#kept.get(deviceId)?.by;
 	}
 
 	before(deviceId: string): readonly object[] {

@@ -58,6 +58,9 @@ test("a broken speaker is replaced on its page: name and room are on the new one
 		.first()
 		.click();
 	await page.getByText(`Another device, ${next}, has replaced ${old}`).waitFor();
+	assert.equal(await page.getByRole("main").getByRole("link", { name: "Add device" }).count(), 0);
+	await page.getByRole("link", { name: "See the new device" }).click();
+	await page.waitForURL(`**/#/devices/${next}`);
 	await page.goto(`${url}/#/devices/${next}/history`);
 	const before = page.getByRole("region", { name: `Before: ${old}` });
 	await before.getByText("First start of 1.2.3").waitFor();

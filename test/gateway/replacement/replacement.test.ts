@@ -4,6 +4,7 @@ import fs, { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import type { ListedRefusal } from "../../../gateway/api/device.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
@@ -199,16 +200,12 @@ describe("a replaced board", () => {
 			() => nameless.isConnected,
 			(isConnected) => !isConnected,
 		);
-		const { refusals } = await call<{ refusals: { what: string; deviceId: string; reason: string }[] }>(
-			url,
-			"GET",
-			"refusals",
-		);
+		const { refusals } = await call<{ refusals: ListedRefusal[] }>(url, "GET", "refusals");
 		assert.deepEqual(
-			refusals.map((each) => [each.what, each.reason]),
+			refusals.map((each) => [each.what, each.deviceId, each.reason, each.replacedBy]),
 			[
-				["report", reason],
-				["connection", reason],
+				["report", null, reason, undefined],
+				["connection", old, reason, next],
 			],
 		);
 		assert.deepEqual(

@@ -172,8 +172,12 @@ function Deed({ kind, concerns }: Pick<Cause, "kind" | "concerns">) {
 			return <a href="#/settings/wifi">See the Wi-Fi</a>;
 		case "webhook_ended":
 			return <a href="#/settings">See the webhooks</a>;
-		case "refused":
-			return keys.size > 0 ? null : <a href="#/add">Add device</a>;
+		case "refused": {
+			// The same for all concerns: their sentence says both.
+			const { what, replacedBy: by } = concerns[0]?.refusal ?? {};
+			if (by !== undefined) return <a href={deviceAddress(by)}>See the new device</a>;
+			return keys.size === 0 && what === "connection" ? <a href="#/add">Add device</a> : null;
+		}
 		default:
 			return null;
 	}
