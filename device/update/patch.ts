@@ -24,6 +24,8 @@ export class Patch {
 	readonly #piece = new Uint8Array(pieceBytes);
 	readonly #window = new Uint8Array(windowBytes);
 	#filled = 0;
+	/** Up to here the piece holds what follows in the source: a read of flash takes longer than its bytes. */
+	#ahead = 0;
 	#made = 0;
 	#sourceBytes = 0;
 	#resultBytes = 0;
@@ -126,22 +128,24 @@ export class Patch {
 		}
 		while (this.#filled < wanted) {
 			if (this.#left === 0 && !this.#readOperation()) return true;
-			if (!this.#fill(Math.min(this.#left, wanted - this.#filled))) return true;
+			if (!this.#fill(Math.min(this.#left, wanted - this.#filled), wanted)) return true;
 		}
 		const piece = this.#piece.subarray(0, wanted);
 		this.#digest.write(piece);
 		this.#filled = 0;
+		this.#ahead = 0;
 		this.#made += wanted;
 		this.#options.onPiece(piece, this.#resultBytes);
 		return false;
 	}
 
 	/** @returns whether all was there */
-	#fill(count: number): boolean {
+	#fill(count: number, wanted: number): boolean {
 		const from = this.#filled;
 		const isSource = this.#kind !== patchOperations.insert;
 		const bytes = this.#piece.subarray(from, from + count);
-		if (isSource) this.#options.source.read(bytes, this.#position);
+		if (!isSource) this.#ahead = 0;
+		else if (from + count > this.#ahead) this.#readAhead(wanted);
 		let done = count;
 		if (this.#kind !== patchOperations.copy)
 			for (done = 0; done < count; done++) {
@@ -154,6 +158,11 @@ export class Patch {
 		this.#left -= done;
 		if (isSource) this.#position += done;
 		return done === count;
+	}
+
+	#readAhead(wanted: number): void {
+		this.#ahead = Math.min(wanted, this.#filled + this.#sourceBytes - this.#position);
+		this.#options.source.read(this.#piece.subarray(this.#filled, this.#ahead), this.#position);
 	}
 
 	/** @returns false if the input is used up */
@@ -179,6 +188,7 @@ export class Patch {
 			// Else a patch could keep a turn busy without making anything.
 			if (this.#kind === kind) throw damaged("it seeks twice");
 			this.#kind = kind;
+			this.#ahead = 0;
 			this.#position += count & 1 ? -((count + 1) >> 1) : count >> 1;
 		}
 	}
