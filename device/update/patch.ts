@@ -8,6 +8,8 @@ import { patchHead, patchOperations, shortestMatch, windowBytes } from "../proto
 
 /** Made in one step: the unit of an erase. */
 const pieceBytes = 4 * 1024;
+/** Of the source, hashed in a turn. */
+const piecesPerTurn = 4;
 
 export interface PatchOptions {
 	readonly source: Pick<RunningImage, "byteLength" | "read">;
@@ -71,7 +73,8 @@ export class Patch {
 		this.#isUsedUp = false;
 		this.#input = bytes;
 		if (!this.#isHeadRead) this.#readHead(bytes);
-		else if (!this.#isSourceChecked) this.#checkSource();
+		else if (!this.#isSourceChecked)
+			for (let piece = 0; piece < piecesPerTurn && !this.#isSourceChecked; piece++) this.#checkSource();
 		else this.#isUsedUp = this.#make();
 		return this.#isUsedUp;
 	}
@@ -102,7 +105,7 @@ export class Patch {
 		this.#read = byteLength;
 	}
 
-	/** One piece of it in each call. */
+	/** One piece of it. */
 	#checkSource(): void {
 		const count = Math.min(pieceBytes, this.#sourceBytes - this.#position);
 		if (count > 0) {

@@ -1,11 +1,13 @@
 /**
  * Reads a written image back from flash, compares it with its SHA-256 (the only end-to-end check if the server sends
- * no digests) and hashes it for its signature. Each block has its own turn, so that commands are executed in between.
+ * no digests) and hashes it for its signature. It takes many turns, so that commands are executed in between.
  */
 
 import Timer from "timer";
 import type { Digest, Part, UpdateSlot } from "../host.js";
 import { imageLayout } from "../protocol/image.js";
+
+const bytesPerTurn = 16 * 1024;
 
 export interface ReadBackOptions {
 	readonly slot: UpdateSlot;
@@ -42,12 +44,13 @@ export class ReadBack {
 
 	#next(): void {
 		const { buffer, contentBytes, onEnd } = this.#options;
-		const left = contentBytes - this.#offset;
+		const end = Math.min(contentBytes, this.#offset + bytesPerTurn);
 		let reason: string | undefined;
 		let sha256: ArrayBuffer | undefined;
 		try {
-			if (left > 0) {
-				this.#content.write(this.#read(Math.min(left, buffer.byteLength)));
+			if (this.#offset < end) {
+				while (this.#offset < end)
+					this.#content.write(this.#read(Math.min(end - this.#offset, buffer.byteLength)));
 				Timer.set(() => this.#next());
 				return;
 			}
