@@ -117,13 +117,14 @@ export class Firmware {
 	start(kinds: readonly ComponentKind[]): void {
 		const { ring } = this.#peripherals;
 		const [network, address] = [this.#settings.text("ssid"), this.#settings.text("gateway")];
-		if (network === "" || address === "") {
+		const isSearched = address === "" && this.#settings.text("token") !== "" && this.#host.network.udp;
+		if (network === "" || (address === "" && !isSearched)) {
 			trace("this device has no settings: flash it with ssid, password, gateway and token\n");
 			return ring.showUnprovisioned();
 		}
-		trace(`settings: network "${network}", gateway ${address}\n`);
-		const url = gatewayUrl(address);
-		if (url === undefined) {
+		trace(`settings: network "${network}", gateway ${address || "to be found"}\n`);
+		const url = isSearched ? undefined : gatewayUrl(address);
+		if (url === undefined && !isSearched) {
 			ring.connection = ledState.serverFailed;
 			return;
 		}
@@ -144,11 +145,13 @@ export class Firmware {
 		gateway.start();
 	}
 
-	#createGateway(url: Url, kinds: readonly ComponentKind[]): Gateway {
-		const { model, chip, network } = this.#host;
+	/** @param url undefined: to be searched */
+	#createGateway(url: Url | undefined, kinds: readonly ComponentKind[]): Gateway {
+		const { model, chip, network, digest } = this.#host;
 		const present = kinds.flatMap((kind) => kind.features);
 		return new Gateway({
 			network,
+			sha256: digest.sha256,
 			url,
 			deviceId: this.#deviceId,
 			settings: this.#settings,

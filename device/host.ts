@@ -141,6 +141,20 @@ export interface ResolverOption {
 	readonly io: ResolverPart;
 }
 
+/** ECMA-419 `embedded:io/socket/udp`: IPv4, at a free port. */
+export interface DatagramSocket {
+	/** The next datagram. */
+	read(): ArrayBuffer | undefined;
+	/** @throws Error */
+	write(bytes: Uint8Array, address: string, port: number): void;
+	close(): void;
+}
+export interface DatagramOptions {
+	/** Not called within a method. @param count of datagrams */
+	onReadable: (count: number) => void;
+}
+export type DatagramPart = Part<DatagramOptions, DatagramSocket>;
+
 /** ECMA-419 `embedded:network/websocket/client`. */
 export interface WebSocketClient {
 	/** @returns how many bytes can be written next @throws Error if it does not fit */
@@ -333,6 +347,8 @@ export interface Host {
 		readonly http: HttpPart;
 		readonly https: HttpsPart;
 		readonly time: TimePart;
+		/** Absent: the gateway's address must be given. */
+		readonly udp?: DatagramPart;
 	};
 	readonly update: {
 		/** The constructor has no effect on flash. */

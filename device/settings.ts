@@ -13,8 +13,8 @@ const writeDelayMs = 5_000;
 
 /** Remembered values that the device has learnt itself, which stay where settings are erased. */
 type LearntSetting = "codec" | "clock";
-/** At most 15 characters (NVS). */
-type RememberedSetting = SetByPeople | LearntSetting;
+/** At most 15 characters (NVS). The gateway is learnt where it was not installed, and erased with the settings. */
+type RememberedSetting = SetByPeople | LearntSetting | "gateway";
 
 /** Marks which values of mcconfig's command line were stored last. */
 const builtInMark = "built_in";

@@ -8,6 +8,7 @@ import { createAudit } from "./audit/extension.js";
 import { createBackup } from "./backup/extension.js";
 import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
+import { createDiscovery } from "./discovery/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
 import { fleetMessages } from "./fleet/messages.js";
@@ -30,6 +31,7 @@ export const extensions: readonly CreateExtension[] = [
 	createSchedules,
 	createReplacement,
 	createBackup,
+	createDiscovery,
 ];
 
 /** The extensions' messages of monitors, by `type`. */

@@ -23,6 +23,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   DATA_DIR, RELEASES_DIR        folders; default: data and releases
   DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
   PUBLIC_URL, TRUST_PROXY       behind a proxy
+  MDNS                          off: devices do not find the gateway by multicast DNS
   RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
   SPEECH_COMMAND                a program that speaks announcements: text in, WAV out
   DECODE_COMMAND                a program that decodes sounds of any format: a file in, WAV out

@@ -60,6 +60,8 @@ export function readSettings(environment: Environment) {
 		releaseKeys: readReleaseKeys(given("RELEASE_KEYS")),
 		/** false: any upload is stored. */
 		imageCheck: read("IMAGE_CHECK", "on", parseSwitch, "on or off"),
+		/** false: devices do not find this gateway by multicast DNS. */
+		mdns: read("MDNS", "on", parseSwitch, "on or off"),
 		/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
 		speechCommand: command("SPEECH_COMMAND", "espeak-ng --stdout"),
 		/** A program that decodes sounds, and its arguments: a file in, WAV out; undefined: none. */

@@ -8,12 +8,15 @@ import type { UpdateMessage } from "../update/updater.js";
 import type { Clock } from "./clock.js";
 import { Link, type LinkState } from "./link.js";
 import { LookupTicket } from "./lookup.js";
+import { GatewaySearch } from "./search.js";
 import type { Url } from "./url.js";
 import { knownNetworks, type WiFiState, WiFiStation } from "./wifi.js";
 
 export interface GatewayOptions {
 	readonly network: Host["network"];
-	readonly url: Url;
+	readonly sha256: Host["digest"]["sha256"];
+	/** Undefined: it is searched, and stored once it has accepted the device. */
+	readonly url: Url | undefined;
 	readonly deviceId: string;
 	readonly settings: Settings;
 	readonly trial: Pick<SettingsTrial, "value" | "isUndecided">;
@@ -34,12 +37,18 @@ export class Gateway {
 	readonly certificate: string | undefined;
 	readonly #options: GatewayOptions;
 	readonly #authorization: string;
+	#search: GatewaySearch | undefined;
+	/** Undefined while it is searched. */
+	#url: Url | undefined;
+	/** What was found, until it accepts the device. */
+	#found: string | undefined;
 	/** Ends of an update and of sounds while there was no connection. */
 	readonly #unsent: (UpdateMessage | SoundUpdate)[] = [];
 
 	constructor(options: GatewayOptions) {
 		const { network, url, deviceId, settings, trial, headers, onMessage, onDrained } = options;
 		this.#options = options;
+		this.#url = url;
 		this.certificate = settings.text("ca") || undefined;
 		this.#authorization = `Bearer ${settings.text("token")}`;
 		this.wifi = new WiFiStation({
@@ -54,7 +63,6 @@ export class Gateway {
 		});
 		this.link = new Link({
 			network,
-			url,
 			certificate: this.certificate,
 			headers: [["Authorization", this.#authorization], ...headers],
 			onStateChanged: (state) => this.#onLink(state),
@@ -103,8 +111,8 @@ export class Gateway {
 
 	/** The token is for the gateway only. */
 	headersFor({ isSecure, host, port }: Url): readonly (readonly [string, string])[] {
-		const { url } = this.#options;
-		const isGateway = isSecure === url.isSecure && host === url.host && port === url.port;
+		const url = this.#url;
+		const isGateway = isSecure === url?.isSecure && host === url.host && port === url.port;
 		return isGateway ? [["authorization", this.#authorization]] : [];
 	}
 
@@ -120,19 +128,38 @@ export class Gateway {
 		);
 		if (state === "connected") {
 			// In this order: names are resolved one after the other, and the time server may not exist.
-			link.start();
+			if (this.#url) link.start(this.#url);
+			else this.#startSearch();
 			clock.start();
 			return;
 		}
 		clock.stop();
+		this.#search?.close();
 		link.stop();
 		onWiFi(state);
+	}
+
+	#startSearch(): void {
+		this.#onLink("connecting");
+		this.#search = new GatewaySearch({
+			...this.#options,
+			token: this.#options.settings.text("token"),
+			isSecure: this.certificate !== undefined,
+			onFound: (found, url) => {
+				trace(`found gateway ${found}\n`);
+				this.#found = found;
+				this.#url = url;
+				this.link.start(url);
+			},
+			onMissed: () => this.#onLink("failed"),
+		});
 	}
 
 	#onLink(state: LinkState): void {
 		trace(`gateway ${state}\n`);
 		this.wifi.onGateway(state === "connected" || state === "refused");
 		if (state === "connected") {
+			if (this.#found !== undefined) this.#options.settings.remember("gateway", this.#found);
 			for (const message of this.#unsent) this.send(message);
 			this.#unsent.length = 0;
 		}

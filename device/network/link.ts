@@ -18,7 +18,6 @@ export type LinkState = "offline" | "connecting" | "connected" | "failed" | "ref
 
 export interface LinkOptions {
 	readonly network: Host["network"];
-	readonly url: Url;
 	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly headers: Iterable<readonly [string, string]>;
@@ -30,6 +29,7 @@ export interface LinkOptions {
 export class Link {
 	readonly #options: LinkOptions;
 	readonly #backoff: Backoff;
+	#url: Url | undefined;
 	#socket: GatewaySocket | undefined;
 	#state: LinkState = "offline";
 	#provenTimer: Timer | undefined;
@@ -57,8 +57,11 @@ export class Link {
 		return this.#socket?.isDrained ?? false;
 	}
 
-	start(): void {
-		if (this.#state === "offline") this.#connect();
+	/** Does nothing unless it is offline. */
+	start(url: Url): void {
+		if (this.#state !== "offline") return;
+		this.#url = url;
+		this.#connect();
 	}
 
 	stop(): void {
@@ -81,7 +84,9 @@ export class Link {
 	}
 
 	#connect(): void {
-		const { network, url, certificate, headers, onMessage, onDrained } = this.#options;
+		const { network, certificate, headers, onMessage, onDrained } = this.#options;
+		const url = this.#url;
+		if (!url) return;
 		// One attempt in a minute must not flash.
 		if (this.#state !== "failed" && this.#state !== "refused") this.#setState("connecting");
 		try {

@@ -1,5 +1,6 @@
 /** The parts of the host that every ESP32 has. */
 
+import UDP from "embedded:io/socket/udp";
 import { CrashMemory, TraceMemory } from "board/crash";
 import { SntpQuery, SystemResolver } from "board/network";
 import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
@@ -22,6 +23,7 @@ export function createServices(
 			http: PlainHttp,
 			https: SecureHttp,
 			time: SntpQuery,
+			udp: UDP,
 		},
 		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
 		crash: CrashMemory,

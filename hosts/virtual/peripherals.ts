@@ -102,6 +102,10 @@ export interface Peripherals {
 		/** Seconds since 1970; null: no answer. */
 		events: { time(seconds: number | null): void };
 	}>;
+	udp: Has<{
+		posts: { write(to: { address: string; port: number }, bytes: Uint8Array): void };
+		events: { datagram(detail: null, bytes: Uint8Array): void };
+	}>;
 	tcp: Has<{
 		options: PeerOptions;
 		posts: { write(detail: undefined, bytes: Uint8Array): void };

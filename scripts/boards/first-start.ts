@@ -56,6 +56,11 @@ const steps: readonly Step[] = [
 			`${sentence(reason)}. Flash it again with gateway= as npm start prints it: …/device.`,
 	},
 	{
+		line: /^gateway: none in this network/,
+		outcome: () =>
+			"It is in the Wi-Fi and finds no gateway: does one with this token run with HOST=0.0.0.0 in the same network? Otherwise flash it again with gateway=.",
+	},
+	{
 		line: /^gateway: (.+)/,
 		outcome: ([, reason]) =>
 			`It is in the Wi-Fi and does not reach its gateway: ${reason}. Does the gateway run with HOST=0.0.0.0, at the address that was given as gateway=, and does no firewall stop it?`,

@@ -17,12 +17,13 @@ import type { Problems } from "../command-line/problems.js";
 import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
-export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… gateway=ws://192.168.1.20:8080/device [token=…]
+export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… [gateway=ws://192.168.1.20:8080/device] [token=…]
        npm run flash -- ${modelNames.join("|")} keep [port=…]
 
 Builds the firmware and writes it to a board by USB, with this board's settings; with keep, the board keeps the ones it has.
 Then it shows what the board prints, until it has joined its gateway, or says what it waits for.
-An open network has an empty password=. Without token=, the device token is DEVICE_TOKEN, or that in the data folder
+An open network has an empty password=. Without gateway=, the board finds the gateway itself, if that is in the same network and
+its settings allow it (HOST=0.0.0.0, MDNS not off). Without token=, the device token is DEVICE_TOKEN, or that in the data folder
 (DATA_DIR, or data) of the gateway on this computer.
 
   ssid2=… password2=…  a second network: the stronger is tried first, then both in turns
@@ -80,10 +81,6 @@ function checkNetwork({ ssid, password, ssid2, password2 }: Values, problems: Pr
 
 /** @returns the gateway's certificate authority, if there is one */
 function checkGateway({ gateway, ca }: Values, problems: Problems): string | undefined {
-	if (!gateway)
-		problems.add(
-			"gateway=… is missing: the address that npm start prints, e.g. ws://192.168.1.20:8080/device.",
-		);
 	const url = gateway ? problems.attempt(() => parseGateway(gateway)) : undefined;
 	if (url && isThisComputer(url.host))
 		problems.add(

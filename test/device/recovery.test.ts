@@ -119,7 +119,7 @@ describe("play and mute held for 10 s", () => {
 test("a device without settings shows one white pixel that goes round, and no error", async (t) => {
 	for (const settings of [
 		{ gateway: "ws://127.0.0.1:1/device", token: "t", ssid: "" },
-		{ gateway: "", token: "t" },
+		{ gateway: "", token: "" },
 	]) {
 		const device = await powerOn(t, { url: "" }, "DEV-1", { settings, clock: "virtual" });
 		const places = new Set<number>();

@@ -76,6 +76,7 @@ test("any other environment stops the start with a sentence, or gives valid sett
 		"LOG_LEVEL",
 		"AUTH",
 		"IMAGE_CHECK",
+		"MDNS",
 		"SPEECH_COMMAND",
 		"DECODE_COMMAND",
 		"NATS_URL",

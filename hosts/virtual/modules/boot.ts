@@ -5,7 +5,7 @@ import config from "mc/config";
 import { boardModels, hasPart, type Model, requireModel } from "protocol/models";
 import type { Host, HttpClientOptions, TrustOptions } from "../../../device/host.js";
 import { HttpClient } from "./http-client.js";
-import { Resolver, TimeQuery, WiFi } from "./network.js";
+import { Resolver, TimeQuery, UdpSocket, WiFi } from "./network.js";
 import {
 	AudioOutput,
 	buttons,
@@ -40,6 +40,7 @@ function createHost(model: Model): Host {
 			http: PlainHttp,
 			https: SecureHttp,
 			time: TimeQuery,
+			udp: UdpSocket,
 		},
 		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
 		crash: CrashMemory,

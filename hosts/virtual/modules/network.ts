@@ -1,6 +1,8 @@
-/** Wi-Fi, name resolution and time queries. Node decides whether there is an access point, and does the look-ups. */
+/** Wi-Fi, name resolution, datagrams and time queries. Node decides whether there is an access point, and does the rest. */
 
 import type {
+	DatagramOptions,
+	DatagramSocket,
 	FoundNetwork,
 	ResolveOptions,
 	Resolver as ResolverInterface,
@@ -107,6 +109,29 @@ export class Resolver implements ResolverInterface {
 				},
 			},
 		);
+	}
+}
+
+/** ECMA-419 `embedded:io/socket/udp`. */
+export class UdpSocket implements DatagramSocket {
+	readonly #arrived: ArrayBuffer[] = [];
+	readonly #channel: Channel<"udp">;
+
+	constructor({ onReadable }: DatagramOptions) {
+		const datagram = (_: null, bytes: Uint8Array) => onReadable(this.#arrived.push(bytes.slice().buffer));
+		this.#channel = new Channel("udp", {}, { datagram });
+	}
+
+	read(): ArrayBuffer | undefined {
+		return this.#arrived.shift();
+	}
+
+	write(bytes: Uint8Array, address: string, port: number): void {
+		this.#channel.post("write", { address, port }, bytes);
+	}
+
+	close(): void {
+		this.#channel.close();
 	}
 }
 

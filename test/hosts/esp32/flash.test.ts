@@ -106,9 +106,13 @@ describe("the arguments of npm run flash", () => {
 
 	test("are checked together: all that is missing is named", () => {
 		const problems = problemsOf([]).join("\n");
-		for (const word of ["model", "ssid=", "password=", "gateway=", "token="])
-			assert.match(problems, new RegExp(word));
+		for (const word of ["model", "ssid=", "password=", "token="]) assert.match(problems, new RegExp(word));
 		assert.match(problems, /start one \(npm start\), which makes/);
+	});
+
+	test("may leave out the gateway, which the board then finds", () => {
+		const { settings } = read(complete.filter((word) => !word.startsWith("gateway=")));
+		assert.deepEqual(settings, { ssid: "home", password: "correct horse", token: "t0p-s3cret" });
 	});
 
 	test("name a model that does not exist", () => {

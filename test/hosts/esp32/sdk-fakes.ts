@@ -37,6 +37,7 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 			"readUint8(register) { return register === 0xfd ? 0x83 : 0x11; }",
 		),
 	],
+	["embedded:io/socket/udp", recorder("embedded:io/socket/udp", ["write", "close"], socketStatics)],
 	["embedded:io/socket/tcp/tls", recorder("embedded:io/socket/tcp/tls", ["write", "close"], socketStatics)],
 	[
 		"embedded:network/interface/ethernet",

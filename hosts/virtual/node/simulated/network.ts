@@ -1,5 +1,6 @@
-/** Wi-Fi, name resolution and time: this computer's network, behind access points that tests can take away. */
+/** Wi-Fi, name resolution, datagrams and time: this computer's network, behind access points that tests can take away. */
 
+import { createSocket } from "node:dgram";
 import { lookup } from "node:dns";
 import type { WiFiReason } from "../../../../device/host.js";
 import type { Peripherals, WantedNetwork } from "../../peripherals.js";
@@ -59,6 +60,21 @@ export const dns: Simulate<"dns"> = ({ options: { host }, send }, { board }) => 
 		else send("resolved", address);
 	});
 	return {};
+};
+
+export const udp: Simulate<"udp"> = ({ send }, { board }) => {
+	const socket = createSocket("udp4");
+	// Such as no way to the address: nothing arrives.
+	socket.on("error", () => {});
+	socket.on("message", (bytes) => send("datagram", null, bytes));
+	return {
+		posts: {
+			write: ({ address, port }, bytes) => {
+				if (board.accessPoints.length > 0) socket.send(Buffer.from(bytes), port, address);
+			},
+		},
+		onClose: () => socket.close(),
+	};
 };
 
 /** One clock for all time servers. */

@@ -3,7 +3,7 @@
 import type { Kind } from "../../peripherals.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import type { Hardware, Simulate } from "./hardware.js";
-import { dns, time, WiFi } from "./network.js";
+import { dns, time, udp, WiFi } from "./network.js";
 import { AudioOutput, haptics, input, pixels, smbus } from "./peripherals.js";
 import { keyValue, resource, rtc, system } from "./storage.js";
 import { TcpSocket } from "./tcp.js";
@@ -27,6 +27,7 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	wifi: (channel, hardware) => new WiFi(channel, hardware),
 	dns,
 	time,
+	udp,
 	tcp: (channel, hardware) => new TcpSocket(channel, hardware),
 	websocket: (channel, hardware) => new WebSocketClient(channel, hardware),
 };

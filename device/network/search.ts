@@ -1,0 +1,100 @@
+/** Searches the gateway that knows this device's token, by multicast DNS. The token itself is not sent: see protocol/gateway-proof.ts. */
+
+import Timer from "timer";
+import type { DatagramSocket, Host } from "../host.js";
+import { answerText, proofCharacters, questionText } from "../protocol/gateway-proof.js";
+import { parseGatewayUrl } from "./gateway-url.js";
+import { hmacSha256 } from "./hmac.js";
+import { gatewayQuestion, multicast, readTexts } from "./mdns.js";
+import type { Url } from "./url.js";
+
+/** Before the second question; doubled after each one (RFC 6762, 5.2). */
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+
+export interface SearchOptions {
+	readonly network: Pick<Host["network"], "udp">;
+	readonly sha256: Host["digest"]["sha256"];
+	readonly deviceId: string;
+	readonly token: string;
+	/** Takes a gateway with TLS alone. */
+	readonly isSecure: boolean;
+	/** Called once, last. @param address in the form of the setting `gateway` */
+	readonly onFound: (address: string, url: Url) => void;
+	/** Half a minute is over, or another minute; the search goes on. */
+	readonly onMissed: () => void;
+}
+
+export class GatewaySearch {
+	readonly #options: SearchOptions;
+	readonly #nonce = draw() + draw();
+	readonly #question: Uint8Array;
+	#socket: DatagramSocket | undefined;
+	#timer: Timer | undefined;
+	#pauseMs = firstPauseMs;
+
+	constructor(options: SearchOptions) {
+		this.#options = options;
+		const subtype = `${this.#nonce}.${options.deviceId}`;
+		const proof = this.#proofOf(questionText(this.#nonce, options.deviceId));
+		this.#question = gatewayQuestion(`${subtype}.${proof}`);
+		this.#ask();
+	}
+
+	close(): void {
+		Timer.clear(this.#timer);
+		this.#socket?.close();
+		this.#socket = undefined;
+	}
+
+	#ask(): void {
+		const { network, onMissed } = this.#options;
+		const onReadable = (count: number) => this.#onReadable(count);
+		try {
+			if (network.udp) this.#socket ??= new network.udp({ onReadable });
+			this.#socket?.write(this.#question, multicast.address, multicast.port);
+		} catch (error) {
+			// Such as no memory for a socket. An exception in a timer restarts the board.
+			trace(`gateway: it cannot be searched: ${error}\n`);
+		}
+		this.#timer = Timer.set(() => this.#ask(), this.#pauseMs);
+		this.#pauseMs = Math.min(2 * this.#pauseMs, longestPauseMs);
+		if (this.#pauseMs < longestPauseMs) return;
+		trace("gateway: none in this network has shown that it knows this device's token\n");
+		onMissed();
+	}
+
+	#onReadable(count: number): void {
+		for (let left = count; left > 0; left--) {
+			try {
+				const datagram = this.#socket?.read();
+				if (datagram) this.#onAnswer(new Uint8Array(datagram));
+			} catch (error) {
+				trace(`gateway: an answer does not count: ${error}\n`);
+			}
+		}
+	}
+
+	/** @throws Error */
+	#onAnswer(bytes: Uint8Array): void {
+		const { deviceId, isSecure, onFound } = this.#options;
+		const texts = readTexts(bytes);
+		const fact = (key: string) => texts.find((text) => text.startsWith(key))?.slice(key.length) ?? "";
+		const address = fact("address=");
+		if (fact("proof=") !== this.#proofOf(answerText(this.#nonce, deviceId, address)))
+			throw new Error("who sent it does not know this device's token");
+		const url = parseGatewayUrl(address);
+		if (isSecure && !url.isSecure) throw new Error(`${address} has no TLS, and this device has a ca`);
+		this.close();
+		onFound(address, url);
+	}
+
+	#proofOf(text: string): string {
+		const { sha256, token } = this.#options;
+		return hmacSha256(sha256, token, text).slice(0, proofCharacters);
+	}
+}
+
+function draw(): string {
+	return Math.floor(Math.random() * 0x7fff_ffff).toString(16);
+}

@@ -1,0 +1,142 @@
+/**
+ * Announces the gateway by multicast DNS (RFC 6762, RFC 6763), and answers devices on all networks of this computer. Unasked it is
+ * announced on the default network alone. There is no probing: its name, which has the host's and the port, is its own.
+ */
+
+import type { RemoteInfo } from "node:dgram";
+import { BlockList } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
+import multicastDns, { type QueryPacket, type ResponseOutgoingPacket } from "multicast-dns";
+import { gatewayService } from "../../device/protocol/gateway-proof.js";
+import { TokenBucket } from "../rates.js";
+
+type Answer = ResponseOutgoingPacket["answers"][number];
+
+const multicastPort = 5353;
+/** RFC 6762, 10. */
+const ttlSeconds = 120;
+/** RFC 6762, 8.3. */
+const announceMs = [0, 1_000];
+/** Of a label, which may have 63. */
+const longestLabelBytes = 60;
+/** That are answered; what exceeds it is asked again. */
+const rate = Object.freeze({ perSecond: 50, burst: 100 });
+/** Of a datagram. */
+const mostQuestions = 4;
+const allServices = "_services._dns-sd._udp.local";
+
+export interface ResponderOptions {
+	/** Of this gateway among all. */
+	readonly name: string;
+	/** An address of this computer; a wildcard stands for all. */
+	readonly host: string;
+	/** @returns where devices connect that reach this computer at `own` */
+	readonly addressAt: (own: string) => string;
+	/** As the function of this name. */
+	readonly proofFor: (question: string, address: string) => Promise<string | undefined>;
+	readonly onProblem: (error: unknown) => void;
+	/** Monotonic, in milliseconds. */
+	readonly monotonic: () => number;
+}
+
+export class Responder {
+	readonly #options: ResponderOptions;
+	readonly #instance: string;
+	readonly #target = `${labelOf(hostname().replace(/\..*/, ""))}.local`;
+	readonly #network = multicastDns();
+	readonly #bucket: TokenBucket;
+
+	constructor(options: ResponderOptions) {
+		this.#options = options;
+		this.#instance = `${labelOf(options.name)}.${gatewayService}`;
+		const { onProblem, monotonic } = options;
+		this.#bucket = new TokenBucket({ ...rate, monotonic });
+		this.#network.once("error", onProblem);
+		// It is the same for each attempt to send.
+		this.#network.on("error", () => {});
+		this.#network.on("query", (query: QueryPacket, from: RemoteInfo) => {
+			this.#onQuery(query, from).catch(onProblem);
+		});
+		for (const delayMs of announceMs) setTimeout(() => this.#announce().catch(onProblem), delayMs).unref();
+	}
+
+	/** Says goodbye. */
+	async close(): Promise<void> {
+		await this.#announce(0).catch(this.#options.onProblem);
+		this.#network.destroy();
+	}
+
+	async #announce(ttl = ttlSeconds): Promise<void> {
+		const addresses = this.#addresses(() => true);
+		if (addresses.length > 0)
+			await this.#send({ answers: this.#records(addresses, gatewayService, [], ttl) });
+	}
+
+	async #onQuery({ id, questions = [], answers = [] }: QueryPacket, from: RemoteInfo): Promise<void> {
+		if (answers.some((known) => known.type === "PTR" && known.data === this.#instance)) return;
+		const names = [gatewayService, allServices, this.#instance, this.#target];
+		for (const { name } of questions.slice(0, mostQuestions)) {
+			const isForAll = names.some((each) => each.toLowerCase() === name.toLowerCase());
+			const isOfDevice = name.toLowerCase().endsWith(`._sub.${gatewayService}`);
+			if ((!isForAll && !isOfDevice) || !this.#bucket.take()) continue;
+			const own = this.#addresses((cidr) => isIn(cidr, from.address));
+			if (own[0] === undefined) return;
+			const facts = isForAll ? [] : await this.#factsFor(name.toLowerCase(), own[0]);
+			if (!facts) continue;
+			const records = this.#records(own, isForAll ? gatewayService : name, facts);
+			if (from.port === multicastPort) await this.#send({ answers: records });
+			// A simple client, such as a device, gets an answer of its own (RFC 6762, 6.7).
+			else await this.#send({ id, questions: [{ name, type: "PTR" }], answers: records }, from);
+		}
+	}
+
+	/** For a device. */
+	async #factsFor(question: string, own: string): Promise<readonly string[] | undefined> {
+		const { addressAt, proofFor } = this.#options;
+		const address = addressAt(own);
+		const proof = await proofFor(question, address);
+		return proof === undefined ? undefined : [`address=${address}`, `proof=${proof}`];
+	}
+
+	#records(own: readonly string[], pointer: string, facts: readonly string[], ttl = ttlSeconds): Answer[] {
+		const { protocol, port, pathname } = new URL(this.#options.addressAt(own[0] ?? ""));
+		const isSecure = protocol === "wss:";
+		const [instance, target] = [this.#instance, this.#target];
+		const data = [`path=${pathname}`, `tls=${isSecure ? 1 : 0}`, ...facts];
+		return [
+			{ name: pointer, type: "PTR", ttl, data: instance },
+			{ name: allServices, type: "PTR", ttl, data: gatewayService },
+			{ name: instance, type: "SRV", ttl, data: { port: Number(port) || (isSecure ? 443 : 80), target } },
+			{ name: instance, type: "TXT", ttl, data },
+			...own.map((address) => ({ name: target, type: "A", ttl, data: address }) as const),
+		];
+	}
+
+	/** Of this computer, with networks such as `192.168.1.10/24`. */
+	#addresses(isMeant: (cidr: string) => boolean): readonly string[] {
+		const { host } = this.#options;
+		const isAny = host === "0.0.0.0" || host === "::";
+		return Object.values(networkInterfaces())
+			.flatMap((list) => list ?? [])
+			.filter(({ family, internal }) => family === "IPv4" && !internal)
+			.filter(({ address, cidr }) => (isAny || address === host) && isMeant(cidr ?? `${address}/32`))
+			.map(({ address }) => address);
+	}
+
+	/** What cannot be sent is lost, as any datagram may be. */
+	#send(packet: ResponseOutgoingPacket, to?: RemoteInfo): Promise<void> {
+		return new Promise((resolve) => this.#network.respond(packet, to, () => resolve()));
+	}
+}
+
+function isIn(cidr: string, address: string): boolean {
+	const [network = "", bits] = cidr.split("/");
+	const list = new BlockList();
+	list.addSubnet(network, Number(bits));
+	return list.check(address);
+}
+
+/** Dots separate labels. */
+function labelOf(text: string): string {
+	return Buffer.from(text.replaceAll(".", "-")).subarray(0, longestLabelBytes).toString();
+}

@@ -1,0 +1,204 @@
+/** A device without the setting `gateway`, in virtual time; its questions by multicast DNS come to the test, which answers them. */
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { decode, encode } from "dns-packet";
+import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
+import { FirstStart } from "../../../scripts/boards/first-start.js";
+import { onEnd } from "../../support/cleanup.js";
+import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass, passUntil } from "../../support/virtual-time.js";
+
+const token = "device-token-of-the-tests";
+const deviceId = "dev-1-a1b2c3";
+
+function proofOf(text: string, key = token): string {
+	return createHmac("sha256", key).update(text).digest("hex").slice(0, 32);
+}
+
+interface Question {
+	readonly nonce: string;
+	readonly deviceId: string;
+	readonly proof: string;
+	answer(facts: readonly string[]): void;
+}
+
+/** @param onQuestion called for each datagram that the device sends */
+async function search(
+	t: TestContext,
+	onQuestion: (question: Question, count: number) => void,
+	settings: Readonly<Record<string, string>> = {},
+	options: Partial<VirtualDeviceOptions> = {},
+) {
+	const traced: string[] = [];
+	let questions = 0;
+	let fail = (_reason: string) => {};
+	const failed = new Promise<never>((_, reject) => {
+		fail = (reason) => reject(new Error(reason));
+	});
+	failed.catch(() => {});
+	const device = await powerOn(t, { url: "" }, "DEV-1", {
+		clock: "virtual",
+		settings: { gateway: "", token, ...settings },
+		onTrace: (text) => traced.push(text),
+		onOpen: (channel) => {
+			if (channel.kind !== "udp") return undefined;
+			return {
+				onPost(request, detail, payload) {
+					assert.equal(request, "write");
+					assert.deepEqual(detail, { address: "224.0.0.251", port: 5353 });
+					const [question] = decode(payload).questions ?? [];
+					const [nonce = "", id = "", proof = "", ...rest] = question?.name.split(".") ?? [];
+					assert.equal(rest.join("."), "_sub._device-gateway._tcp.local");
+					const answer = (facts: readonly string[]) =>
+						channel.send(
+							"datagram",
+							null,
+							encode({ type: "response", answers: [{ name: "x", type: "TXT", data: [...facts] }] }),
+						);
+					if (questions > 8) fail("it has found no gateway");
+					onQuestion({ nonce, deviceId: id, proof, answer }, ++questions);
+				},
+			};
+		},
+		...options,
+	});
+	/** Lets time pass until the device has connected, or it is known that it does not. */
+	const connectionTo = (gateway: ScriptedGateway) =>
+		passUntil(device, Promise.race([gateway.connection(), failed]));
+	return { device, traced, countQuestions: () => questions, fail, connectionTo };
+}
+
+/** What a gateway that knows the token answers. */
+function factsOf({ nonce }: Question, address: string, key = token): readonly string[] {
+	return [
+		"path=/device",
+		`address=${address}`,
+		`proof=${proofOf(`gateway answer ${nonce} ${deviceId} ${address}`, key)}`,
+	];
+}
+
+describe("a device without an address of its gateway", () => {
+	test("asks for one, connects to the one that knows its token, and keeps its address", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const asked: Question[] = [];
+		const { device, connectionTo } = await search(t, (question) => {
+			asked.push(question);
+			question.answer(factsOf(question, gateway.url));
+		});
+		const connection = await connectionTo(gateway);
+		assert.equal(connection.headers.authorization, `Bearer ${token}`);
+		const [question] = asked;
+		assert.equal(asked.length, 1);
+		assert.equal(question?.deviceId, deviceId);
+		assert.equal(question?.proof, proofOf(`gateway question ${question?.nonce} ${deviceId}`));
+		await connection.next("state_report");
+		await pass(device, 5_000);
+		assert.equal(device.setting("gateway"), gateway.url);
+
+		await device.powerCycle();
+		await passUntil(device, gateway.connection());
+		assert.equal(asked.length, 1, "it has the address");
+	});
+
+	test("is not taken in by those that do not know the token, which never get it", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const other = createServer();
+		other.listen(0, "127.0.0.1");
+		await once(other, "listening");
+		onEnd(t, () => other.close());
+		const address = other.address();
+		assert.ok(typeof address === "object" && address);
+		const url = `ws://127.0.0.1:${address.port}/device`;
+		const { traced, fail, connectionTo } = await search(t, (question, count) => {
+			const { nonce, answer } = question;
+			answer([`address=${url}`]);
+			answer([`address=${url}`, "proof="]);
+			answer(factsOf(question, url, "another-token-of-the-tests"));
+			// What the true gateway answers, or the device has sent, with another address.
+			answer([...factsOf(question, gateway.url).slice(2), `address=${url}`]);
+			answer([`address=${url}`, `proof=${question.proof}`]);
+			answer(factsOf({ ...question, nonce: `${nonce}0` }, url));
+			if (count === 2) answer(factsOf(question, gateway.url));
+		});
+		other.on("connection", () => fail("it has connected to one that does not know its token"));
+		await connectionTo(gateway);
+		assert.match(traced.join(""), /does not know this device's token/);
+	});
+
+	test("asks again, more and more seldom, and says when it has found none", async (t) => {
+		const { device, traced, countQuestions } = await search(t, () => {});
+		const sentAt: number[] = [];
+		for (let second = 0; second < 190; second++) {
+			await pass(device, 1000);
+			while (sentAt.length < countQuestions()) sentAt.push(second);
+		}
+		const pauses = sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
+		assert.deepEqual(pauses.slice(1), [2, 4, 8, 16, 32, 60, 60]);
+		assert.match(
+			traced.join(""),
+			/gateway: none in this network has shown that it knows this device's token/,
+		);
+		assert.equal(device.setting("gateway"), undefined);
+	});
+
+	test("draws another nonce for each search", async (t) => {
+		const nonces = new Set<string>();
+		const { device } = await search(t, ({ nonce }) => nonces.add(nonce));
+		await pass(device, 10_000);
+		assert.equal(nonces.size, 1);
+		const { accessPoints } = device.board;
+		device.board.accessPoints = [];
+		await pass(device, 10_000);
+		device.board.accessPoints = accessPoints;
+		await pass(device, 60_000);
+		assert.equal(nonces.size, 2);
+	});
+
+	test("survives damaged answers", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const { connectionTo } = await search(t, (question, count) => {
+			if (count < 4) return question.answer(["x".repeat(count)]);
+			question.answer(factsOf(question, "ws://no address"));
+			question.answer(factsOf(question, gateway.url));
+		});
+		await connectionTo(gateway);
+	});
+
+	test("that has an authority takes no gateway without TLS", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const { device, traced } = await search(
+			t,
+			(question) => question.answer(factsOf(question, gateway.url)),
+			{ ca: "AAAA" },
+		);
+		await pass(device, 10_000);
+		assert.match(traced.join(""), /has no TLS, and this device has a ca/);
+		assert.doesNotMatch(traced.join(""), /found gateway/);
+	});
+
+	test("and without a token asks no one: it waits to be installed", async (t) => {
+		const { device, traced, countQuestions } = await search(t, () => {}, { token: "" });
+		await pass(device, 10_000);
+		assert.equal(countQuestions(), 0);
+		assert.match(traced.join(""), /^this device has no settings/m);
+	});
+});
+
+test("an address that was found and has moved is not replaced by another one", async (t) => {
+	const gateway = await runScriptedGateway(t);
+	const { url } = gateway;
+	const searching = await search(t, (question) => question.answer(factsOf(question, url)));
+	const { device, countQuestions } = searching;
+	const connection = await searching.connectionTo(gateway);
+	await connection.next("state_report");
+	await pass(device, 5_000);
+	gateway.server.close();
+	connection.socket.terminate();
+	await pass(device, 300_000);
+	assert.equal(countQuestions(), 1);
+	assert.equal(device.setting("gateway"), url);
+});

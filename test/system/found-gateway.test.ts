@@ -1,0 +1,33 @@
+/** A gateway is found by a device: in a network of their own, since multicast DNS must not leave the computer that tests. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+
+/** Two networks, each a cable whose ends are both here. */
+const networks = `set -e
+ip link set lo up
+for n in 1 2; do
+	ip link add a$n type veth peer name b$n
+	ip addr add 10.99.$n.1/24 dev a$n
+	ip link set a$n up
+	ip link set b$n up
+done
+ip route add default dev a1
+`;
+
+function inNetworks(command: string) {
+	const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+	return spawnSync("unshare", ["-rn", "sh", "-c", `${networks}${command}`], { env, encoding: "utf8" });
+}
+
+test("a device finds the gateway that knows its token, and no other one", {
+	skip:
+		inNetworks("").status === 0
+			? false
+			: "this computer does not let its users make networks (unshare -rn, ip)",
+}, () => {
+	const { status, stdout, stderr } = inNetworks("exec node --import tsx --test test/system/found-gateway.ts");
+	assert.equal(status, 0, `${stdout}${stderr}`);
+	assert.match(stdout, /# pass [3-9]/);
+});

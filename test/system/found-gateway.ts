@@ -1,0 +1,172 @@
+/** Run by found-gateway.test.ts in networks of its own: 10.99.1.1/24, by which all else is reached, and 10.99.2.1/24. */
+
+import assert from "node:assert/strict";
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { type TestContext, test } from "node:test";
+import { type Answer, decode, encode, type Packet } from "dns-packet";
+import { onEnd } from "../support/cleanup.js";
+import { eventually } from "../support/eventually.js";
+import { printed, startProcess } from "../support/gateway-process.js";
+import { deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
+import { powerOn } from "../support/scripted-gateway.js";
+
+const group = "224.0.0.251";
+const service = "_device-gateway._tcp.local";
+
+async function startGateway(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
+	const process = startProcess(t, {
+		HOST: "0.0.0.0",
+		DATA_DIR: await temporaryDirectory(t),
+		DEVICE_TOKEN: deviceToken,
+		MONITOR_TOKEN: monitorToken,
+		...settings,
+	});
+	let log = "";
+	process.stderr?.on("data", (text) => {
+		log += text;
+	});
+	const { Devices = "" } = await printed(process);
+	return { process, port: Number(new URL(Devices).port), readLog: () => log };
+}
+
+/** A socket of multicast DNS in one of the networks. */
+async function listen(
+	t: TestContext,
+	own: string,
+	onPacket: (packet: Packet, port: number, address: string) => void,
+): Promise<Socket> {
+	const socket = createSocket({ type: "udp4", reuseAddr: true });
+	socket.bind(5353);
+	await once(socket, "listening");
+	onEnd(t, () => socket.close());
+	socket.addMembership(group, own);
+	socket.setMulticastInterface(own);
+	socket.on("message", (bytes, { port, address }) => onPacket(decode(bytes), port, address));
+	return socket;
+}
+
+function textsOf(answers: readonly Answer[] = []): readonly string[] {
+	return answers.flatMap((each) => (each.type === "TXT" ? [each.data].flat().map(String) : []));
+}
+
+test("a device without an address connects to the gateway that knows its token, though another one answers first", async (t) => {
+	const impostor = createServer();
+	let connections = 0;
+	impostor.on("connection", () => connections++);
+	impostor.listen(0);
+	await once(impostor, "listening");
+	onEnd(t, () => impostor.close());
+	const at = impostor.address();
+	assert.ok(typeof at === "object" && at);
+	let answered = 0;
+	const socket = await listen(t, "10.99.1.1", ({ type, id, questions = [] }, port, address) => {
+		const [question] = questions;
+		if (type !== "query" || port === 5353 || !question) return;
+		answered += 1;
+		const [, , proof] = question.name.split(".");
+		const data = ["path=/device", "tls=0", `address=ws://10.99.1.1:${at.port}/device`, `proof=${proof}`];
+		const answers: Answer[] = [{ name: `impostor.${service}`, type: "TXT", data }];
+		socket.send(
+			encode({ type: "response", ...(id !== undefined && { id }), questions, answers }),
+			port,
+			address,
+		);
+	});
+
+	const traced: string[] = [];
+	const device = await powerOn(t, { url: "" }, "DEV-1", {
+		settings: { gateway: "", token: deviceToken },
+		onTrace: (text) => traced.push(text),
+	});
+	await eventually(
+		() => answered,
+		(count) => count > 0,
+	);
+	const { port } = await startGateway(t, { PORT: "0" });
+	await eventually(
+		() => device.setting("gateway"),
+		(address) => address === `ws://10.99.1.1:${port}/device`,
+	);
+	assert.match(traced.join(""), /^gateway connected/m);
+	assert.match(traced.join(""), /does not know this device's token/);
+	assert.equal(connections, 0, "the other one never got the token");
+});
+
+test("a gateway announces itself, answers in each network with its address there, and says goodbye", async (t) => {
+	const heard: Packet[] = [];
+	await listen(t, "10.99.1.1", (packet) => heard.push(packet));
+	const { process, port } = await startGateway(t, { GATEWAY_NAME: "hall.1" });
+	const recordsWith = (ttl: number) =>
+		heard
+			.flatMap(({ type, answers = [] }) => (type === "response" ? answers : []))
+			.filter((each) => "ttl" in each && each.ttl === ttl);
+	await eventually(
+		() => textsOf(recordsWith(120)),
+		(texts) => texts.slice(0, 2).join() === "path=/device,tls=0",
+	);
+
+	for (const own of ["10.99.1.1", "10.99.2.1"]) {
+		const client = createSocket("udp4");
+		client.bind(0, own);
+		await once(client, "listening");
+		onEnd(t, () => client.close());
+		client.setMulticastInterface(own);
+		client.send(
+			encode({ type: "query", id: 7, questions: [{ name: service.toUpperCase(), type: "PTR" }] }),
+			5353,
+			group,
+		);
+		const [bytes] = await once(client, "message");
+		const { id, answers = [] } = decode(bytes);
+		assert.equal(id, 7);
+		const target = answers.flatMap((each) => (each.type === "SRV" ? [each] : []))[0];
+		assert.deepEqual([target?.name, target?.data.port], [`hall-1.${service}`, port]);
+		const named = answers.flatMap((each) =>
+			each.type === "PTR" || each.type === "A" ? [[each.name, each.data]] : [],
+		);
+		assert.deepEqual(Object.fromEntries(named)[service], `hall-1.${service}`);
+		assert.equal(Object.fromEntries(named)[target?.data.target ?? ""], own);
+		assert.deepEqual(textsOf(answers), ["path=/device", "tls=0"], "no proof for everyone");
+	}
+
+	process.kill("SIGTERM");
+	await once(process, "exit");
+	await eventually(
+		() => recordsWith(0),
+		(records) => records.some(({ name }) => name === `hall-1.${service}`),
+	);
+});
+
+test("with PUBLIC_URL that is what devices get, and MDNS=off is silent", async (t) => {
+	const heard: Answer[] = [];
+	const client = await listen(t, "10.99.1.1", ({ type, answers = [] }) => {
+		if (type === "response") heard.push(...answers);
+	});
+	const silent = await startGateway(t, { MDNS: "off" });
+	await startGateway(t, { PUBLIC_URL: "https://gateway.example/hall" });
+	heard.length = 0;
+	const question = encode({ type: "query", questions: [{ name: service, type: "PTR" }] });
+	await eventually(
+		() => client.send(question, 5353, group),
+		() => heard.length > 0,
+	);
+	assert.deepEqual(textsOf(heard).slice(0, 2), ["path=/hall/device", "tls=1"]);
+	const ports = heard.flatMap((each) => (each.type === "SRV" ? [each.data.port] : []));
+	assert.deepEqual([...new Set(ports)], [443]);
+	assert.ok(!ports.includes(silent.port));
+});
+
+test("a gateway whose port of multicast DNS is taken says so once, and does all else", async (t) => {
+	const taken = createSocket("udp4");
+	taken.bind(5353);
+	await once(taken, "listening");
+	onEnd(t, () => taken.close());
+	const { process, port, readLog } = await startGateway(t);
+	await eventually(readLog, (log) => log.includes("devices cannot find this gateway"));
+	assert.equal((await fetch(`http://10.99.1.1:${port}/readyz`)).status, 200);
+	process.kill("SIGTERM");
+	assert.deepEqual(await once(process, "exit"), [0, null]);
+	assert.equal(readLog().match(/multicast DNS/g)?.length, 1);
+});
