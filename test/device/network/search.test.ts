@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { decode, encode } from "dns-packet";
-import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
 import { FirstStart } from "../../../scripts/boards/first-start.js";
 import { onEnd } from "../../support/cleanup.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
@@ -31,7 +30,6 @@ async function search(
 	t: TestContext,
 	onQuestion: (question: Question, count: number) => void,
 	settings: Readonly<Record<string, string>> = {},
-	options: Partial<VirtualDeviceOptions> = {},
 ) {
 	const traced: string[] = [];
 	let questions = 0;
@@ -64,7 +62,6 @@ async function search(
 				},
 			};
 		},
-		...options,
 	});
 	/** Lets time pass until the device has connected, or it is known that it does not. */
 	const connectionTo = (gateway: ScriptedGateway) =>
@@ -138,10 +135,9 @@ describe("a device without an address of its gateway", () => {
 		}
 		const pauses = sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
 		assert.deepEqual(pauses.slice(1), [2, 4, 8, 16, 32, 60, 60]);
-		assert.match(
-			traced.join(""),
-			/gateway: none in this network has shown that it knows this device's token/,
-		);
+		const first = new FirstStart("/dev/ttyACM0");
+		for (const line of traced.join("").split("\n")) first.take(line);
+		assert.match(first.standing.text, /^It is in the Wi-Fi and finds no gateway: /);
 		assert.equal(device.setting("gateway"), undefined);
 	});
 
