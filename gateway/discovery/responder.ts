@@ -75,7 +75,7 @@ export class Responder {
 	async #onQuery({ id, questions = [], answers = [] }: QueryPacket, from: RemoteInfo): Promise<void> {
 		if (answers.some((known) => known.type === "PTR" && known.data === this.#instance)) return;
 		const names = [gatewayService, allServices, this.#instance, this.#target];
-		for (const { name } of questions.slice(0, mostQuestions)) {
+		for (const { name, type } of questions.slice(0, mostQuestions)) {
 			const isForAll = names.some((each) => each.toLowerCase() === name.toLowerCase());
 			const isOfDevice = name.toLowerCase().endsWith(`._sub.${gatewayService}`);
 			if ((!isForAll && !isOfDevice) || !this.#bucket.take()) continue;
@@ -86,7 +86,7 @@ export class Responder {
 			const records = this.#records(own, isForAll ? gatewayService : name, facts);
 			if (from.port === multicastPort) await this.#send({ answers: records });
 			// A simple client, such as a device, gets an answer of its own (RFC 6762, 6.7).
-			else await this.#send({ id, questions: [{ name, type: "PTR" }], answers: records }, from);
+			else await this.#send({ id, questions: [{ name, type }], answers: records }, from);
 		}
 	}
 

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
-import { type Answer, decode, encode, type Packet } from "dns-packet";
+import { type Answer, decode, encode, type Packet, type Question } from "dns-packet";
 import { onEnd } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
@@ -107,20 +108,22 @@ test("a gateway announces itself, answers in each network with its address there
 		(texts) => texts.slice(0, 2).join() === "path=/device,tls=0",
 	);
 
-	for (const own of ["10.99.1.1", "10.99.2.1"]) {
+	const ofAll: Question = { name: service.toUpperCase(), type: "PTR" };
+	const ofName: Question = { name: `${hostname().replace(/\..*/, "")}.local`, type: "A" };
+	for (const [own, question] of [
+		["10.99.1.1", ofAll],
+		["10.99.2.1", ofAll],
+		["10.99.2.1", ofName],
+	] as const) {
 		const client = createSocket("udp4");
 		client.bind(0, own);
 		await once(client, "listening");
 		onEnd(t, () => client.close());
 		client.setMulticastInterface(own);
-		client.send(
-			encode({ type: "query", id: 7, questions: [{ name: service.toUpperCase(), type: "PTR" }] }),
-			5353,
-			group,
-		);
+		client.send(encode({ type: "query", id: 7, questions: [question] }), 5353, group);
 		const [bytes] = await once(client, "message");
-		const { id, answers = [] } = decode(bytes);
-		assert.equal(id, 7);
+		const { id, questions = [], answers = [] } = decode(bytes);
+		assert.deepEqual([id, ...questions.map(({ name, type }) => ({ name, type }))], [7, question]);
 		const target = answers.flatMap((each) => (each.type === "SRV" ? [each] : []))[0];
 		assert.deepEqual([target?.name, target?.data.port], [`hall-1.${service}`, port]);
 		const named = answers.flatMap((each) =>
