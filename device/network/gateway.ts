@@ -65,7 +65,10 @@ export class Gateway {
 			network,
 			certificate: this.certificate,
 			headers: [["Authorization", this.#authorization], ...headers],
-			onStateChanged: (state) => this.#onLink(state),
+			onStateChanged: (state) => {
+				this.#onLink(state);
+				if (state === "failed" && this.#found !== undefined) this.#searchAnother(this.#found);
+			},
 			onMessage,
 			onDrained,
 		});
@@ -139,12 +142,21 @@ export class Gateway {
 		onWiFi(state);
 	}
 
-	#startSearch(): void {
+	/** It has proved that it knows the token, and cannot be reached. */
+	#searchAnother(than: string): void {
+		this.#found = undefined;
+		this.#url = undefined;
+		this.link.stop();
+		this.#startSearch(than);
+	}
+
+	#startSearch(except?: string): void {
 		this.#onLink("connecting");
 		this.#search = new GatewaySearch({
 			...this.#options,
 			token: this.#options.settings.text("token"),
 			isSecure: this.certificate !== undefined,
+			except,
 			onFound: (found, url) => {
 				trace(`found gateway ${found}\n`);
 				this.#found = found;
@@ -160,6 +172,7 @@ export class Gateway {
 		this.wifi.onGateway(state === "connected" || state === "refused");
 		if (state === "connected") {
 			if (this.#found !== undefined) this.#options.settings.remember("gateway", this.#found);
+			this.#found = undefined;
 			for (const message of this.#unsent) this.send(message);
 			this.#unsent.length = 0;
 		}

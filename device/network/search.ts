@@ -19,6 +19,8 @@ export interface SearchOptions {
 	readonly token: string;
 	/** Takes a gateway with TLS alone. */
 	readonly isSecure: boolean;
+	/** An address that is not taken before onMissed. */
+	readonly except: string | undefined;
 	/** Called once, last. @param address in the form of the setting `gateway` */
 	readonly onFound: (address: string, url: Url) => void;
 	/** Half a minute is over, or another minute; the search goes on. */
@@ -77,7 +79,7 @@ export class GatewaySearch {
 
 	/** @throws Error */
 	#onAnswer(bytes: Uint8Array): void {
-		const { deviceId, isSecure, onFound } = this.#options;
+		const { deviceId, isSecure, except, onFound } = this.#options;
 		const texts = readTexts(bytes);
 		const fact = (key: string) => texts.find((text) => text.startsWith(key))?.slice(key.length) ?? "";
 		const address = fact("address=");
@@ -85,6 +87,7 @@ export class GatewaySearch {
 			throw new Error("who sent it does not know this device's token");
 		const url = parseGatewayUrl(address);
 		if (isSecure && !url.isSecure) throw new Error(`${address} has no TLS, and this device has a ca`);
+		if (address === except && this.#pauseMs < longestPauseMs) return;
 		this.close();
 		onFound(address, url);
 	}

@@ -16,10 +16,8 @@ const longestUnreadMs = 1_000;
 export function createDiscovery(core: Core): Extension {
 	const { settings, log, tokens, monotonic } = core;
 	const { mdns, host, publicUrl, gatewayName } = settings;
-	const isReached = publicUrl
-		? !isLoopback(publicUrl.hostname) && publicUrl.href.length <= longestUrl
-		: !isLoopback(host);
-	if (!mdns || isLoopback(host) || !isReached) return {};
+	const isUseless = publicUrl && (isLoopback(publicUrl.hostname) || publicUrl.href.length > longestUrl);
+	if (!mdns || isLoopback(host) || isUseless) return {};
 	let responder: Responder | undefined;
 	return {
 		async open() {

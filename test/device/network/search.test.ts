@@ -8,8 +8,9 @@ import { describe, type TestContext, test } from "node:test";
 import { decode, encode } from "dns-packet";
 import { FirstStart } from "../../../scripts/boards/first-start.js";
 import { onEnd } from "../../support/cleanup.js";
+import { freePort } from "../../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass, passUntil } from "../../support/virtual-time.js";
+import { letSocketsWork, pass, passUntil } from "../../support/virtual-time.js";
 
 const token = "device-token-of-the-tests";
 const deviceId = "dev-1-a1b2c3";
@@ -57,7 +58,7 @@ async function search(
 							null,
 							encode({ type: "response", answers: [{ name: "x", type: "TXT", data: [...facts] }] }),
 						);
-					if (questions > 8) fail("it has found no gateway");
+					if (questions > 20) fail("it has found no gateway");
 					onQuestion({ nonce, deviceId: id, proof, answer }, ++questions);
 				},
 			};
@@ -174,6 +175,26 @@ describe("a device without an address of its gateway", () => {
 		await pass(device, 10_000);
 		assert.match(traced.join(""), /has no TLS, and this device has a ca/);
 		assert.doesNotMatch(traced.join(""), /found gateway/);
+	});
+
+	test("goes to another gateway where the one that it has found cannot be reached, and returns to it later", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const away = `ws://127.0.0.1:${await freePort()}/device`;
+		let isThere = false;
+		const { device, traced, connectionTo } = await search(t, (question) => {
+			question.answer(factsOf(question, away));
+			if (isThere) question.answer(factsOf(question, gateway.url));
+		});
+		const found = () => [...traced.join("").matchAll(/^found gateway (.+)$/gm)].map(([, address]) => address);
+		while (found().length < 2) {
+			await letSocketsWork();
+			await pass(device, 250);
+		}
+		assert.deepEqual(found(), [away, away], "where it is the only one");
+		isThere = true;
+		await connectionTo(gateway);
+		await pass(device, 5_000);
+		assert.equal(device.setting("gateway"), gateway.url);
 	});
 
 	test("and without a token asks no one: it waits to be installed", async (t) => {
