@@ -3,7 +3,8 @@
 import Timer from "timer";
 import { Commands } from "./commands.js";
 import type { Component } from "./component.js";
-import type { ButtonName, Host, System } from "./host.js";
+import type { ButtonName, Host, KeyValueStore, System } from "./host.js";
+import { Improv } from "./improv/improv.js";
 import { Clock } from "./network/clock.js";
 import { Gateway } from "./network/gateway.js";
 import { parseGatewayUrl } from "./network/gateway-url.js";
@@ -68,6 +69,8 @@ export class Firmware {
 	#reporter: StateReporter | undefined;
 	#commands: Commands | undefined;
 	#components: readonly Component[] = [];
+	/** Until the gateway is reached. */
+	#improv: Improv | undefined;
 	/** Of the last press of a button. */
 	#undoPress: (() => void) | undefined;
 
@@ -83,6 +86,7 @@ export class Firmware {
 		// A confirmed one that fails starts in safe mode.
 		this.#startCount = new StartCount({ store, resetReason, isPendingVerify: this.#probation.isOn });
 		storeBuiltInSettings(store, buildTime);
+		if (host.serial) this.#improv = this.#createImprov(host.serial, store);
 		this.#trial = new SettingsTrial({
 			store,
 			findObstacle: () => this.#gateway?.obstacle ?? "the gateway's address is wrong",
@@ -119,7 +123,7 @@ export class Firmware {
 		const [network, address] = [this.#settings.text("ssid"), this.#settings.text("gateway")];
 		const isSearched = address === "" && this.#settings.text("token") !== "" && this.#host.network.udp;
 		if (network === "" || (address === "" && !isSearched)) {
-			trace("this device has no settings: flash it with ssid, password, gateway and token\n");
+			trace("this device has no settings: set it up by USB from the dashboard, or flash it with settings\n");
 			return ring.showUnprovisioned();
 		}
 		trace(`settings: network "${network}", gateway ${address || "to be found"}\n`);
@@ -171,6 +175,26 @@ export class Firmware {
 				this.#reporter?.flush();
 				this.#onDrained();
 			},
+		});
+	}
+
+	#createImprov(port: NonNullable<Host["serial"]>, store: KeyValueStore): Improv {
+		const { network, chip } = this.#host;
+		return new Improv({
+			port,
+			wifi: network.wifi,
+			store,
+			deviceId: this.#deviceId,
+			information: ["device-gateway", this.#system.firmwareVersion, chip, this.#deviceId],
+			isConnected: () => this.#gateway?.wifi.state === "connected",
+			freeWiFi: () => this.#gateway?.close(),
+			onWiFi: (state) => {
+				const { ring } = this.#peripherals;
+				const isKnown = store.read("gateway") || store.read("token");
+				showLink(isKnown ? "connecting" : "failed", ring);
+				showWiFi(state, ring);
+			},
+			restart: () => this.#restart(),
 		});
 	}
 
@@ -229,7 +253,11 @@ export class Firmware {
 	#onLink(state: LinkState): void {
 		showLink(state, this.#peripherals.ring);
 		const isConnected = state === "connected";
-		if (isConnected) this.#startCount.onProven();
+		if (isConnected) {
+			this.#startCount.onProven();
+			this.#improv?.close();
+			this.#improv = undefined;
+		}
 		for (const component of this.#components)
 			if (isConnected) component.onConnected?.();
 			else component.onDisconnected?.();

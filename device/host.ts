@@ -96,6 +96,8 @@ export interface FoundNetwork {
 	readonly SSID: string;
 	/** dBm */
 	readonly RSSI: number;
+	/** `none` for an open one. */
+	readonly security?: string;
 }
 export interface ScanOptions {
 	onFound: (network: FoundNetwork) => void;
@@ -334,6 +336,15 @@ export interface TraceMemory {
 	read(count: number): string;
 }
 
+/** The serial port to which the log is written. */
+export interface SerialPort {
+	/** Takes what has been received, without waiting. @returns how many bytes; 0: none */
+	read(buffer: Uint8Array<ArrayBuffer>): number;
+	/** All of it, with no line of the log in between. */
+	write(bytes: Uint8Array): void;
+	close(): void;
+}
+
 /** The global `device`. */
 export interface Host {
 	readonly model: Model;
@@ -358,6 +369,8 @@ export interface Host {
 	};
 	readonly crash: Part<object, CrashMemory>;
 	readonly trace: Part<object, TraceMemory>;
+	/** Absent: the device is not set up over it. */
+	readonly serial?: Part<object, SerialPort>;
 	readonly digest: { readonly sha256: Part<object, Digest> };
 	readonly storage: { readonly settings: Part<object, KeyValueStore> };
 	/** Of the ring buffer for sounds, in XS's heap: at least 40 KB, 1.28 s. */

@@ -158,8 +158,7 @@ export class SettingsTrial {
 		for (const name of installedSettings) {
 			const value = this.value(name);
 			if (value === undefined) continue;
-			if (value === "") store.delete(name);
-			else store.write(name, value);
+			replace(store, name, value);
 			store.delete(candidate(name));
 		}
 		this.#isInForce = false;
@@ -193,6 +192,28 @@ export class SettingsTrial {
 			return false;
 		}
 	}
+}
+
+/**
+ * Stores settings of a device that works with none: there is nothing to return to, so there is no trial. The device has to restart.
+ * @returns a sentence that says what to change @throws Error if they cannot be written
+ */
+export function storeSettings(store: Store, changed: ChangedSettings): string | undefined {
+	const problem = findProblem(changed, store);
+	if (problem !== undefined) return problem;
+	// Ends a trial.
+	store.delete(marker);
+	for (const name of installedSettings) {
+		const value = valueIn(changed, name);
+		if (value !== undefined) replace(store, name, name === "ca" ? authority(value) : value);
+	}
+	return undefined;
+}
+
+/** An empty text removes the setting. */
+function replace(store: Store, name: InstalledSetting, value: string): void {
+	if (value === "") store.delete(name);
+	else store.write(name, value);
 }
 
 /** Remembered values that people set, which are erased with the settings. */

@@ -95,6 +95,14 @@ export class Gateway {
 		this.wifi.start();
 	}
 
+	/** For good. Wi-Fi is free for another use. */
+	close(): void {
+		this.#options.clock.stop();
+		this.#search?.close();
+		this.link.stop();
+		this.wifi.close();
+	}
+
 	/** Does nothing unless a retry is planned. */
 	retryNow(): void {
 		this.wifi.retryNow();

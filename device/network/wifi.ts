@@ -113,6 +113,19 @@ export class WiFiStation {
 		this.#retry();
 	}
 
+	/** For good: onStateChanged is not called any more. */
+	close(): void {
+		this.#current = undefined;
+		this.#state = "connecting";
+		this.#backoff.reset();
+		this.#clearTimers();
+		this.#stopLeaving();
+		Timer.clear(this.#scanTimer);
+		this.#scanTimer = undefined;
+		this.#wifi.disconnect();
+		this.#wifi.close();
+	}
+
 	get state(): WiFiState {
 		return this.#state;
 	}
@@ -271,6 +284,8 @@ export class WiFiStation {
 			network.isRefused &&
 			(this.#isBeingTried(network) || this.#networks.every(({ isRefused }) => isRefused));
 		this.#setState(isHopeless ? "failed" : "connecting");
+		// Closed by that.
+		if (!this.#current) return;
 		if (!isHopeless) return this.#backoff.failed();
 		this.#startRound();
 		this.#backoff.refused();

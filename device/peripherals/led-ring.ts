@@ -165,7 +165,7 @@ export class LedRing {
 		this.#onChanged();
 	}
 
-	/** Permanent. */
+	/** Until isRefused is set. */
 	showUnprovisioned(): void {
 		this.connection = ledState.off;
 		this.#cover(rank.standing, unprovisionedOverlay);

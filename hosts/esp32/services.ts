@@ -3,6 +3,7 @@
 import UDP from "embedded:io/socket/udp";
 import { CrashMemory, TraceMemory } from "board/crash";
 import { SntpQuery, SystemResolver } from "board/network";
+import { ConsolePort } from "board/serial";
 import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
 import { SettingsStore } from "board/storage";
 import { SystemFacts } from "board/system";
@@ -12,7 +13,7 @@ import type { Host, WiFiPart } from "../../device/host.js";
 
 export function createServices(
 	wifi: WiFiPart,
-): Pick<Host, "system" | "network" | "update" | "crash" | "trace" | "digest" | "storage"> {
+): Pick<Host, "system" | "network" | "update" | "crash" | "trace" | "serial" | "digest" | "storage"> {
 	return {
 		system: SystemFacts,
 		network: {
@@ -28,6 +29,7 @@ export function createServices(
 		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
 		crash: CrashMemory,
 		trace: TraceMemory,
+		serial: ConsolePort,
 		digest: { sha256: Sha256 },
 		storage: { settings: SettingsStore },
 	};

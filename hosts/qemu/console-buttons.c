@@ -1,17 +1,26 @@
 /*
  * The four buttons, pressed and released by lines on the serial port, in the form that the virtual device takes:
- * {"button":"play","pressed":true}. Called from peripherals.ts.
+ * {"button":"play","pressed":true}. What is received is also kept for the firmware. Called from peripherals.ts.
  */
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+/* esp32/board-serial.c */
+extern uint32_t board_serial_read(uint8_t *buffer, uint32_t offset, uint32_t size);
+
+/** As many as the firmware takes at once (device/improv/improv.ts). */
+#define KEPT_BYTES 640
 
 /** A bit each, the first in bit 0 (host/provider.ts). */
 static const char *const names[] = { "play", "mute", "volumeUp", "volumeDown" };
 
 static uint32_t pressed = 0;
+
+/** For the firmware; what it does not take in time is lost. */
+static uint8_t kept[KEPT_BYTES];
+static uint32_t kept_bytes = 0;
 
 static void apply(const char *line)
 {
@@ -28,8 +37,11 @@ uint32_t qemu_buttons(void)
 {
 	static char line[64];
 	static size_t length = 0;
-	char next;
-	while (1 == read(STDIN_FILENO, &next, 1)) {
+	uint8_t next;
+	while (board_serial_read(&next, 0, 1)) {
+		if (KEPT_BYTES == kept_bytes)
+			kept_bytes = 0;
+		kept[kept_bytes++] = next;
 		if (('\n' == next) || ('\r' == next)) {
 			line[length] = 0;
 			apply(line);
@@ -39,4 +51,14 @@ uint32_t qemu_buttons(void)
 			line[length++] = next;
 	}
 	return pressed;
+}
+
+/** As board_serial_read. */
+uint32_t qemu_serial_read(uint8_t *buffer, uint32_t offset, uint32_t size)
+{
+	qemu_buttons();
+	uint32_t length = kept_bytes < size ? kept_bytes : size;
+	memcpy(buffer + offset, kept, length);
+	kept_bytes = 0;
+	return length;
 }

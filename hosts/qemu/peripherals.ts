@@ -1,6 +1,7 @@
 /** Peripherals of a DEV-1: buttons on the serial port, and parts that do nothing. The codec is ready, which the confirmation of a new image needs. */
 
 import { nativeFunctions } from "board/native";
+import { ConsolePort } from "board/serial";
 import { boardModels } from "protocol/models";
 import Timer from "timer";
 import type { ButtonPart, Codec, DigitalInput, PixelStrip } from "../../device/host.js";
@@ -46,6 +47,13 @@ export function buttonAt(position: number): ButtonPart {
 			super({ bit, onReadable: options.onReadable });
 		}
 	};
+}
+
+/** Beside the buttons, which read the same bytes. */
+export class SharedPort extends ConsolePort {
+	override read({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): number {
+		return nativeFunctions().qemu_serial_read(buffer, byteOffset, length);
+	}
 }
 
 export class Ring implements PixelStrip {

@@ -43,6 +43,9 @@ declare module "mc/ffi" {
 		/** @param colour 0xRRGGBB */
 		board_ring_set(index: number, colour: number): void;
 		board_ring_show(): void;
+		/** Writes into the buffer. @returns how many bytes */
+		board_serial_read(buffer: ArrayBuffer, offset: number, size: number): number;
+		board_serial_write(bytes: ArrayBuffer, length: number): void;
 		board_touch_close(): void;
 		board_touch_open(pin: number): number;
 		board_touch_read(): number;
@@ -77,5 +80,6 @@ declare module "mc/ffi" {
 		esp_restart(): void;
 		esp_wifi_set_ps(mode: number): number;
 		qemu_buttons(): number;
+		qemu_serial_read(buffer: ArrayBuffer, offset: number, size: number): number;
 	}
 }

@@ -46,6 +46,12 @@ export interface Peripherals {
 	/** The bus of the codec. */
 	smbus: Has<{ calls: { read(register: number): number; write(change: RegisterChange): void } }>;
 
+	/** The computer's end of the serial port. */
+	serial: Has<{
+		posts: { write(detail: undefined, bytes: Uint8Array): void };
+		/** Undefined: nothing. */
+		calls: { read(limit: number): Uint8Array | undefined };
+	}>;
 	system: Has<{ calls: { facts(): SystemFacts } }>;
 	rtc: Has<{
 		calls: {

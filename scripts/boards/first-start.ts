@@ -24,7 +24,8 @@ const steps: readonly Step[] = [
 	{
 		line: /^this device has no settings/,
 		isFinal: true,
-		outcome: () => "It has no settings: flash it with ssid=, password=, gateway= and token=, not with keep.",
+		outcome: () =>
+			"It has no settings: flash it with ssid=, password=, gateway= and token=, not with keep; or set it up from the dashboard: Add device.",
 	},
 	{
 		line: /^Wi-Fi: the access point "(.+)" refused the password/,

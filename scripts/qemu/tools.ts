@@ -55,7 +55,13 @@ export function startQemu(qemu: string, flash: string) {
 /** @param flash as in `startQemu` */
 export function qemuArguments(flash: string): readonly string[] {
 	return [
-		"-nographic",
+		"-display",
+		"none",
+		// "-nographic" takes the byte 1, which packets on the serial port have, for a command to QEMU.
+		"-serial",
+		"stdio",
+		"-monitor",
+		"none",
 		"-machine",
 		board,
 		"-drive",

@@ -14,6 +14,7 @@ import {
 	HapticMotor,
 	LightSensor,
 	PixelStrip,
+	SerialPort,
 } from "./peripherals.js";
 import { CrashMemory, KeyValueStore, TraceMemory } from "./storage.js";
 import { System } from "./system.js";
@@ -45,6 +46,7 @@ function createHost(model: Model): Host {
 		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
 		crash: CrashMemory,
 		trace: TraceMemory,
+		serial: SerialPort,
 		digest: { sha256: Sha256 },
 		storage: { settings: KeyValueStore },
 		soundBufferBytes: 40_960,

@@ -10,6 +10,7 @@ import type {
 	DigitalInput,
 	PixelStrip as PixelStripInterface,
 	PulseWidth,
+	SerialPort as SerialPortInterface,
 	TouchPad,
 } from "../../../device/host.js";
 import type { InputName } from "../peripherals.js";
@@ -170,6 +171,25 @@ export class AudioOutput extends SilentOutput {
 
 	protected override played(byteCount: number): void {
 		if (byteCount > 0) this.#channel.post("played", byteCount);
+	}
+}
+
+/** The serial port, to a computer that Node simulates. */
+export class SerialPort implements SerialPortInterface {
+	readonly #channel = new Channel("serial", {}, {});
+
+	read(buffer: Uint8Array): number {
+		const bytes = this.#channel.call("read", buffer.length);
+		if (bytes) buffer.set(bytes);
+		return bytes?.length ?? 0;
+	}
+
+	write(bytes: Uint8Array): void {
+		this.#channel.post("write", undefined, bytes);
+	}
+
+	close(): void {
+		this.#channel.close();
 	}
 }
 

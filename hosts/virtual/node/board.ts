@@ -28,6 +28,8 @@ export interface Sound {
 export interface BoardListener {
 	onInput?(name: InputName, value: number | undefined): void;
 	onAccessPoints?(): void;
+	/** The firmware writes to the serial port, beside what it traces. */
+	onSerialOutput?(bytes: Uint8Array): void;
 	/** The output started; undefined: it stopped. */
 	onSound?(sound: Sound | undefined): void;
 	/** The output that runs was given more; as in Sound. */
@@ -50,6 +52,7 @@ export class Board {
 	]);
 	#accessPoints: readonly AccessPoint[] = [{ ssid: "virtual", rssi: -48 }];
 	#isSounding = false;
+	readonly #serialInput: number[] = [];
 
 	/** Red, green and blue of each pixel; empty before the first frame. */
 	pixels = new Uint8Array(0);
@@ -115,6 +118,21 @@ export class Board {
 	setInput(name: InputName, value: number | undefined): void {
 		this.#inputs.set(name, value);
 		for (const listener of this.#listeners) listener.onInput?.(name, value);
+	}
+
+	/** The computer at the serial port sends. */
+	sendSerial(bytes: Uint8Array): void {
+		this.#serialInput.push(...bytes);
+	}
+
+	/** @returns what the firmware has not read of it, at most `limit` bytes; undefined: nothing */
+	readSerial(limit: number): Uint8Array | undefined {
+		return this.#serialInput.length > 0 ? Uint8Array.from(this.#serialInput.splice(0, limit)) : undefined;
+	}
+
+	/** The firmware writes to its serial port. */
+	writeSerial(bytes: Uint8Array): void {
+		for (const listener of this.#listeners) listener.onSerialOutput?.(Uint8Array.from(bytes));
 	}
 
 	isPressed(name: ButtonName): boolean {

@@ -168,7 +168,7 @@ describe("QEMU", { skip: process.platform === "win32" ? "needs a shell" : undefi
 	test("is given the ESP32, the flash and its network chip", () => {
 		assert.equal(
 			qemuArguments("/a,b/flash.bin").join(" "),
-			"-nographic -machine esp32 -drive file=/a,,b/flash.bin,if=mtd,format=raw -nic user,model=open_eth",
+			"-display none -serial stdio -monitor none -machine esp32 -drive file=/a,,b/flash.bin,if=mtd,format=raw -nic user,model=open_eth",
 		);
 	});
 });

@@ -45,10 +45,11 @@ export class WiFi implements Simulated<"wifi"> {
 }
 
 /** With the SDK's names. */
-function describe({ ssid, rssi, bssid, channel }: AccessPoint) {
+function describe({ ssid, rssi, password, bssid, channel }: AccessPoint) {
 	return {
 		SSID: ssid,
 		RSSI: rssi,
+		security: password === undefined ? "none" : "wpa2_psk",
 		...(bssid !== undefined && { BSSID: bssid }),
 		...(channel !== undefined && { channel }),
 	};

@@ -4,7 +4,7 @@ import type { Kind } from "../../peripherals.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import type { Hardware, Simulate } from "./hardware.js";
 import { dns, time, udp, WiFi } from "./network.js";
-import { AudioOutput, haptics, input, pixels, smbus } from "./peripherals.js";
+import { AudioOutput, haptics, input, pixels, serial, smbus } from "./peripherals.js";
 import { keyValue, resource, rtc, system } from "./storage.js";
 import { TcpSocket } from "./tcp.js";
 import { bootState, runningImage, sha256, UpdateSlot } from "./update.js";
@@ -16,6 +16,7 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	pixels,
 	audio: (channel, hardware) => new AudioOutput(channel, hardware),
 	smbus,
+	serial,
 	system,
 	rtc,
 	"key-value": keyValue,

@@ -13,6 +13,11 @@ export const input: Simulate<"input"> = ({ options: { name }, send }, { board })
 	}),
 });
 
+export const serial: Simulate<"serial"> = (_channel, { board }) => ({
+	posts: { write: (_detail, bytes) => board.writeSerial(bytes) },
+	calls: { read: (limit) => board.readSerial(limit) },
+});
+
 export const haptics: Simulate<"haptics"> = (_channel, { board }) => ({
 	posts: {
 		duty: (duty) => {

@@ -1,0 +1,276 @@
+/**
+ * Sets the device up over its serial port, by Improv: a computer asks for the networks in range, and gives Wi-Fi, gateway and
+ * token. Only until the gateway is first reached: who has the port could write another firmware, but must not change by accident
+ * what works.
+ */
+
+import Timer from "timer";
+import type { Host, KeyValueStore, SerialPort, WiFiPart } from "../host.js";
+import { parseGatewayUrl } from "../network/gateway-url.js";
+import { requireReadable } from "../network/json-bounds.js";
+import { type WiFiState, WiFiStation } from "../network/wifi.js";
+import { type ChangedSettings, commands, longestCommandBytes } from "../protocol/messages.js";
+import { describeProblem, findProblem, matches } from "../protocol/schema.js";
+import { storeSettings } from "../settings-trial.js";
+import {
+	command,
+	encodeCommand,
+	encodePacket,
+	improvError,
+	improvState,
+	joinFields,
+	PacketReader,
+	packetType,
+	splitFields,
+} from "./packets.js";
+
+const pollMs = 50;
+/** Clients wait 30 s for an answer. */
+const attemptMs = 25_000;
+const scanMs = 6_000;
+/** From the last command to the restart with new settings, and to that with those of before. */
+const restartMs = 2_000;
+const idleMs = 120_000;
+/** Of a field. */
+const longestText = 250;
+
+/** Of set_settings. */
+const settings = commands.set_settings.fields.value;
+
+export interface ImprovOptions {
+	readonly port: NonNullable<Host["serial"]>;
+	readonly wifi: WiFiPart;
+	readonly store: KeyValueStore;
+	readonly deviceId: string;
+	/** As the standard orders them: firmware, its version, chip, device. */
+	readonly information: readonly string[];
+	/** Whether Wi-Fi is, by the stored settings. */
+	readonly isConnected: () => boolean;
+	/** Ends what uses Wi-Fi. Called once. */
+	readonly freeWiFi: () => void;
+	readonly onWiFi: (state: WiFiState) => void;
+	readonly restart: () => void;
+}
+
+export class Improv {
+	readonly #options: ImprovOptions;
+	readonly #port: SerialPort;
+	/** More than a UART of 115,200 baud receives in pollMs. */
+	readonly #received = new Uint8Array(640);
+	readonly #reader: PacketReader;
+	readonly #pollTimer: Timer;
+	/** Of settings in JSON. */
+	#pieces = "";
+	/** Undefined before Wi-Fi is used here. */
+	#state: number | undefined;
+	/** A scan, or an attempt and then the connection. */
+	#user: { close(): void } | undefined;
+	/** While a scan or an attempt runs. */
+	#limitTimer: Timer | undefined;
+	/** Whether other settings are stored than the device runs with. */
+	#isChanged = false;
+	#restartTimer: Timer | undefined;
+
+	constructor(options: ImprovOptions) {
+		this.#options = options;
+		this.#port = new options.port({});
+		this.#reader = new PacketReader((type, data) => {
+			if (type === packetType.command) this.#execute(data);
+		});
+		this.#pollTimer = Timer.repeat(() => this.#poll(), pollMs);
+	}
+
+	/** The gateway is reached. */
+	close(): void {
+		Timer.clear(this.#pollTimer);
+		this.#port.close();
+	}
+
+	#poll(): void {
+		const count = this.#port.read(this.#received);
+		if (count > 0) this.#reader.read(this.#received.subarray(0, count));
+		else this.#reader.pause();
+	}
+
+	#execute(data: Uint8Array): void {
+		const [id = 0, length] = data;
+		const body = data.subarray(2);
+		this.#send(packetType.errorState, improvError.none);
+		try {
+			if (length !== body.length) throw new RangeError("a command's length is wrong");
+			this.#answer(id, body);
+		} catch (error) {
+			trace(`Improv: ${error}\n`);
+			this.#send(packetType.errorState, improvError.invalidPacket);
+		}
+		this.#planRestart();
+	}
+
+	#answer(id: number, body: Uint8Array): void {
+		switch (id) {
+			case command.wifiSettings:
+				return this.#join(body);
+			case command.currentState:
+				return this.#sendState(id);
+			case command.deviceInformation:
+				return this.#sendResult(id, this.#options.information);
+			case command.networks:
+				return this.#scan();
+			case command.settings:
+				return this.#takeSettings(body);
+			default:
+				this.#send(packetType.errorState, improvError.unknownCommand);
+		}
+	}
+
+	#join(body: Uint8Array): void {
+		const [ssid = "", password = ""] = splitFields(body).map(textOf);
+		const network = { ssid, password };
+		this.#useWiFi(attemptMs, () => this.#onFailed());
+		const problem = findProblem(settings, network);
+		if (problem) return this.#onFailed(`Improv: ${describeProblem(problem)}\n`);
+		this.#state = improvState.provisioning;
+		this.#sendState();
+		const station = new WiFiStation({
+			part: this.#options.wifi,
+			networks: [{ ...network, isOnTrial: false }],
+			isTrialOn: () => false,
+			hostname: this.#options.deviceId,
+			onStateChanged: (state) => this.#onWiFi(state, network),
+		});
+		this.#user = station;
+		station.start();
+	}
+
+	#onWiFi(state: WiFiState, network: ChangedSettings): void {
+		this.#options.onWiFi(state);
+		if (this.#state !== improvState.provisioning || state === "connecting") return;
+		if (state === "failed" || this.#store(network) !== undefined) return this.#onFailed();
+		Timer.clear(this.#limitTimer);
+		this.#limitTimer = undefined;
+		this.#state = improvState.provisioned;
+		this.#sendState(command.wifiSettings);
+		this.#planRestart();
+	}
+
+	#onFailed(said = ""): void {
+		trace(said);
+		this.#endUse();
+		this.#state = improvState.ready;
+		this.#isChanged = false;
+		this.#options.onWiFi("failed");
+		this.#send(packetType.errorState, improvError.unableToConnect);
+		this.#sendState();
+		this.#planRestart();
+	}
+
+	#scan(): void {
+		const onComplete = () => {
+			this.#endUse();
+			this.#sendResult(command.networks, []);
+			this.#planRestart();
+		};
+		this.#useWiFi(scanMs, onComplete);
+		const wifi = new this.#options.wifi({ onChanged() {} });
+		this.#user = wifi;
+		/** The driver finds the strongest first, and each access point of a network. */
+		const names = new Set([""]);
+		try {
+			if (!wifi.scan) return onComplete();
+			wifi.scan({
+				onFound: ({ SSID, RSSI, security }) => {
+					if (names.has(SSID)) return;
+					names.add(SSID);
+					this.#sendResult(command.networks, [SSID, String(RSSI), security === "none" ? "NO" : "YES"]);
+				},
+				onComplete,
+			});
+		} catch (error) {
+			trace(`Improv: no scan: ${error}\n`);
+			onComplete();
+		}
+	}
+
+	/** @param onLimit ends it after `limitMs` */
+	#useWiFi(limitMs: number, onLimit: () => void): void {
+		if (this.#state === undefined) this.#options.freeWiFi();
+		this.#state = improvState.ready;
+		this.#endUse();
+		this.#limitTimer = Timer.set(onLimit, limitMs);
+	}
+
+	#endUse(): void {
+		Timer.clear(this.#limitTimer);
+		this.#limitTimer = undefined;
+		this.#user?.close();
+		this.#user = undefined;
+	}
+
+	#takeSettings(piece: Uint8Array): void {
+		const text = this.#pieces + textOf(piece);
+		this.#pieces = "";
+		if (text.length > longestCommandBytes) throw new RangeError("too long settings");
+		if (piece.length > 0) {
+			this.#pieces = text;
+			return this.#sendResult(command.settings, []);
+		}
+		requireReadable(new Uint8Array(ArrayBuffer.fromString(text)));
+		const problem = this.#store(JSON.parse(text));
+		this.#sendResult(command.settings, problem === undefined ? [] : [problem]);
+	}
+
+	/** @returns a sentence that says what to change */
+	#store(changed: unknown): string | undefined {
+		let problem: string | undefined;
+		try {
+			if (matches(settings, changed)) problem = storeSettings(this.#options.store, changed);
+			else problem = describeProblem(findProblem(settings, changed));
+		} catch (error) {
+			problem = `the settings could not be stored: ${error}`;
+		}
+		this.#isChanged ||= problem === undefined;
+		if (problem !== undefined) trace(`Improv: ${problem}\n`);
+		return problem;
+	}
+
+	/** Once nothing was asked for a while, if the device has what it needs to reach a gateway. */
+	#planRestart(): void {
+		Timer.clear(this.#restartTimer);
+		this.#restartTimer = undefined;
+		const { store, restart } = this.#options;
+		const isUsed = this.#isChanged || this.#state !== undefined;
+		if (this.#limitTimer || !isUsed || !store.read("ssid") || !store.read("token")) return;
+		this.#restartTimer = Timer.set(restart, this.#isChanged ? restartMs : idleMs);
+	}
+
+	/** @param id of the command that asks for it, to which a device that is connected answers with the gateway's page */
+	#sendState(id?: number): void {
+		const { isConnected, store } = this.#options;
+		const state = this.#state ?? (isConnected() ? improvState.provisioned : improvState.ready);
+		this.#send(packetType.currentState, state);
+		if (id === undefined || state !== improvState.provisioned) return;
+		const gateway = store.read("gateway") ?? "";
+		this.#sendResult(id, gateway === "" ? [] : [pageOf(gateway)]);
+	}
+
+	#sendResult(id: number, texts: readonly string[]): void {
+		const fields = texts.map((text) => new Uint8Array(ArrayBuffer.fromString(text)).subarray(0, longestText));
+		this.#port.write(encodeCommand(packetType.result, id, joinFields(fields)));
+	}
+
+	#send(type: number, value: number): void {
+		this.#port.write(encodePacket(type, [value]));
+	}
+}
+
+/** In the folder of the path that devices connect to. */
+function pageOf(gateway: string): string {
+	const { isSecure, host, port, path } = parseGatewayUrl(gateway);
+	return `${isSecure ? "https" : "http"}://${host}:${port}${path.slice(0, path.lastIndexOf("/") + 1)}`;
+}
+
+/** @throws Error for what is not UTF-8, or has a NUL, at which XS ends a text */
+function textOf(bytes: Uint8Array): string {
+	if (bytes.includes(0)) throw new Error("a NUL");
+	return String.fromArrayBuffer(bytes.slice().buffer);
+}

@@ -1,0 +1,226 @@
+/** The firmware in XS, set up over its serial port. */
+
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { command, encodePacket } from "../../../device/improv/packets.js";
+import type { VirtualDevice, VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
+import { ImprovClient } from "../../support/improv-client.js";
+import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { pass, passUntil } from "../../support/virtual-time.js";
+
+const home = { ssid: "home", rssi: -50, password: "correct horse" };
+const none = { ssid: "", gateway: "" };
+const red = "2f0000".repeat(12);
+const orange = "2f1200".repeat(12);
+const ring = (device: VirtualDevice) => Buffer.from(device.board.pixels).toString("hex");
+
+type Settings = Readonly<Record<string, string>>;
+
+/** @param settingsFor the gateway's address */
+async function start(
+	t: TestContext,
+	options: Partial<VirtualDeviceOptions> = {},
+	settingsFor: (gateway: string) => Settings = () => none,
+) {
+	const gateway = await runScriptedGateway(t);
+	const said: string[] = [];
+	const device = await powerOn(t, gateway, "DEV-1", {
+		clock: "virtual",
+		settings: settingsFor(gateway.url),
+		accessPoint: home,
+		onTrace: (text) => said.push(text),
+		...options,
+	});
+	const client = new ImprovClient(device.board);
+	/** What the device answers within a second. */
+	const answers = async (send: () => void) => {
+		client.heard.length = 0;
+		send();
+		await pass(device, 1000);
+		return [...client.heard];
+	};
+	return { device, gateway, client, said, answers };
+}
+
+describe("a device without settings", () => {
+	test("says its state, and what it is", async (t) => {
+		const { device, client, answers } = await start(t);
+		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+		const version = device.started.version;
+		assert.deepEqual(await answers(() => client.send(command.deviceInformation)), [
+			"error 0",
+			`result 3: device-gateway, ${version}, virtual, dev-1-a1b2c3`,
+		]);
+	});
+
+	test("names each network in range once", async (t) => {
+		const accessPoints = [
+			{ ssid: "", rssi: -40 },
+			{ ssid: "office", rssi: -55, password: "12345678" },
+			{ ssid: "café", rssi: -60 },
+			{ ssid: "office", rssi: -80, password: "12345678" },
+			{ ssid: "secret", rssi: -30, isHidden: true },
+		] as const;
+		const { client, answers } = await start(t, { accessPoints });
+		assert.deepEqual(await answers(() => client.send(command.networks)), [
+			"error 0",
+			"result 4: office, -55, YES",
+			"result 4: café, -60, NO",
+			"result 4: ",
+		]);
+	});
+
+	test("joins the network and then the gateway, with what it was given", async (t) => {
+		const { device, gateway, client, answers } = await start(t);
+		const page = gateway.url.replace("ws:", "http:").replace("device", "");
+		const given = { gateway: gateway.url, token: "t".repeat(250) };
+		assert.deepEqual(await answers(() => client.give(given)), [
+			"error 0",
+			"result 208: ",
+			"error 0",
+			"result 208: ",
+			"error 0",
+			"result 208: ",
+		]);
+		assert.deepEqual(await answers(() => client.join(home.ssid, home.password)), [
+			"error 0",
+			"state 3",
+			"state 4",
+			`result 1: ${page}`,
+		]);
+		assert.deepEqual(await answers(() => client.send(command.currentState)), [
+			"error 0",
+			"state 4",
+			`result 2: ${page}`,
+		]);
+		const connection = await passUntil(device, gateway.connection());
+		assert.equal(connection.headers.authorization, `Bearer ${given.token}`);
+		assert.equal(device.setting("ssid"), home.ssid);
+		assert.equal(device.setting("password"), home.password);
+	});
+
+	test("says that it could not connect, shows it, and can be given another password", async (t) => {
+		const { device, client, said, answers } = await start(t);
+		assert.deepEqual(await answers(() => client.join(home.ssid, "wrong horse")), [
+			"error 0",
+			"state 3",
+			"error 3",
+			"state 2",
+		]);
+		assert.equal(ring(device), red);
+		assert.deepEqual(await answers(() => client.join(home.ssid, "short")), ["error 0", "error 3", "state 2"]);
+		assert.match(said.at(-1) ?? "", /^Improv: password must be empty, or a WPA password/);
+		assert.equal(device.setting("ssid"), undefined);
+		assert.deepEqual(await answers(() => client.join(home.ssid, home.password)), [
+			"error 0",
+			"state 3",
+			"state 4",
+			"result 1: ",
+		]);
+		assert.equal(ring(device), orange, "no gateway");
+		for (const text of said) assert.doesNotMatch(text, /horse/);
+	});
+
+	test("gives up where there is no such network", async (t) => {
+		const { device, client, answers } = await start(t);
+		assert.deepEqual(await answers(() => client.join("elsewhere", "")), ["error 0", "state 3"]);
+		await pass(device, 25_000);
+		assert.deepEqual(client.heard.slice(2), ["error 3", "state 2"]);
+		assert.deepEqual((await answers(() => client.send(command.networks))).slice(1), [
+			"result 4: home, -50, YES",
+			"result 4: ",
+		]);
+	});
+
+	test("refuses settings with a sentence, and stores nothing of them", async (t) => {
+		const { device, client, answers } = await start(t);
+		for (const [settings, sentence] of [
+			[
+				{ gateway: "http://192.168.1.2", token: "t" },
+				"gateway must be an address like ws://host:port/device",
+			],
+			[{ gatewy: "ws://192.168.1.2/device" }, "it must be an object with at least one of ssid"],
+			[{ token: "t", ca: "no certificate" }, "ca "],
+		] as const) {
+			const [, result = ""] = (await answers(() => client.give(settings))).slice(-2);
+			assert.ok(result.startsWith(`result 208: ${sentence}`), result);
+		}
+		assert.equal(device.setting("token"), undefined);
+	});
+
+	test("answers what is wrong, and damaged packets not at all", async (t) => {
+		const { device, client, answers } = await start(t);
+		assert.deepEqual(await answers(() => client.send(99)), ["error 0", "error 2"]);
+		assert.deepEqual(await answers(() => client.send(command.wifiSettings, Uint8Array.of(9))), [
+			"error 0",
+			"error 1",
+		]);
+		const send = (data: readonly number[]) => () =>
+			device.board.sendSerial(encodePacket(3, Uint8Array.from(data)));
+		assert.deepEqual(await answers(send([])), ["error 0", "error 1"]);
+		assert.deepEqual(await answers(send([2, 7])), ["error 0", "error 1"]);
+		assert.deepEqual(await answers(send([1, 4, 1, 0xff, 1, 65])), ["error 0", "error 1"]);
+		const damaged = encodePacket(3, Uint8Array.of(2, 0));
+		damaged[10] = 1;
+		assert.deepEqual(await answers(() => device.board.sendSerial(damaged)), []);
+		const broken = encodePacket(3, new Uint8Array(200)).subarray(0, 50);
+		assert.deepEqual(await answers(() => device.board.sendSerial(broken)), []);
+		await pass(device, 1000);
+		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+		const endless = () => {
+			for (let piece = 0; piece < 40; piece++) client.send(command.settings, new Uint8Array(250).fill(65));
+		};
+		assert.ok((await answers(endless)).includes("error 1"));
+		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+	});
+});
+
+describe("a device with settings", () => {
+	test("that do not work is given others, and restarts with them", async (t) => {
+		const { device, gateway, client, answers } = await start(t, {}, () => ({
+			ssid: "former",
+			password: "12345678",
+			gateway: "ws://127.0.0.1:1/device",
+			token: "old",
+		}));
+		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
+		await answers(() => client.give({ gateway: gateway.url, token: "new" }));
+		assert.deepEqual((await answers(() => client.join(home.ssid, home.password))).slice(0, 3), [
+			"error 0",
+			"state 3",
+			"state 4",
+		]);
+		const connection = await passUntil(device, gateway.connection());
+		assert.equal(connection.headers.authorization, "Bearer new");
+	});
+
+	test("keeps them where the other ones fail, and tries them again later", async (t) => {
+		const { device, gateway, client, said, answers } = await start(t, { accessPoint: undefined }, (url) => ({
+			ssid: home.ssid,
+			password: home.password,
+			gateway: url,
+			token: "t",
+		}));
+		await pass(device, 0);
+		said.length = 0;
+		await answers(() => client.join("elsewhere", ""));
+		await pass(device, 25_000);
+		assert.equal(client.heard.at(-1), "state 2");
+		for (const text of said) assert.doesNotMatch(text, /"home"/, "Wi-Fi has one user");
+		device.board.accessPoint = home;
+		await passUntil(device, gateway.connection());
+		assert.equal(device.setting("ssid"), home.ssid);
+	});
+
+	test("that has reached its gateway does not listen any more", async (t) => {
+		const gateway = await runScriptedGateway(t);
+		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+		await (await passUntil(device, gateway.connection())).next("state_report");
+		const client = new ImprovClient(device.board);
+		client.send(command.currentState);
+		client.join(home.ssid, home.password);
+		await pass(device, 5_000);
+		assert.deepEqual(client.heard, []);
+		assert.equal(device.setting("ssid"), "virtual");
+	});
+});
