@@ -4,9 +4,10 @@ import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { deviceTokenOf } from "../../gateway/access/secrets.js";
 import { settingsNamespace } from "../../hosts/esp32/nvs-image.js";
-import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { flashFactoryImage, makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { readSettings } from "../../hosts/virtual/node/boot/nvs-store.js";
 import { partitions } from "../../hosts/virtual/node/boot/partitions.js";
+import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { readStrings } from "../hosts/esp32/nvs/reader.js";
@@ -218,6 +219,84 @@ describe("installing from the dashboard", { skip }, () => {
 		await fillIn(page);
 		await install(page);
 		await joined(page);
+	});
+});
+
+describe("setting up a board that has the firmware, by its serial port", { skip }, () => {
+	/** A board without settings, as someone else has installed it. */
+	async function openSetUp(t: TestContext, options: Partial<UsbBoardOptions> = {}, expected?: RegExp) {
+		const board = plugIn(t, options);
+		flashFactoryImage(board.flash, makeVirtualImage((await buildFirmware()).bytes, "DEV-1", "1.0.0"));
+		await board.pressReset();
+		const view = await openView(t, board, expected);
+		await view.page.getByLabel("Without installing").check();
+		return { ...view, board };
+	}
+	const setUp = (page: Page) => page.getByRole("button", { name: "Set up" }).click();
+
+	test("offers the networks that it finds, and brings it into the fleet with a token of its own", async (t) => {
+		const { page, url, board } = await openSetUp(t);
+		await page.getByRole("button", { name: "Find networks" }).click();
+		await page.getByText("In the board's range: home.").waitFor();
+		assert.deepEqual(
+			await page.locator("datalist option").evaluateAll((all) => all.map((one) => one.getAttribute("value"))),
+			["home"],
+		);
+		await fillIn(page);
+		await setUp(page);
+		await joined(page);
+		const stored = readSettings(board.flash);
+		assert.deepEqual(
+			["ssid", "password", "gateway", "token"].map((name) => stored.get(name)),
+			["home", "correct horse", `${url.replace("http", "ws")}/device`, deviceTokenOf(deviceToken, deviceId)],
+		);
+		assert.equal(board.startedFrom?.version, "1.0.0", "nothing was installed");
+	});
+
+	test("says that the password is wrong, and takes another one", async (t) => {
+		const { page } = await openSetUp(t);
+		await fillIn(page, { ...network, password: "wrong horse" });
+		await setUp(page);
+		assert.match(
+			await failure(page),
+			/could not join the Wi-Fi network\.\s+Check the network's name and password/,
+		);
+		await fillIn(page);
+		await setUp(page);
+		await joined(page);
+		await page.getByRole("button", { name: "Add another device" }).click();
+		await setUp(page);
+		await page.clock.install();
+		await page.getByText("Asking the board…").waitFor();
+		await page.clock.fastForward(10_000);
+		assert.match(await failure(page), /does not answer\.\s+If it shows the rainbow it has reached a gateway/);
+	});
+
+	test("corrects a password that was wrong when it was installed, and erases nothing", async (t) => {
+		const board = plugIn(t);
+		const { page } = await openView(t, board);
+		await fillIn(page, { ...network, password: "wrong horse" });
+		await install(page);
+		await page.getByText("Waiting for it to connect…").waitFor();
+		await page.getByRole("button", { name: "Back to the settings" }).click();
+		await page.getByLabel("Without installing").check();
+		await fillIn(page);
+		await setUp(page);
+		await joined(page);
+	});
+
+	test("says which setting the board refuses", async (t) => {
+		const { page, board } = await openSetUp(t);
+		await fillIn(page, { ...network, password: "pässword" });
+		await setUp(page);
+		assert.match(await failure(page), /could not join the Wi-Fi network/);
+		await page.getByLabel("Address of the gateway").fill(`ws://${"a".repeat(300)}/device`);
+		await fillIn(page);
+		await setUp(page);
+		await page
+			.getByText("gateway must be an address like ws://host:port/device of at most 256 characters.")
+			.waitFor();
+		assert.equal(readSettings(board.flash).get("ssid"), undefined);
 	});
 });
 

@@ -3,7 +3,7 @@
 import type { BrowserContext } from "playwright-core";
 import type { UsbBoard } from "./usb-board.js";
 
-/** Runs in the page, before its scripts. Reads come as answers to writes: a loader says nothing by itself. */
+/** Runs in the page, before its scripts. A loader answers writes; a firmware says something by itself. */
 const script = `(() => {
 	const call = window.serialCall;
 	class Port extends EventTarget {
@@ -23,6 +23,15 @@ const script = `(() => {
 			if (problem) throw new DOMException(problem, "NetworkError");
 			this.readable = new ReadableStream({ start: (source) => { this.#source = source; } });
 			this.writable = new WritableStream({ write: (chunk) => this.#write(chunk) });
+			void this.#hear(this.readable);
+		}
+		async #hear(readable) {
+			for (let bytes = await call("read"); bytes && this.readable === readable; bytes = await call("read"))
+				try {
+					this.#source.enqueue(Uint8Array.from(bytes));
+				} catch {
+					// No one reads any more, and it is closed next.
+				}
 		}
 		async close() {
 			this.readable = this.writable = null;
@@ -62,6 +71,7 @@ export function withSerialPort(chosen: () => UsbBoard | undefined) {
 			const board = chosen();
 			if (name === "choose") return board?.usbIds;
 			if (name === "open" && typeof value === "number") return board?.open(value);
+			if (name === "read") return board?.read();
 			if (name === "close") return board?.closePort();
 			if (name === "write" && Array.isArray(value)) return board?.write(Uint8Array.from(value));
 			if (name === "lines" && typeof value === "object" && value !== null) return board?.setLines(value);

@@ -16,6 +16,9 @@ import { RomLoader } from "./rom-loader.js";
 /** As in an image's header. */
 const chipIds = Object.freeze({ "ESP32-S3": 9, "ESP32-C6": 13, "not known yet": 99 });
 
+/** Of the firmware's log, in bits per second. */
+const consoleRate = 115_200;
+
 export interface UsbBoardOptions {
 	/** The last three bytes of the MAC, in hex. */
 	readonly serial: string;
@@ -54,6 +57,8 @@ export class UsbBoard {
 	#device: VirtualDevice | undefined;
 	#loader: RomLoader | undefined;
 	#isOpen = false;
+	/** What the firmware has printed and was not read. */
+	#output: number[] = [];
 	#isBootHeld = false;
 	/** Of the open port, and of the loader, in bits per second. */
 	#rates = { port: 0, loader: 115_200 };
@@ -95,9 +100,19 @@ export class UsbBoard {
 
 	closePort(): void {
 		this.#isOpen = false;
+		this.#output = [];
+		this.#events.emit("output");
+	}
+
+	/** @returns what the firmware prints next; undefined when the port is closed */
+	async read(): Promise<readonly number[] | undefined> {
+		while (this.#isOpen && this.#output.length === 0) await once(this.#events, "output");
+		return this.#isOpen ? this.#output.splice(0) : undefined;
 	}
 
 	async write(bytes: Uint8Array): Promise<WriteResult> {
+		if (this.#isOpen && !this.#loader && this.#rates.port === consoleRate)
+			this.#device?.board.sendSerial(bytes);
 		const isHeard = this.#isOpen && this.#rates.port === this.#rates.loader;
 		const reply = isHeard ? this.#loader?.write(bytes) : undefined;
 		const { lostAfterBlocks = Number.POSITIVE_INFINITY } = this.faults;
@@ -161,6 +176,12 @@ export class UsbBoard {
 		});
 	}
 
+	#print(bytes: Uint8Array): void {
+		if (!this.#isOpen) return;
+		this.#output.push(...bytes);
+		this.#events.emit("output");
+	}
+
 	async #startFirmware(): Promise<void> {
 		const { model = "DEV-1", serial, accessPoint } = this.#options;
 		this.flash.powerOn();
@@ -170,7 +191,9 @@ export class UsbBoard {
 				serial,
 				flash: this.flash,
 				...(accessPoint && { accessPoint }),
+				onTrace: (text) => this.#print(Buffer.from(text)),
 			});
+			this.#device.board.listen({ onSerialOutput: (bytes) => this.#print(bytes) });
 		} catch (error) {
 			// As a board without firmware does: it starts again and again.
 			if (!(error instanceof Error && error.message.startsWith("nothing can be started"))) throw error;

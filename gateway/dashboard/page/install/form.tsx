@@ -6,20 +6,25 @@ import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
 import { ask } from "../../../api/client/request.js";
 import { useFirmware } from "../app/hooks.js";
 import { ownDeviceAddress } from "../model/own-address.js";
+import { Button } from "../parts/button.js";
 import { Check, Choice, Field } from "../parts/field.js";
-import type { Installation } from "./installer.js";
+import type { Installer } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
 import { type GivenSettings, isForThisComputer, isSecure, settingsProblems } from "./settings.js";
 
 interface InstallFormProps {
 	readonly withVirtual: boolean;
-	readonly onInstall: (installation: Installation) => void;
+	readonly installer: Installer;
 }
 
-export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
+/** `setUp`: new ones for the firmware that is on the board. */
+type Way = "new" | "keep" | "setUp";
+
+export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 	const firmware = useFirmware();
 	const [model, setModel] = useState<Model>("DEV-1");
-	const [isKept, setIsKept] = useState(false);
+	const [way, setWay] = useState<Way>("new");
+	const [networks, setNetworks] = useState<readonly string[]>();
 	const [given, setGiven] = useState(emptySettings);
 	const set = (change: Partial<GivenSettings>) => setGiven((previous) => ({ ...previous, ...change }));
 	useEffect(() => void readSetup().then(set, () => {}), []);
@@ -38,36 +43,61 @@ export function InstallForm({ withVirtual, onInstall }: InstallFormProps) {
 	const onSubmit = (event: Event) => {
 		event.preventDefault();
 		setTries(tries + 1);
-		const isRight = isKept || Object.values(problems).every((problem) => problem === undefined);
-		if (catalog && release && isRight)
-			onInstall({ catalog, release, model, settings: isKept ? undefined : given });
+		const isRight = way === "keep" || Object.values(problems).every((problem) => problem === undefined);
+		if (!isRight) return;
+		if (way === "setUp") void installer.setUp(given);
+		else if (catalog && release)
+			void installer.install({ catalog, release, model, settings: way === "keep" ? undefined : given });
 	};
-	const choice = (kept: boolean, label: string) => (
-		<Check isRadio name="settings" label={label} checked={isKept === kept} onToggle={() => setIsKept(kept)} />
+	const choice = (one: Way, label: string) => (
+		<Check isRadio name="settings" label={label} checked={way === one} onToggle={() => setWay(one)} />
 	);
 	return (
 		<form ref={form} class="panel stack" onSubmit={onSubmit} noValidate>
-			<p>Connect the board to this computer by USB. Install asks for its port.</p>
-			<Choice label="Board" value={model} onChange={setModel} options={models.map((one) => [one, one])} />
-			<p class={release ? "hint" : "problem"} role="status">
-				{release && `Firmware ${release.version}, the latest that can be installed.`}
-				{catalog && !release && (
-					<>
-						This gateway has no release for {model} boards yet. Make one with the Moddable SDK:{" "}
-						<code>npm run release -- 1.0.0</code>
-					</>
-				)}
-				{firmware.problem}
-			</p>
+			<p>Connect the board to this computer by USB. The browser asks for its port.</p>
 			<fieldset class="choices">
 				<legend>Settings</legend>
-				{choice(false, "New ones; what the board has is erased")}
-				{choice(true, "Keep those on the board")}
+				{choice("new", "New ones; what the board has is erased")}
+				{choice("keep", "Keep those on the board")}
+				{choice("setUp", "Without installing: set up the firmware that is on the board")}
 			</fieldset>
-			{!isKept && <SettingFields given={given} problems={tries > 0 ? problems : {}} onChange={set} />}
+			{way !== "setUp" && (
+				<>
+					<Choice label="Board" value={model} onChange={setModel} options={models.map((one) => [one, one])} />
+					<p class={release ? "hint" : "problem"} role="status">
+						{release && `Firmware ${release.version}, the latest that can be installed.`}
+						{catalog && !release && (
+							<>
+								This gateway has no release for {model} boards yet. Make one with the Moddable SDK:{" "}
+								<code>npm run release -- 1.0.0</code>
+							</>
+						)}
+						{firmware.problem}
+					</p>
+				</>
+			)}
+			{way === "setUp" && (
+				<p>
+					<Button onClick={async () => setNetworks(await installer.findNetworks())}>Find networks</Button>{" "}
+					<span class="hint" role="status">
+						{networks &&
+							(networks.length > 0
+								? `In the board's range: ${networks.join(", ")}.`
+								: "The board finds no networks.")}
+					</span>
+				</p>
+			)}
+			{way !== "keep" && (
+				<SettingFields
+					given={given}
+					problems={tries > 0 ? problems : {}}
+					networks={way === "setUp" ? networks : undefined}
+					onChange={set}
+				/>
+			)}
 			<p>
-				<button type="submit" class="primary" disabled={!release}>
-					Install
+				<button type="submit" class="primary" disabled={way !== "setUp" && !release}>
+					{way === "setUp" ? "Set up" : "Install"}
 				</button>
 			</p>
 		</form>
@@ -102,10 +132,12 @@ interface Setup {
 interface FieldsProps {
 	readonly given: GivenSettings;
 	readonly problems: Readonly<Partial<Record<keyof GivenSettings, string | undefined>>>;
+	/** That were found; undefined: no one has looked. */
+	readonly networks: readonly string[] | undefined;
 	readonly onChange: (change: Partial<GivenSettings>) => void;
 }
 
-function SettingFields({ given, problems, onChange }: FieldsProps) {
+function SettingFields({ given, problems, networks, onChange }: FieldsProps) {
 	const field = (name: keyof GivenSettings) => ({
 		value: given[name],
 		problem: problems[name],
@@ -113,7 +145,7 @@ function SettingFields({ given, problems, onChange }: FieldsProps) {
 	});
 	return (
 		<>
-			<Field label="Wi-Fi name" {...field("ssid")} />
+			<Field label="Wi-Fi name" {...field("ssid")} {...(networks && { known: networks })} />
 			<Field
 				label="Wi-Fi password"
 				type="password"

@@ -51,10 +51,7 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 			)}
 			{/* Kept while it is hidden: what was filled in must not be lost by a failure. */}
 			<div hidden={state.name !== "idle" && state.name !== "failed"}>
-				<InstallForm
-					withVirtual={withVirtual}
-					onInstall={(installation) => installer.install(installation)}
-				/>
+				<InstallForm withVirtual={withVirtual} installer={installer} />
 			</div>
 		</>
 	);
@@ -106,26 +103,13 @@ const ringMeanings = [
 /** A device that connects at all does so within this time. */
 const patienceMs = 60_000;
 
-interface WaitingProps {
-	readonly deviceId: string;
-	readonly isStuck: boolean;
-	readonly since: number;
-}
-
-function Waiting({ deviceId, isStuck, since }: WaitingProps) {
+function Waiting({ words, since }: { words: string; since: number }) {
 	const waitedMs = useNow(1000) - since;
 	return (
-		<Step
-			percent={null}
-			status={
-				isStuck
-					? `${deviceId} is installed. Press its reset button (EN or RST) now: it cannot start by itself after its BOOT button was used.`
-					: `${deviceId} is installed. Waiting for it to connect…`
-			}
-		>
+		<Step percent={null} status={words}>
 			<Problem>
 				{waitedMs > patienceMs &&
-					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept, and install again.`}
+					`It has not connected for ${duration(patienceMs / 1000)}. Most often the Wi-Fi password is wrong: go back to the settings, which are kept, and give them again without installing.`}
 			</Problem>
 			<ul class="ways">
 				{ringMeanings.map(([ring, meaning]) => (

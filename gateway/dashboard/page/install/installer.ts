@@ -9,9 +9,10 @@ import { ask, messageOf } from "../../../api/client/request.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
 import type { Painter } from "../app/painter.js";
 import { Board, type FlashFile } from "./board.js";
+import { FirmwarePort } from "./firmware-port.js";
 import { InstallError } from "./problems.js";
 import { chipOf, installableRelease, loadFiles } from "./release.js";
-import { type GivenSettings, storedSettings } from "./settings.js";
+import { changedSettings, type GivenSettings, storedSettings } from "./settings.js";
 
 export interface Installation {
 	readonly catalog: Catalog;
@@ -26,11 +27,8 @@ export type InstallState =
 	| { readonly name: "idle" }
 	/** The board must stay connected. @param percent null: not known */
 	| { readonly name: "working"; readonly words: string; readonly percent: number | null }
-	/**
-	 * @param isStuck it starts only once its reset button is pressed
-	 * @param since milliseconds of the gateway's clock
-	 */
-	| { readonly name: "waiting"; readonly deviceId: string; readonly isStuck: boolean; readonly since: number }
+	/** @param since milliseconds of the gateway's clock */
+	| { readonly name: "waiting"; readonly words: string; readonly since: number }
 	| { readonly name: "done"; readonly deviceId: string }
 	| { readonly name: "failed"; readonly problem: InstallError };
 
@@ -48,6 +46,8 @@ export class Installer {
 	readonly #serial: Serial;
 	#state: InstallState = { name: "idle" };
 	#stopWaiting = () => {};
+	/** That a person chose for a board that is set up. */
+	#port: SerialPort | undefined;
 
 	constructor(page: InstallerPage, serial: Serial) {
 		this.#page = page;
@@ -69,24 +69,69 @@ export class Installer {
 		this.#set({ name: "idle" });
 	}
 
-	/** To be called in answer to a click: browsers offer ports only then. */
-	async install(installation: Installation): Promise<void> {
-		this.reset();
-		try {
-			const port = await this.#serial.requestPort().catch((cause: unknown) => {
-				throw new InstallError("no_port", undefined, { cause });
-			});
-			this.#set({ name: "working", words: "Connecting to the board…", percent: null });
+	/** To be called, like the next two, in answer to a click: browsers offer ports only then. */
+	install(installation: Installation): Promise<void> {
+		return this.#attempt(async () => {
+			const port = await this.#choosePort();
+			this.#work("Connecting to the board…");
 			const board = await Board.connect(port);
 			try {
 				await this.#write(board, installation);
 			} finally {
 				await board.close();
 			}
+		});
+	}
+
+	/** Gives settings to the firmware that is on a board. */
+	setUp(settings: GivenSettings): Promise<void> {
+		return this.#attempt(() =>
+			this.#useFirmware(async (firmware, deviceId) => {
+				const begunAt = this.#page.clock.now();
+				await firmware.give(changedSettings(settings, await readToken(deviceId)));
+				this.#work(`${deviceId} joins the network. Leave the board connected.`);
+				await firmware.join(settings.ssid, settings.password);
+				this.#waitFor(deviceId, begunAt, `${deviceId} has joined the network. Waiting for it to connect…`);
+			}),
+		);
+	}
+
+	/** @returns the names of those in the board's range, the strongest first; undefined: it failed, as the state says */
+	async findNetworks(): Promise<readonly string[] | undefined> {
+		let names: readonly string[] | undefined;
+		await this.#attempt(async () => {
+			names = await this.#useFirmware((firmware) => firmware.networks());
+			this.reset();
+		});
+		return names;
+	}
+
+	async #attempt(action: () => Promise<void>): Promise<void> {
+		this.reset();
+		try {
+			await action();
 		} catch (error) {
 			if (!(error instanceof InstallError)) throw error;
+			this.#port = undefined;
 			this.#set({ name: "failed", problem: error });
 		}
+	}
+
+	async #useFirmware<T>(use: Parameters<typeof FirmwarePort.use<T>>[1]): Promise<T> {
+		this.#port ??= await this.#choosePort();
+		this.#work("Asking the board…");
+		return FirmwarePort.use(this.#port, use);
+	}
+
+	/** @throws InstallError */
+	#choosePort(): Promise<SerialPort> {
+		return this.#serial.requestPort().catch((cause: unknown) => {
+			throw new InstallError("no_port", undefined, { cause });
+		});
+	}
+
+	#work(words: string): void {
+		this.#set({ name: "working", words, percent: null });
 	}
 
 	async #write(board: Board, { catalog, release, model, settings }: Installation): Promise<void> {
@@ -102,14 +147,16 @@ export class Installer {
 			this.#set({ name: "working", words, percent: Math.floor(100 * part) });
 		onProgress(0);
 		await board.write(files, onProgress);
-		const isStarted = await board.restart();
-		this.#waitFor(deviceId, begunAt, !isStarted);
+		const next = (await board.restart())
+			? "Waiting for it to connect…"
+			: "Press its reset button (EN or RST) now: it cannot start by itself after its BOOT button was used.";
+		this.#waitFor(deviceId, begunAt, `${deviceId} is installed. ${next}`);
 	}
 
 	/** @param begunAt when it was begun to be written: its connection then does not count */
-	#waitFor(deviceId: string, begunAt: number, isStuck: boolean): void {
+	#waitFor(deviceId: string, begunAt: number, words: string): void {
 		const { clock, fleet, painter } = this.#page;
-		this.#set({ name: "waiting", deviceId, isStuck, since: clock.now() });
+		this.#set({ name: "waiting", words, since: clock.now() });
 		const check = () => {
 			const { connected = false, connectedAt = "" } = fleet.get(deviceId)?.session ?? {};
 			if (!connected || !(Date.parse(connectedAt) > begunAt)) return;

@@ -36,6 +36,22 @@ const texts = {
 	},
 	no_download: { sentence: "", ways: ["Nothing was written. Try again; the log of the gateway says more."] },
 	setting: { sentence: "", ways: ["Nothing was written. Change the setting and install again."] },
+	not_set_up: {
+		sentence: "The firmware on the board does not answer.",
+		ways: [
+			"If it shows the rainbow it has reached a gateway, and takes other settings only from there: open its page.",
+			"It may have no firmware, or an older one, which cannot be set up like this: install this one.",
+			"Press its reset button (EN or RST), and try again.",
+		],
+	},
+	no_network: {
+		sentence: "The board could not join the Wi-Fi network.",
+		ways: [
+			"Check the network's name and password.",
+			"It must be a network of 2.4 GHz, and in range of the board.",
+		],
+	},
+	refused: { sentence: "The board did not take the settings.", ways: ["Change them and set it up again."] },
 	write_failed: {
 		sentence: "The board stopped answering while it was written, and does not start as it is.",
 		ways: [

@@ -1,6 +1,7 @@
 /** The form's settings: what is wrong with them, and as a device stores them. */
 
 import { parseGatewayUrl } from "../../../../device/network/gateway-url.js";
+import type { ChangedSettings } from "../../../../device/protocol/messages.js";
 import {
 	gatewayProblem,
 	isThisComputer,
@@ -33,6 +34,12 @@ export function settingsProblems(
 		gateway: gatewayProblem(given.gateway),
 		authority: isSecure(given.gateway) ? authorityProblem(given.authority) : undefined,
 	};
+}
+
+/** All but the first network, as of set_settings. @param token for this device */
+export function changedSettings(given: GivenSettings, token: string): ChangedSettings {
+	const { ssid2, password2, gateway, authority } = given;
+	return { gateway, token, ssid2, password2, ca: isSecure(gateway) ? authority : "" };
 }
 
 /** @param token for this device */

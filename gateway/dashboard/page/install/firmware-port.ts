@@ -1,0 +1,163 @@
+/** A board on a USB port whose firmware is set up: a client of Improv over a serial port (device/improv/packets.ts). */
+
+import {
+	command,
+	encodeCommand,
+	improvError,
+	joinFields,
+	PacketReader,
+	packetType,
+	splitFields,
+} from "../../../../device/improv/packets.js";
+import { InstallError } from "./problems.js";
+
+/** The log's, which matters where the board has a converter. */
+const bitsPerSecond = 115_200;
+const firmwareName = "device-gateway";
+/** A board that was reset by opening its port starts first. */
+const startMs = 10_000;
+const repeatMs = 1_000;
+/** The device tries a network for 25 s. */
+const answerMs = 30_000;
+const pieceBytes = 200;
+const closeMs = 2_000;
+
+export class FirmwarePort {
+	readonly #port: SerialPort;
+	readonly #source: ReadableStreamDefaultReader<Uint8Array>;
+	readonly #sink: WritableStreamDefaultWriter<Uint8Array>;
+	readonly #listening: Promise<void>;
+	/** A command that waits for its answer. */
+	#waiting:
+		| { id: number; onResult(fields: readonly string[]): void; onFailed(error: InstallError): void }
+		| undefined;
+
+	/** Calls `use` with the device's id; the port is open until it has ended. @throws InstallError */
+	static async use<T>(
+		port: SerialPort,
+		use: (firmware: FirmwarePort, deviceId: string) => Promise<T>,
+	): Promise<T> {
+		await port.open({ baudRate: bitsPerSecond }).catch((cause: unknown) => {
+			throw new InstallError("port_busy", undefined, { cause });
+		});
+		const firmware = new FirmwarePort(port);
+		try {
+			return await use(firmware, await firmware.#identify());
+		} finally {
+			await firmware.#close();
+		}
+	}
+
+	private constructor(port: SerialPort) {
+		if (!port.readable || !port.writable) throw new InstallError("lost");
+		this.#port = port;
+		this.#source = port.readable.getReader();
+		this.#sink = port.writable.getWriter();
+		this.#listening = this.#listen();
+	}
+
+	/** @returns the names of the networks in range, the strongest first @throws InstallError */
+	async networks(): Promise<readonly string[]> {
+		const results = await this.#ask(command.networks, new Uint8Array(), (fields) => fields.length === 0);
+		return results.flatMap(([name = ""]) => (name === "" ? [] : [name]));
+	}
+
+	/** @param settings as of set_settings @throws InstallError */
+	async give(settings: object): Promise<void> {
+		const inAscii = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+		const json = new TextEncoder().encode(JSON.stringify(settings).replace(/[^ -~]/g, inAscii));
+		for (let at = 0; at < json.length; at += pieceBytes)
+			await this.#ask(command.settings, json.subarray(at, at + pieceBytes));
+		const [[problem] = []] = await this.#ask(command.settings);
+		if (problem !== undefined) throw new InstallError("refused", `${problem}.`);
+	}
+
+	/** @throws InstallError */
+	async join(ssid: string, password: string): Promise<void> {
+		const fields = [ssid, password].map((text) => new TextEncoder().encode(text));
+		await this.#ask(command.wifiSettings, joinFields(fields));
+	}
+
+	async #identify(): Promise<string> {
+		const id = command.deviceInformation;
+		const again = setInterval(() => this.#send(id).catch(() => {}), repeatMs);
+		try {
+			const [[firmware, , , deviceId = ""] = []] = await this.#ask(id, new Uint8Array(), undefined, startMs);
+			if (firmware === firmwareName) return deviceId;
+			throw new InstallError("not_set_up", `The board runs another firmware, ${firmware}.`);
+		} finally {
+			clearInterval(again);
+		}
+	}
+
+	/** @param isLast of the results @returns the fields of each result */
+	async #ask(
+		id: number,
+		data: Uint8Array = new Uint8Array(),
+		isLast: (fields: readonly string[]) => boolean = () => true,
+		limitMs: number = answerMs,
+	): Promise<readonly (readonly string[])[]> {
+		const results: (readonly string[])[] = [];
+		let timer: ReturnType<typeof setTimeout> | undefined;
+		const answered = new Promise<void>((resolve, onFailed) => {
+			timer = setTimeout(() => onFailed(new InstallError("not_set_up")), limitMs);
+			const onResult = (fields: readonly string[]) => {
+				results.push(fields);
+				if (isLast(fields)) resolve();
+			};
+			this.#waiting = { id, onResult, onFailed };
+		});
+		try {
+			await Promise.all([answered, this.#send(id, data)]);
+		} finally {
+			clearTimeout(timer);
+			this.#waiting = undefined;
+		}
+		return results;
+	}
+
+	async #send(id: number, data: Uint8Array = new Uint8Array()): Promise<void> {
+		try {
+			await this.#sink.write(encodeCommand(packetType.command, id, data));
+		} catch (cause) {
+			throw new InstallError("lost", undefined, { cause });
+		}
+	}
+
+	async #listen(): Promise<void> {
+		const packets = new PacketReader((type, data) => this.#onPacket(type, data));
+		try {
+			for (;;) {
+				const { value, done } = await this.#source.read();
+				if (done) return;
+				packets.read(value);
+			}
+		} catch (cause) {
+			this.#waiting?.onFailed(new InstallError("lost", undefined, { cause }));
+		} finally {
+			this.#source.releaseLock();
+		}
+	}
+
+	#onPacket(type: number, data: Uint8Array): void {
+		const [first = 0] = data;
+		if (type === packetType.result && first === this.#waiting?.id) {
+			const fields = splitFields(data.subarray(2));
+			this.#waiting.onResult(fields.map((field) => new TextDecoder().decode(field)));
+		}
+		if (type !== packetType.errorState || first === improvError.none) return;
+		const isNetwork = first === improvError.unableToConnect;
+		this.#waiting?.onFailed(new InstallError(isNetwork ? "no_network" : "refused"));
+	}
+
+	/** A chip whose firmware does not read lets writes wait without end. */
+	async #close(): Promise<void> {
+		const late = new Promise<void>((resolve) => setTimeout(resolve, closeMs));
+		const close = async () => {
+			await Promise.all([this.#sink.abort(), this.#source.cancel(), this.#listening]);
+			this.#sink.releaseLock();
+			await this.#port.close();
+		};
+		await Promise.race([close().catch(() => {}), late]);
+	}
+}
