@@ -108,7 +108,9 @@ describe("a new roll-out", { skip }, () => {
 		await form(page).getByRole("link", { name: "fleet" }).click();
 		await page.getByText("4 of 5 connected").waitFor();
 		await page.getByRole("button", { name: "Select all 5" }).click();
+		await page.getByText("5 selected").waitFor();
 		await page.getByLabel("Select dev-1-000001").uncheck();
+		await page.getByText("4 selected").waitFor();
 		await page.getByRole("link", { name: "Update…" }).click();
 		await preview(
 			page,
@@ -280,11 +282,14 @@ describe("a new roll-out", { skip }, () => {
 		await releases.getByText("beta", { exact: true }).waitFor();
 		await form(page).getByLabel("Firmware").selectOption({ label: "Channel beta, now 1.5.0" });
 		await form(page).getByRole("combobox", { name: "For" }).selectOption({ label: "All devices (3)" });
-		await form(page).getByLabel("With tags").fill("shop and");
+		const tags = form(page).getByRole("textbox", { name: "Tags" });
+		await form(page).getByText("There are lab, shop.").waitFor();
+		await tags.fill("shop and");
 		await form(page)
-			.getByText(/With tags is no expression of tags\. At the end: write a tag/)
+			.getByText(/Tags is no expression of tags\. At the end: write a tag/)
 			.waitFor();
-		await form(page).getByLabel("With tags").fill("shop and not test");
+		assert.equal(await tags.getAttribute("aria-invalid"), "true");
+		await tags.fill("shop and not test");
 		await form(page)
 			.getByLabel("Standing: also devices that join later, and each later release of beta")
 			.check();

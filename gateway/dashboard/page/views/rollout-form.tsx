@@ -6,9 +6,10 @@ import { defaultOptions, makePlan } from "../../../api/client/rollout-plan.js";
 import { plural } from "../../../api/client/words.js";
 import { useTopic } from "../app/hooks.js";
 import { channelsOf, firmwareText } from "../model/outdated.js";
-import { Check, Choice, Field } from "../parts/field.js";
+import { Check, Choice } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";
-import { optionLabels, RolloutOptions } from "./rollout-options.js";
+import { TagsField } from "../parts/tags.js";
+import { RolloutOptions } from "./rollout-options.js";
 import { StartRollout } from "./start-rollout.js";
 
 const chosenDevices = "devices";
@@ -86,14 +87,7 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 						[allDevices, `All devices (${fleet.all().length.toLocaleString("en")})`] as const,
 					]}
 				/>
-				{isOfKind && (
-					<Field
-						label={optionLabels.tags}
-						placeholder="any, or shop and not beta"
-						value={tags}
-						onInput={setTags}
-					/>
-				)}
+				{isOfKind && <TagsField value={tags} entries={fleet.all()} onInput={setTags} />}
 			</div>
 			{isOfKind && (
 				<Check

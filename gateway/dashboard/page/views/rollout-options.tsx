@@ -53,7 +53,7 @@ export const optionLabels = {
 	...labels,
 	size: labels.canary,
 	maxAttempts: labels.attempts,
-	tags: "With tags",
+	tags: "Tags",
 };
 
 export function RolloutOptions({ options, onChange, plan }: OptionsProps) {
