@@ -27,7 +27,9 @@ test("a device finds the gateway that knows its token, and no other one", {
 			? false
 			: "this computer does not let its users make networks (unshare -rn, ip)",
 }, () => {
-	const { status, stdout, stderr } = inNetworks("exec node --import tsx --test test/system/found-gateway.ts");
+	const { status, stdout, stderr } = inNetworks(
+		`exec "${process.execPath}" --import tsx --test --test-reporter=tap test/system/found-gateway.ts`,
+	);
 	assert.equal(status, 0, `${stdout}${stderr}`);
 	assert.match(stdout, /# pass [3-9]/);
 });
