@@ -61,7 +61,7 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 	};
 	return (
 		<Panel title="New roll-out">
-			<div class="toolbar">
+			<div class="fields">
 				<Choice
 					label="Firmware"
 					value={selector}
