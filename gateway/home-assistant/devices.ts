@@ -105,13 +105,13 @@ export class Devices {
 		for (const retry of retries) retry();
 	}
 
-	/** Publishes all, and only then that this gateway is there: what the broker had of it may be outdated. */
-	publishAll(): void {
+	/** Publishes all, and only then that this gateway is there: what the broker had of it may be outdated. Resolves once it is done. */
+	publishAll(): Promise<void> {
 		const { prefix, gateway } = this.#options;
 		// The first, as devices refer to it.
 		this.#add(() => this.#retain(gatewayTopic(prefix, gateway.name), gatewayText(gateway)));
 		this.#touchAll(true);
-		this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
+		return this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
 	}
 
 	/** What is shown of all devices may have changed. */
@@ -250,8 +250,10 @@ export class Devices {
 		await this.#retain(`${base}/${deviceId}/availability`, isAvailable ? "online" : "offline", own);
 	}
 
-	#add(work: () => Promise<unknown>): void {
-		this.#queue.add(work).catch((error) => this.#options.core.log.error({ err: error }, "Home Assistant"));
+	async #add(work: () => Promise<unknown>): Promise<void> {
+		await this.#queue
+			.add(work)
+			.catch((error) => this.#options.core.log.error({ err: error }, "Home Assistant"));
 	}
 
 	/**

@@ -45,13 +45,16 @@ function createHomeAssistant(core: Core): Extension {
 				...(previous.base === undefined ? [] : [`${previous.base}/#`]),
 			],
 			onReady: () => {
-				devices.publishAll();
-				previous.remove(opened).catch(onError);
+				// Only then nothing reads the previous topics any more.
+				devices
+					.publishAll()
+					.then(() => previous.remove(opened))
+					.catch(onError);
 			},
 			onMessage: (topic, text, isRetained) => {
 				if (topic === `${prefix}/status`) {
 					// Home Assistant has started: it may have lost what it had.
-					if (text === "online" && !isRetained && opened.isReady) devices.publishAll();
+					if (text === "online" && !isRetained && opened.isReady) void devices.publishAll();
 				} else if (topic.startsWith(`${base}/`)) {
 					const [deviceId = "", what = "", set] = topic.slice(base.length + 1).split("/");
 					if (set) commands.take(deviceId, what, text, isRetained);
