@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { brokerMissing, startMosquitto } from "../gateway/home-assistant/mosquitto.js";
-import { ScriptedHomeAssistant } from "../gateway/home-assistant/scripted-home-assistant.js";
 import { runDemo } from "../support/demo.js";
+import { SimulatedHomeAssistant } from "../support/home-assistant/simulated-home-assistant.js";
+import { brokerMissing, startMosquitto } from "../support/mosquitto.js";
 import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
 import { bearer, Client, monitorToken, temporaryDirectory } from "../support/running.js";
 
@@ -16,7 +16,7 @@ test("the demo loads what WEBHOOKS_FILE, MQTT_URL and NATS_URL name, as npm star
 	await writeFile(hooks, JSON.stringify([{ url: "http://127.0.0.1:9/hook", secret: "x".repeat(16) }]));
 	const broker = await startMosquitto(t);
 	const nats = await startNats(t);
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	const home = await SimulatedHomeAssistant.start(t, broker);
 	const { url, dev, proto, command } = await runDemo(t, folder, {
 		WEBHOOKS_FILE: hooks,
 		MQTT_URL: broker.settings.url,

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { extensions } from "../../gateway/extensions.js";
 import { withHomeAssistant } from "../../gateway/home-assistant/extension.js";
-import { brokerMissing, startMosquitto } from "../gateway/home-assistant/mosquitto.js";
-import { ScriptedHomeAssistant } from "../gateway/home-assistant/scripted-home-assistant.js";
 import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
+import { SimulatedHomeAssistant } from "../support/home-assistant/simulated-home-assistant.js";
+import { brokerMissing, startMosquitto } from "../support/mosquitto.js";
 import {
 	bearer,
 	monitorToken,
@@ -28,7 +28,7 @@ test(
 	skip,
 	async (t) => {
 		const broker = await startMosquitto(t);
-		const home = await ScriptedHomeAssistant.start(t, broker);
+		const home = await SimulatedHomeAssistant.start(t, broker);
 		const settings = { mqtt: broker.settings, gatewayName: "hall", speechCommand: ["cat"] };
 		const fleet = await runFleet(t, undefined, { ...settings, ...withHomeAssistant({ extensions }) });
 		const dev = await fleet.powerOn("DEV-1");
@@ -42,7 +42,7 @@ test(
 				await home.command(id, "volume", String(volume));
 				await home.shows(id, "volume", String(volume));
 				await home.turnOn(id, { brightness: 153 });
-				await home.until(() => home.brightness(id) === 60);
+				await home.until(() => home.brightness(id) === 153);
 				await home.command(id, "ring", "OFF");
 				await home.shows(id, "ring", "OFF");
 				await home.turnOn(id, { effect: "idle", brightness: 128 });
@@ -83,7 +83,7 @@ test(
 	skip,
 	async (t) => {
 		const broker = await startMosquitto(t);
-		const home = await ScriptedHomeAssistant.start(t, broker);
+		const home = await SimulatedHomeAssistant.start(t, broker);
 		const samples = tone(bytesPerSecond);
 		const program = join(await temporaryDirectory(t), "voice.mjs");
 		await writeFile(program, voice(samples));
@@ -121,11 +121,13 @@ test("300 devices are all there after a restart of the broker, by 902 messages",
 	t.after(() => {
 		for (const device of devices) device.close();
 	});
-	const before = await ScriptedHomeAssistant.start(t, broker);
+	const before = await SimulatedHomeAssistant.start(t, broker);
 	await before.until(() => ids.every((id) => before.isAvailable(id)));
+	before.close();
 	await broker.kill();
 	await broker.start();
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	// Each that says that it has started is sent all again.
+	const home = await SimulatedHomeAssistant.start(t, broker, { hasBirth: false });
 	const areThere = () => ids.every((id) => home.isAvailable(id));
 	await home.until(() => home.devices.size > 0);
 	const from = performance.now();

@@ -6,8 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { bearer, monitorToken, runGateway } from "../../support/running.js";
-import { ScriptedDevice } from "../../support/scripted-device.js";
+import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import {
 	brokerMissing,
 	type Mosquitto,
@@ -15,8 +14,9 @@ import {
 	refusingSubscription,
 	restricted,
 	startMosquitto,
-} from "./mosquitto.js";
-import { ScriptedHomeAssistant } from "./scripted-home-assistant.js";
+} from "../../support/mosquitto.js";
+import { bearer, monitorToken, runGateway } from "../../support/running.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
 
 const dev = "dev-1-a1b2c3";
 const proto = "proto-1-a1b2c3";
@@ -51,7 +51,7 @@ test("a topic that the broker refuses is said once and counted; it is published 
 	const own = "user gateway\ntopic read homeassistant/#\ntopic readwrite device-gateway/#";
 	const { configuration, write } = await restricted(t, `${everything}\n${own}`);
 	const broker = await startMosquitto(t, configuration);
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	const home = await SimulatedHomeAssistant.start(t, broker);
 	const { url, clock, refused, metrics } = await run(t, broker, "gateway");
 	for (const id of [dev, proto])
 		await home.until(() => home.states.get(`device-gateway/hall/${id}/availability`) === "online");
@@ -74,7 +74,7 @@ test("a subscription that the broker refuses is said, and the others work", {
 	skip: brokerMissing || pluginMissing,
 }, async (t) => {
 	const broker = await startMosquitto(t, await refusingSubscription(t, "homeassistant/status"));
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	const home = await SimulatedHomeAssistant.start(t, broker);
 	const { refused, metrics } = await run(t, broker);
 	while (refused.length === 0) await setTimeout(10);
 	assert.deepEqual(refused, ["subscription homeassistant/status: Subscribe error: Not authorized (135)"]);

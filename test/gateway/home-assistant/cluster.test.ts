@@ -7,14 +7,14 @@ import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { GatewayProcess } from "../../support/gateway-process.js";
+import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
+import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
 import { isNatsOld, natsMissing, startNats } from "../../support/nats.js";
 import { freePort } from "../../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { brokerMissing, startMosquitto } from "./mosquitto.js";
-import { ScriptedHomeAssistant } from "./scripted-home-assistant.js";
 
 const deviceId = "dev-1-a1b2c3";
 
@@ -22,7 +22,7 @@ test("a device that changes to another gateway leaves no ghost: it stays availab
 	skip: brokerMissing,
 }, async (t) => {
 	const broker = await startMosquitto(t);
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	const home = await SimulatedHomeAssistant.start(t, broker);
 	const buses = await memoryBuses();
 	const run = async (gatewayName: string) => {
 		const dataDir = await temporaryDirectory(t);
@@ -80,7 +80,7 @@ test("two gateways that have the broker alone in common: each leaves a device to
 	skip: brokerMissing || (existsSync("gateway/fleet") ? false : "fleet/ was removed"),
 }, async (t) => {
 	const broker = await startMosquitto(t);
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	const home = await SimulatedHomeAssistant.start(t, broker);
 	const run = async (gatewayName: string, dataDir: string) =>
 		runGateway(t, { dataDir, gatewayName, mqtt: broker.settings, ...withHomeAssistant({ extensions }) });
 	const dataOfA = await temporaryDirectory(t);
@@ -153,7 +153,7 @@ test("two gateways on a real NATS: each publishes its own devices; one that move
 	skip: brokerMissing || (natsMissing ?? false),
 }, async (t) => {
 	const broker = await startMosquitto(t);
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	const home = await SimulatedHomeAssistant.start(t, broker);
 	const nats = await startNats(t);
 	await nats.ready();
 	const gateways = await Promise.all(

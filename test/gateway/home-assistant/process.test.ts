@@ -2,11 +2,11 @@
 
 import { test } from "node:test";
 import { GatewayProcess } from "../../support/gateway-process.js";
+import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
+import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
 import { freePort } from "../../support/ports.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
-import { brokerMissing, startMosquitto } from "./mosquitto.js";
-import { ScriptedHomeAssistant } from "./scripted-home-assistant.js";
 
 const deviceId = "dev-1-a1b2c3";
 
@@ -14,7 +14,7 @@ test("the devices of a gateway that is killed are unavailable, until it runs aga
 	skip: brokerMissing,
 }, async (t) => {
 	const broker = await startMosquitto(t);
-	const home = await ScriptedHomeAssistant.start(t, broker);
+	const home = await SimulatedHomeAssistant.start(t, broker);
 	const gateway = new GatewayProcess(t, await freePort(), {
 		DATA_DIR: await temporaryDirectory(t),
 		DEVICE_TOKEN: deviceToken,

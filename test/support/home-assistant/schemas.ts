@@ -1,7 +1,8 @@
 /**
- * What Home Assistant accepts in a discovery message: facts from homeassistant/components/mqtt of
- * https://github.com/home-assistant/core (Apache-2.0), by file, that hold from 2024.12 on. An entity's unknown option is left out
- * there without a word (REMOVE_EXTRA); anything else that is wrong costs the entity, or the device.
+ * What Home Assistant accepts in a discovery message, of the options that the gateway sends: facts from
+ * homeassistant/components/mqtt of https://github.com/home-assistant/core (Apache-2.0), by file, that hold from 2024.12 on. An
+ * entity's unknown option is left out there without a word (REMOVE_EXTRA); anything else that is wrong costs the entity, or the
+ * device.
  */
 
 import assert from "node:assert/strict";
@@ -50,15 +51,12 @@ const common: Options = {
 	icon,
 	entity_category: oneOf("config", "diagnostic"),
 	enabled_by_default: flag,
-	json_attributes_topic: topic,
-	json_attributes_template: template,
-	encoding: text,
 	qos: oneOf(0, 1, 2),
 };
 /** config.py, MQTT_RO_SCHEMA. */
 const readOnly: Options = { state_topic: topic, value_template: template };
 /** config.py, MQTT_RW_SCHEMA. */
-const readWrite: Options = { state_topic: topic, command_topic: topic, optimistic: flag, retain: flag };
+const readWrite: Options = { state_topic: topic, command_topic: topic };
 
 export const platforms: Readonly<Record<string, Platform>> = {
 	number: {
@@ -67,13 +65,10 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		options: {
 			...readWrite,
 			value_template: template,
-			command_template: template,
 			min: number,
 			max: number,
-			mode: oneOf("auto", "box", "slider"),
 			step: atLeast(0.001),
 			unit_of_measurement: text,
-			payload_reset: text,
 		},
 		// validate_config
 		isSound: ({ min = 1, max = 100 }) => Number(min) < Number(max),
@@ -90,16 +85,13 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			payload_off: text,
 			brightness_scale: atLeast(1),
 			brightness_command_topic: topic,
-			brightness_command_template: template,
 			brightness_state_topic: topic,
 			brightness_value_template: template,
 			effect_list: texts,
 			effect_command_topic: topic,
-			effect_command_template: template,
 			effect_state_topic: topic,
 			effect_value_template: template,
 			rgb_command_topic: topic,
-			rgb_command_template: template,
 			rgb_state_topic: topic,
 			rgb_value_template: template,
 		},
@@ -110,11 +102,8 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		options: {
 			...readWrite,
 			value_template: template,
-			command_template: template,
 			payload_on: text,
 			payload_off: text,
-			state_on: text,
-			state_off: text,
 			device_class: oneOf("outlet", "switch"),
 		},
 	},
@@ -124,10 +113,8 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		options: {
 			...readWrite,
 			value_template: template,
-			command_template: template,
 			min: count,
 			max: count,
-			mode: oneOf("text", "password"),
 			pattern: (value) => text(value) && new RegExp(String(value)).source === value,
 		},
 	},
@@ -137,30 +124,21 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		options: {
 			...readWrite,
 			available_tones: texts,
-			command_template: template,
-			command_off_template: template,
 			payload_on: text,
 			payload_off: text,
-			state_on: text,
-			state_off: text,
 			state_value_template: template,
-			support_duration: flag,
-			support_volume_set: flag,
 		},
 	},
 	notify: {
 		source: "notify.py",
 		required: ["command_topic"],
-		options: { command_topic: topic, command_template: template, retain: flag },
+		options: { command_topic: topic },
 	},
 	button: {
 		source: "button.py",
 		required: ["command_topic"],
 		options: {
 			command_topic: topic,
-			command_template: template,
-			payload_press: text,
-			retain: flag,
 			// components/button/__init__.py, ButtonDeviceClass
 			device_class: oneOf("identify", "restart", "update"),
 		},
@@ -184,9 +162,6 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			device_class: oneOf("connectivity"),
 			payload_on: text,
 			payload_off: text,
-			expire_after: count,
-			force_update: flag,
-			off_delay: count,
 		},
 	},
 	sensor: {
@@ -199,9 +174,6 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			// components/sensor/const.py, SensorStateClass
 			state_class: oneOf("measurement", "total", "total_increasing"),
 			unit_of_measurement: text,
-			suggested_display_precision: count,
-			expire_after: count,
-			force_update: flag,
 		},
 		// util.py, validate_sensor_state_and_device_class_config; components/sensor/const.py, DEVICE_CLASS_UNITS
 		isSound: ({ device_class: deviceClass, unit_of_measurement: unit }) => {
@@ -218,12 +190,9 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			command_topic: topic,
 			// components/update/__init__.py, UpdateDeviceClass
 			device_class: oneOf("firmware"),
-			latest_version_topic: topic,
-			latest_version_template: template,
 			payload_install: text,
 			release_summary: text,
 			release_url: text,
-			retain: flag,
 			title: text,
 		},
 	},
@@ -235,7 +204,6 @@ const deviceOptions: Options = {
 	connections: (value) => Array.isArray(value) && value.every((each) => texts(each) && each.length === 2),
 	manufacturer: text,
 	model: text,
-	model_id: text,
 	name: text,
 	hw_version: text,
 	serial_number: text,
@@ -251,8 +219,6 @@ const originOptions: Options = { name: text, sw_version: text, support_url: conf
 /** schemas.py, MQTT_AVAILABILITY_LIST_SCHEMA. */
 const availabilityOptions: Options = {
 	topic,
-	payload_available: text,
-	payload_not_available: text,
 	value_template: template,
 };
 
@@ -265,24 +231,25 @@ const messageOptions: Options = {
 	availability_mode: oneOf("all", "any", "latest"),
 	state_topic: topic,
 	command_topic: topic,
-	encoding: text,
 	qos: oneOf(0, 1, 2),
 };
 
-type Component = Readonly<Record<string, unknown>>;
+export type Component = Readonly<Record<string, unknown>>;
 
 export interface Discovery {
 	readonly device: Component;
 	readonly origin: Component;
 	readonly availability: readonly { readonly topic: string }[];
 	readonly components: Readonly<Record<string, Component>>;
+	/** By the keys of components, the platform of what is to be removed. */
+	readonly removed: Readonly<Record<string, unknown>>;
 }
 
 function isObject(value: unknown): boolean {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @returns the message without components that it only removes; throws if Home Assistant would refuse or leave out a part */
+/** @returns the message, with what it removes beside its components; throws if Home Assistant would refuse or leave out a part */
 export function checkDiscovery(topicName: string, content: string): Discovery {
 	// discovery.py, TOPIC_MATCHER
 	assert.match(topicName, /^homeassistant\/device\/([a-zA-Z0-9_-]+\/)?[a-zA-Z0-9_-]+\/config$/);
@@ -293,11 +260,15 @@ export function checkDiscovery(topicName: string, content: string): Discovery {
 	for (const each of message.availability ?? [])
 		checkOptions("availability", availabilityOptions, ["topic"], each);
 	const components: Record<string, Component> = {};
+	const removed: Record<string, unknown> = {};
 	const ids = new Set<unknown>();
 	for (const [key, component] of Object.entries<Component>(message.components)) {
 		const platform = platforms[String(component.platform)];
 		assert.ok(platform, `${key}: no such platform`);
-		if (Object.keys(component).length === 1) continue;
+		if (Object.keys(component).length === 1) {
+			removed[key] = component.platform;
+			continue;
+		}
 		// schemas.py, check_unique_id
 		const required = [...platform.required, "unique_id"];
 		checkOptions(key, { ...common, ...platform.options }, required, component);
@@ -306,7 +277,7 @@ export function checkDiscovery(topicName: string, content: string): Discovery {
 		ids.add(component.unique_id);
 		components[key] = component;
 	}
-	return { availability: [], ...message, components };
+	return { availability: [], ...message, components, removed };
 }
 
 function checkOptions(what: string, checks: Options, required: readonly string[], values: object): void {
@@ -320,6 +291,8 @@ function checkOptions(what: string, checks: Options, required: readonly string[]
 /** What a template makes of a payload. */
 export function render(value: unknown, payload: string): string {
 	const [, name = "", toJson] = templatePattern.exec(String(value)) ?? [];
+	// helpers/template.py, async_render_with_possible_json_value, logs an error for each entity.
+	assert.notEqual(payload, "", `value_json is undefined for ${value}`);
 	const fields: Record<string, unknown> = JSON.parse(payload);
 	assert.ok(Object.hasOwn(fields, name), `there is no ${name} for ${value}`);
 	return toJson ? JSON.stringify(fields[name]) : String(fields[name]);
@@ -338,9 +311,30 @@ const updateFields: Options = {
 		value === null || (number(value) && Number(value) >= 0 && Number(value) <= 100),
 };
 
-/** Whether an entity would take a state. */
-export function checkState(config: Component, state: string): void {
-	const problem = `${config.unique_id}: ${state}`;
+/** Of options that end with `_topic`, those of which an entity reads the topic. */
+export const readings = ["state", "brightness_state", "rgb_state", "effect_state"] as const;
+export type Reading = (typeof readings)[number];
+
+/** Throws if an entity would not take what its template makes of a payload. */
+export function checkReading(config: Component, reading: Reading, value: string): void {
+	const problem = `${config.unique_id}: ${reading}: ${value}`;
+	const { brightness_scale: scale, effect_list: effects } = config;
+	switch (reading) {
+		case "state":
+			return checkState(config, value, problem);
+		case "brightness_state":
+			assert.ok(Number(value) >= 0 && Number(value) <= Number(scale), problem);
+			return;
+		case "rgb_state":
+			assert.match(value, /^\d{1,3},\d{1,3},\d{1,3}$/, problem);
+			assert.ok(Math.max(...value.split(",").map(Number)) <= 255, problem);
+			return;
+		case "effect_state":
+			assert.ok(Array.isArray(effects) && effects.includes(value), problem);
+	}
+}
+
+function checkState(config: Component, state: string, problem: string): void {
 	switch (config.platform) {
 		case "number":
 			assert.ok(Number(state) >= Number(config.min) && Number(state) <= Number(config.max), problem);

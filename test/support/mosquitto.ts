@@ -8,8 +8,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { freePort, isListening } from "../../support/ports.js";
+import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { freePort, isListening } from "./ports.js";
 
 /** Debian installs it where a user's PATH does not lead. */
 const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` };

@@ -1,0 +1,112 @@
+/**
+ * What Home Assistant stores of devices and entities, over its restarts too: homeassistant/helpers/device_registry.py and
+ * helpers/entity_registry.py.
+ */
+
+import assert from "node:assert/strict";
+import type { Component } from "./schemas.js";
+
+export interface RegisteredDevice {
+	/** As discovered last. */
+	name: string;
+	model: unknown;
+	macAddress: unknown;
+	/** Given by its user: shown in place of `name`. */
+	nameByUser?: string;
+	area: string | undefined;
+}
+
+interface RegisteredEntity {
+	readonly entityId: string;
+	readonly device: string;
+}
+
+/** Of what is removed both keep what a user has chosen, for its return. */
+export class Registry {
+	readonly #devices = new Map<string, RegisteredDevice>();
+	readonly #deletedDevices = new Map<string, RegisteredDevice>();
+	/** By platform and unique id. */
+	readonly #entities = new Map<string, RegisteredEntity>();
+	readonly #deletedEntities = new Map<string, RegisteredEntity>();
+
+	/** @param identifier of its discovery */
+	device(identifier: string): RegisteredDevice {
+		return this.#devices.get(identifier) ?? assert.fail(`there is no device ${identifier}`);
+	}
+
+	get devices(): readonly string[] {
+		return [...this.#devices.keys()];
+	}
+
+	/** @param device identifier */
+	entityIds(device: string): readonly string[] {
+		return [...this.#entities.values()]
+			.filter((entity) => entity.device === device)
+			.map(({ entityId }) => entityId);
+	}
+
+	/** DeviceRegistry.async_get_or_create: the suggested area counts only where it creates the device. */
+	takeDevice(info: Component): void {
+		const identifier = identifierOf(info);
+		const { name, model, connections, suggested_area: area } = info;
+		const [[, macAddress] = []]: readonly (readonly unknown[])[] = Array.isArray(connections)
+			? connections
+			: [];
+		const created = {
+			...this.#deletedDevices.get(identifier),
+			...(!this.#deletedDevices.has(identifier) && { area: area === undefined ? undefined : String(area) }),
+		};
+		this.#deletedDevices.delete(identifier);
+		// It would be the same device there.
+		for (const [other, device] of this.#devices)
+			assert.ok(
+				other === identifier || macAddress === undefined || device.macAddress !== macAddress,
+				`${identifier} and ${other} have one MAC address`,
+			);
+		const device = this.#devices.get(identifier) ?? { area: undefined, ...created };
+		this.#devices.set(identifier, Object.assign(device, { name: String(name), model, macAddress }));
+	}
+
+	/**
+	 * EntityRegistry.async_get_or_create: an entity id is made of the names at the time of its creation, and stays.
+	 * @param info of its device, which is known @returns its entity id
+	 */
+	takeEntity(info: Component, config: Component): string {
+		const key = keyOf(config);
+		const known = this.#entities.get(key) ?? this.#deletedEntities.get(key);
+		this.#deletedEntities.delete(key);
+		const device = identifierOf(info);
+		const { name, nameByUser } = this.device(device);
+		const entityId = known?.entityId ?? this.#newEntityId(`${nameByUser ?? name} ${config.name}`, config);
+		this.#entities.set(key, { entityId, device });
+		return entityId;
+	}
+
+	/** mqtt/entity.py, cleanup_device_registry: a device without an entity goes. */
+	removeEntity(config: Component): void {
+		const key = keyOf(config);
+		const entity = this.#entities.get(key) ?? assert.fail(`there is no entity ${key}`);
+		this.#entities.delete(key);
+		this.#deletedEntities.set(key, entity);
+		if (this.entityIds(entity.device).length > 0) return;
+		this.#deletedDevices.set(entity.device, this.device(entity.device));
+		this.#devices.delete(entity.device);
+	}
+
+	#newEntityId(name: string, { platform }: Component): string {
+		const taken = new Set([...this.#entities.values()].map(({ entityId }) => entityId));
+		const wanted = `${platform}.${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_")}`;
+		let entityId = wanted;
+		for (let count = 2; taken.has(entityId); count++) entityId = `${wanted}_${count}`;
+		return entityId;
+	}
+}
+
+export function identifierOf({ identifiers }: Component): string {
+	const [first]: readonly unknown[] = Array.isArray(identifiers) ? identifiers : [];
+	return String(first);
+}
+
+function keyOf({ platform, unique_id: id }: Component): string {
+	return `${platform} ${id}`;
+}

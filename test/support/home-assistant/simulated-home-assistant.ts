@@ -1,0 +1,275 @@
+/**
+ * A small Home Assistant: over a real broker it discovers devices, shows the states of their entities and sends what its actions
+ * send. Each behaviour names its source below homeassistant/ of https://github.com/home-assistant/core (Apache-2.0). What Home
+ * Assistant would log as a warning or an error fails the test.
+ */
+
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { connect, type MqttClient } from "mqtt";
+import { onEnd } from "../cleanup.js";
+import type { Mosquitto } from "../mosquitto.js";
+import { type Action, send, turnOnLight } from "./actions.js";
+import { SimulatedEntity } from "./entity.js";
+import { identifierOf, Registry } from "./registry.js";
+import { type Component, checkDiscovery, type Discovery, type Reading } from "./schemas.js";
+
+export interface Heard {
+	readonly topic: string;
+	readonly payload: string;
+}
+
+/** mqtt/const.py, DISCOVERY_COOLDOWN, has 5 s. */
+const cooldownMs = 100;
+const birthTopic = "homeassistant/status";
+const will = { topic: birthTopic, payload: Buffer.from("offline"), qos: 0, retain: false } as const;
+
+export class SimulatedHomeAssistant {
+	/** Every message that the broker sends, replayed ones too. */
+	readonly heard: Heard[] = [];
+	/** By the device's serial number, a gateway's by its topics' base: its discovery, with all components that it has. */
+	readonly devices = new Map<string, Discovery>();
+	/** Of this connection: what the broker has, and events, by topic. */
+	readonly states = new Map<string, string>();
+	readonly registry = new Registry();
+	readonly #url: string;
+	readonly #hasBirth: boolean;
+	/** Topics of `states` that the broker has. */
+	readonly #retained = new Set<string>();
+	/** By topic of discovery, whose it is. */
+	readonly #ids = new Map<string, string>();
+	/** By device and key. Its user has enabled all. */
+	readonly #entities = new Map<string, Map<string, SimulatedEntity>>();
+	/** By entity, what it was made of. */
+	readonly #sources = new Map<SimulatedEntity, string>();
+	readonly #readers = new Map<string, Set<SimulatedEntity>>();
+	readonly #events = new EventEmitter();
+	#client: MqttClient;
+	#hasDiscovered = false;
+	#failure: unknown;
+
+	/** Resolves once it has started. @param hasBirth whether it says so at the broker */
+	static async start(
+		t: TestContext,
+		{ settings }: Pick<Mosquitto, "settings">,
+		{ hasBirth = true } = {},
+	): Promise<SimulatedHomeAssistant> {
+		const home = new SimulatedHomeAssistant(settings.url, hasBirth);
+		onEnd(t, () => {
+			home.close();
+			home.#check();
+		});
+		await once(home.#events, "started");
+		return home;
+	}
+
+	private constructor(url: string, hasBirth: boolean) {
+		this.#url = url;
+		this.#hasBirth = hasBirth;
+		this.#client = this.#connect();
+	}
+
+	/** mqtt/client.py, async_disconnect: without a DISCONNECT packet, so that the broker publishes its will. */
+	close(): void {
+		this.#client.end(true);
+	}
+
+	/** Forgets all but the registry. Resolves once it has started again. */
+	async restart(): Promise<void> {
+		this.close();
+		const { devices, states } = this;
+		for (const known of [devices, states, this.#retained, this.#ids, this.#entities, this.#readers])
+			known.clear();
+		this.#client = this.#connect();
+		await once(this.#events, "started");
+	}
+
+	/** mqtt/client.py, _async_mqtt_on_connect: it subscribes to all again at each connection. */
+	#connect(): MqttClient {
+		const options = { protocolVersion: 5, reconnectPeriod: 50, resubscribe: false, will } as const;
+		const client = connect(this.#url, options);
+		client.on("error", () => {});
+		client.on("connect", () => {
+			this.states.clear();
+			this.#retained.clear();
+			// What an entity reads is taken of it; the flag of a message says whether the broker keeps it.
+			client.subscribe(["homeassistant/#", "device-gateway/#"], { qos: 1, rap: true });
+			void this.#start(client);
+		});
+		client.on("message", (topic, content, { retain }) => {
+			if (client !== this.#client) return;
+			const payload = content.toString();
+			this.heard.push({ topic, payload });
+			try {
+				this.#take(topic, payload, retain);
+			} catch (error) {
+				this.#failure ??= error;
+			}
+		});
+		return client;
+	}
+
+	/** mqtt/client.py, _async_resubscribe_and_publish_birth_message: once no more discovery comes. */
+	async #start(client: MqttClient): Promise<void> {
+		do {
+			this.#hasDiscovered = false;
+			await setTimeout(cooldownMs);
+		} while (this.#hasDiscovered);
+		if (client.connected && this.#hasBirth) client.publish(birthTopic, "online");
+		this.#events.emit("started");
+	}
+
+	#take(topic: string, payload: string, isRetained: boolean): void {
+		if (payload === "") {
+			this.states.delete(topic);
+			this.#retained.delete(topic);
+		} else if (!topic.endsWith("/set")) {
+			this.states.set(topic, payload);
+			if (isRetained) this.#retained.add(topic);
+		}
+		if (topic.endsWith("/config")) this.#discover(topic, payload);
+		for (const entity of this.#readers.get(topic) ?? []) entity.take(topic, payload, isRetained);
+	}
+
+	/** mqtt/discovery.py, async_discovery_message_received, of the device schema. */
+	#discover(topic: string, payload: string): void {
+		this.#hasDiscovered = true;
+		if (payload === "") {
+			const id = this.#ids.get(topic) ?? "";
+			for (const key of this.#entities.get(id)?.keys() ?? []) this.#removeEntity(id, key);
+			return;
+		}
+		const { components, removed, ...shared } = checkDiscovery(topic, payload);
+		const id = String(shared.device.serial_number ?? identifierOf(shared.device));
+		this.#ids.set(topic, id);
+		const entities = this.#entities.get(id) ?? new Map<string, SimulatedEntity>();
+		this.#entities.set(id, entities);
+		for (const [key, platform] of Object.entries(removed))
+			if (entities.get(key)?.config.platform === platform) this.#removeEntity(id, key);
+		for (const [key, config] of Object.entries(components)) {
+			this.registry.takeDevice(shared.device);
+			const entity =
+				entities.get(key) ?? new SimulatedEntity(this.registry.takeEntity(shared.device, config));
+			entities.set(key, entity);
+			this.#configure(entity, config, shared);
+		}
+		// One that is not named any more stays: only its platform alone removes it.
+		const all = Object.fromEntries([...entities].map(([key, { config }]) => [key, config]));
+		this.devices.set(id, { ...shared, components: all, removed: {} });
+	}
+
+	#configure(entity: SimulatedEntity, config: Component, shared: Pick<Discovery, "availability">): void {
+		const { entityId, topics } = entity;
+		// mqtt/entity.py, _async_discovery_callback: what has not changed is ignored.
+		const source = JSON.stringify([shared, config]);
+		if (this.#sources.get(entity) === source) return;
+		this.#sources.set(entity, source);
+		// Another platform would be another entity, beside the one that is left.
+		assert.ok(
+			[undefined, config.platform].includes(entity.config.platform),
+			`${entityId}: ${config.platform}`,
+		);
+		entity.configure(config, shared.availability);
+		for (const topic of topics) if (!entity.topics.has(topic)) this.#readers.get(topic)?.delete(entity);
+		// mqtt/subscription.py, EntitySubscription: it subscribes only to a new topic, and the broker replays only that.
+		for (const topic of entity.topics) {
+			if (topics.has(topic)) continue;
+			const readers = this.#readers.get(topic) ?? new Set();
+			this.#readers.set(topic, readers.add(entity));
+			if (this.#retained.has(topic)) entity.take(topic, this.states.get(topic) ?? "", true);
+		}
+	}
+
+	#removeEntity(id: string, key: string): void {
+		const entities = this.#entities.get(id);
+		const entity = entities?.get(key);
+		if (!entity) return;
+		entities?.delete(key);
+		this.registry.removeEntity(entity.config);
+		for (const topic of entity.topics) this.#readers.get(topic)?.delete(entity);
+		if (entities?.size === 0) this.devices.delete(id);
+	}
+
+	/** Resolves once it is so. Fails with the next warning that Home Assistant would have logged, and after two minutes. */
+	async until(isSo: () => boolean): Promise<void> {
+		const end = performance.now() + 120_000;
+		for (;;) {
+			this.#check();
+			if (isSo()) return;
+			assert.ok(performance.now() < end, `not within two minutes: ${isSo}`);
+			await setTimeout(5);
+		}
+	}
+
+	#check(): void {
+		const failure = this.#failure;
+		this.#failure = undefined;
+		if (failure) throw failure;
+	}
+
+	find(deviceId: string, key: string): SimulatedEntity {
+		return this.#entities.get(deviceId)?.get(key) ?? assert.fail(`${deviceId} has no ${key}`);
+	}
+
+	/** Its configuration. */
+	entity(deviceId: string, key: string): Component {
+		return this.find(deviceId, key).config;
+	}
+
+	/** Undefined: unknown. */
+	state(deviceId: string, key: string, reading?: Reading): string | undefined {
+		return this.#entities.get(deviceId)?.get(key)?.value(reading);
+	}
+
+	/** Keys of entities whose state is unknown; an event has one only after its first. */
+	unknown(deviceId: string): readonly string[] {
+		const entities = [...(this.#entities.get(deviceId) ?? [])];
+		return entities.flatMap(([key, entity]) => {
+			const hasState = !["event", "button", "notify"].includes(String(entity.config.platform));
+			return hasState && entity.value() === undefined ? [key] : [];
+		});
+	}
+
+	/** Of its ring, 1 to 255. */
+	brightness(deviceId: string): number | undefined {
+		return this.#entities.get(deviceId)?.get("ring")?.brightness;
+	}
+
+	async shows(deviceId: string, key: string, state: string): Promise<void> {
+		await this.until(() => this.state(deviceId, key) === state);
+	}
+
+	/** mqtt/entity.py, available: with the broker, and as all its availability topics say. */
+	isAvailable(deviceId: string): boolean {
+		const entities = [...(this.#entities.get(deviceId)?.values() ?? [])];
+		return this.#client.connected && entities.length > 0 && entities.every(({ isAvailable }) => isAvailable);
+	}
+
+	async act(deviceId: string, key: string, action: Action): Promise<void> {
+		for (const [topic, payload] of action(this.find(deviceId, key))) await this.publish(topic, payload);
+	}
+
+	/** Any payload to its command topic. */
+	async command(deviceId: string, key: string, payload: string): Promise<void> {
+		await this.act(deviceId, key, send(payload));
+	}
+
+	async turnOn(deviceId: string, options: Parameters<typeof turnOnLight>[0] = {}): Promise<void> {
+		await this.act(deviceId, "ring", turnOnLight(options));
+	}
+
+	async publish(topic: string, payload: string, retain = false): Promise<void> {
+		await this.#client.publishAsync(topic, payload, { qos: 1, retain });
+	}
+
+	/** Of these topics until now. */
+	count(topics: RegExp): number {
+		return this.heard.filter(({ topic }) => topics.test(topic)).length;
+	}
+
+	get topics(): readonly string[] {
+		return [...this.states.keys()];
+	}
+}
