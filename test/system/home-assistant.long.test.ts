@@ -42,7 +42,7 @@ test(
 				await home.command(id, "volume", String(volume));
 				await home.shows(id, "volume", String(volume));
 				await home.turnOn(id, { brightness: 153 });
-				await home.until(() => home.brightness(id) === 153);
+				await home.until(() => home.find(id, "ring").brightness === 153);
 				await home.command(id, "ring", "OFF");
 				await home.shows(id, "ring", "OFF");
 				await home.turnOn(id, { effect: "idle", brightness: 128 });
@@ -55,7 +55,7 @@ test(
 				await home.command(id, "identify", "PRESS");
 				for (const key of ["signal", "memory", "reset_reason", "firmware"])
 					assert.notEqual(home.state(id, key), undefined, key);
-				assert.ok(home.entity(id, "speech").command_topic);
+				assert.ok(home.find(id, "speech").config.command_topic);
 			}
 			await home.command(proto.deviceId, "haptics", String(volume));
 			await home.shows(proto.deviceId, "haptics", String(volume));

@@ -6,15 +6,15 @@ import { test } from "node:test";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
-import { GatewayProcess } from "../../support/gateway-process.js";
+import { call } from "../../support/call.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
 import { isNatsOld, natsMissing, startNats } from "../../support/nats.js";
-import { freePort } from "../../support/ports.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
+import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
+import { startProcess } from "./start-home.js";
 
 const deviceId = "dev-1-a1b2c3";
 
@@ -57,10 +57,7 @@ test("a device that changes to another gateway leaves no ghost: it stays availab
 
 	if (existsSync("gateway/announcements")) {
 		const asked = { url: "http://10.0.0.1/a.wav", targets: { devices: [deviceId] } };
-		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-		const body = JSON.stringify(asked);
-		const begun = await fetch(`${a.url}/api/announcements`, { method: "POST", headers, body });
-		assert.equal(begun.status, 202);
+		await call(a.url, "POST", "announcements", asked);
 		const announced = () => home.topics.filter((topic) => topic.endsWith(`/${deviceId}/announcement`));
 		await home.until(() => announced().length > 0);
 		assert.deepEqual(announced(), [`device-gateway/b/${deviceId}/announcement`], "where the device is");
@@ -91,25 +88,17 @@ test("two gateways that have the broker alone in common: each leaves a device to
 		t.after(() => device.close());
 		return device.connect();
 	};
-	const call = async (url: string, method: string, body?: string) => {
-		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-		const response = await fetch(`${url}/api/devices/${deviceId}`, {
-			method,
-			headers,
-			...(body && { body }),
-		});
-		assert.ok(response.ok, `${method}: ${response.status}`);
-	};
+	const path = `devices/${deviceId}`;
 	const isAt = (name: string) =>
 		home.devices.get(deviceId)?.availability[0]?.topic === `device-gateway/${name}/status` &&
 		home.isAvailable(deviceId);
 	/** Until a gateway has published all that it has to. */
 	const published = async (name: string, begin: () => Promise<unknown>) => {
 		const topic = new RegExp(`^device-gateway/${name}/status$`);
-		const before = home.heard.filter((heard) => topic.test(heard.topic) && heard.payload === "online").length;
-		await begin();
 		const count = () =>
 			home.heard.filter((heard) => topic.test(heard.topic) && heard.payload === "online").length;
+		const before = count();
+		await begin();
 		await home.until(() => count() > before);
 	};
 	const birth = () => home.publish("homeassistant/status", "online");
@@ -123,14 +112,14 @@ test("two gateways that have the broker alone in common: each leaves a device to
 	const since = home.heard.length;
 	const bySecond = () =>
 		home.heard.slice(since).filter(({ topic }) => topic.endsWith("/config") && topic.includes(deviceId));
-	await call(a.url, "PATCH", '{"name":"At the old one"}');
+	await call(a.url, "PATCH", path, { name: "At the old one" });
 	await published("a", birth);
 	await a.gateway.close();
 	await published("a", async () => {
 		Object.assign(a, await run("a", dataOfA));
 	});
 	await published("a", birth);
-	await call(a.url, "DELETE");
+	await call(a.url, "DELETE", path);
 	await published("a", birth);
 	assert.ok(isAt("b"));
 	assert.ok(
@@ -144,7 +133,7 @@ test("two gateways that have the broker alone in common: each leaves a device to
 	await add(a.url);
 	await home.until(() => isAt("a"));
 	await home.until(() => !home.topics.some((topic) => topic.startsWith(`device-gateway/b/${deviceId}`)));
-	await call(b.url, "DELETE");
+	await call(b.url, "DELETE", path);
 	await published("b", birth);
 	assert.ok(isAt("a"));
 });
@@ -157,20 +146,14 @@ test("two gateways on a real NATS: each publishes its own devices; one that move
 	const nats = await startNats(t);
 	await nats.ready();
 	const gateways = await Promise.all(
-		["a", "b"].map(async (name) => {
-			const gateway = new GatewayProcess(t, await freePort(), {
-				DATA_DIR: await temporaryDirectory(t),
-				DEVICE_TOKEN: deviceToken,
-				MONITOR_TOKEN: monitorToken,
-				LOG_LEVEL: "silent",
+		["a", "b"].map((name) =>
+			startProcess(t, {
 				MQTT_URL: broker.settings.url,
 				NATS_URL: nats.url,
 				NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
 				GATEWAY_NAME: name,
-			});
-			await gateway.start();
-			return gateway;
-		}),
+			}),
+		),
 	);
 	const [a, b] = gateways;
 	assert.ok(a && b);

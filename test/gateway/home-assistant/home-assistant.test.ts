@@ -2,84 +2,23 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { features } from "../../../device/protocol/messages.js";
-import type { Change } from "../../../gateway/access/access.js";
-import type { GatewayOptions } from "../../../gateway/core.js";
-import type { GatewayEvent } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { packageVersion } from "../../../scripts/command-line/project.js";
+import { call } from "../../support/call.js";
 import { Authority, whyNoCertificates } from "../../support/certificates.js";
+import { turnOnSiren } from "../../support/home-assistant/actions.js";
 import { checkDiscovery, type Discovery, platforms } from "../../support/home-assistant/schemas.js";
-import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { brokerMissing, secured, startMosquitto } from "../../support/mosquitto.js";
-import { writeReleases } from "../../support/releases.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
-import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+import { ScriptedDevice } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
-
-const skip = { skip: brokerMissing };
-/** Options of a test of what it shows of another extension. */
-const skipWithout = (name: string) =>
-	existsSync(`gateway/${name}`) ? skip : { skip: `${name}/ was removed` };
-const dev = "dev-1-a1b2c3";
-const proto = "proto-1-a1b2c3";
-
-async function startHome(t: TestContext) {
-	const broker = await startMosquitto(t);
-	const home = await SimulatedHomeAssistant.start(t, broker);
-	const dataDir = await temporaryDirectory(t);
-	const releasesDir = join(dataDir, "releases");
-	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	/** Refused commands. */
-	const lines: Record<string, unknown>[] = [];
-	/** Counts of commands that were replaced by newer ones. */
-	const replaced: number[] = [];
-	const changes: Change[] = [];
-	const onEvent = (event: GatewayEvent) => {
-		if (event.type === "change") changes.push(event.change);
-	};
-	const write = (line: string) => {
-		const entry = JSON.parse(line);
-		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
-		if (entry.msg.startsWith("Home Assistant: commands were replaced")) replaced.push(entry.count);
-	};
-	const run = (more: GatewayOptions = {}) =>
-		runGateway(t, {
-			dataDir,
-			releasesDir,
-			mqtt: broker.settings,
-			gatewayName: "hall",
-			...withHomeAssistant({ extensions: [...extensions, () => ({ onEvent })] }),
-			log: createLog("warn", { write }),
-			...more,
-		});
-	const running = await run();
-	const add = async (deviceId: string, more: Partial<ScriptedDeviceOptions> = {}) => {
-		const model = deviceId.startsWith("proto") ? "PROTO-1" : "DEV-1";
-		const device = new ScriptedDevice({ url: running.url, deviceId, model, ...more });
-		t.after(() => device.close());
-		return device.connect();
-	};
-	const call = async (
-		method: string,
-		path: string,
-		body?: string | Uint8Array,
-		type = "application/json",
-		url = running.url,
-	) => {
-		const headers = { ...bearer(monitorToken), "Content-Type": type };
-		const response = await fetch(`${url}${path}`, { method, headers, ...(body && { body }) });
-		assert.ok(response.ok, `${path}: ${response.status}`);
-	};
-	return { ...running, run, broker, home, add, call, lines, replaced, changes };
-}
+import { dev, proto, skip, skipWithout, startHome, voice } from "./start-home.js";
 
 test(
 	"each device appears with its entities, its states and its name; what does not change is not published again",
@@ -103,10 +42,9 @@ test(
 		);
 		device.report({ "peripherals.audio.volume": 31, "peripherals.led_ring.brightness_coef": 0.5 });
 		await home.shows(dev, "volume", "31");
-		await home.until(() => home.brightness(dev) === 128);
+		await home.until(() => home.find(dev, "ring").brightness === 128);
 		assert.equal(home.state(dev, "ring"), "ON");
 		assert.equal(JSON.parse(home.state(dev, "firmware") ?? "").latest_version, "1.4.0");
-		for (const id of [dev, proto]) for (const key of keys(id)) home.state(id, key);
 
 		await home.until(() => home.state(proto, "firmware") !== undefined);
 		const until = home.heard.length;
@@ -211,34 +149,14 @@ test(
 	},
 );
 
-test(
-	"a device has its name and room, and one that is forgotten disappears",
-	skipWithout("fleet"),
-	async (t) => {
-		const { home, add, call } = await startHome(t);
-		const device = await add(dev);
-		await add(proto);
-		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		await call("PATCH", `/api/devices/${dev}`, '{"name":"Lobby","room":"Hall"}');
-		await home.until(() => home.devices.get(dev)?.device.name === "Lobby");
-		assert.equal(home.devices.get(dev)?.device.suggested_area, "Hall");
-		await home.shows(dev, "siren", "OFF");
-		device.close();
-		await home.until(() => !home.isAvailable(dev));
-		assert.ok(home.isAvailable(proto));
-		await call("DELETE", `/api/devices/${dev}`);
-		await home.until(() => !home.devices.has(dev) && !home.topics.some((topic) => topic.includes(dev)));
-	},
-);
-
 test("a kept sound is a tone, with its volume and duration", skipWithout("announcements"), async (t) => {
-	const { home, add, call, lines } = await startHome(t);
+	const { home, add, url, lines } = await startHome(t);
 	const device = await add(dev);
 	const hasTone = () => JSON.stringify(home.devices.get(dev)?.components.siren)?.includes("Gong") === true;
 	await home.until(() => home.isAvailable(dev));
-	await call("POST", "/api/sounds?name=Gong", wav(tone(3200)), "audio/wav");
+	await call(url, "POST", "sounds?name=Gong", wav(tone(3200)));
 	await home.until(hasTone);
-	await home.command(dev, "siren", '{"state":"ON","tone":"Gong","volume_level":0.5,"duration":1}');
+	await home.act(dev, "siren", turnOnSiren({ tone: "Gong", volume_level: 0.5, duration: 1 }));
 	await home.until(() => device.commands.at(-2)?.command === "play_sound");
 	const [played, stopped] = device.commands.slice(-2).map(({ value }) => Object(value));
 	assert.match(played.url, /^http:.*\/sounds\/[0-9a-f]{64}\.wav$/);
@@ -248,7 +166,7 @@ test("a kept sound is a tone, with its volume and duration", skipWithout("announ
 		await home.command(dev, "siren", `{"state":"ON","tone":"Gong",${options}}`);
 	await home.until(() => lines.length === 3);
 	assert.equal(device.commands.length, 2);
-	await home.command(dev, "siren", '{"state":"ON","tone":"Gong","duration":3600}');
+	await home.act(dev, "siren", turnOnSiren({ tone: "Gong", duration: 3600 }));
 	await home.until(() => device.commands.length === 3);
 	assert.equal(device.commands.at(-1)?.command, "play_sound", "it is stopped by its end alone");
 });
@@ -266,18 +184,8 @@ test(
 		};
 		await sends("volume", "30", { command: "set_volume", value: 30 });
 		await sends("brightness", "40", { command: "set_brightness", value: 0.4 });
-		await home.until(() => home.brightness(proto) === 102);
+		await home.until(() => home.find(proto, "ring").brightness === 102);
 		await sends("effect", "rainbow", { command: "set_led", value: "rainbow" });
-		await sends("ring", "OFF", { command: "set_brightness", value: 0 });
-		await home.shows(proto, "ring", "OFF");
-		await home.turnOn(proto, { effect: "idle" });
-		await device.receives({ command: "set_led", value: "idle" });
-		assert.deepEqual(
-			device.commands.at(-2),
-			{ command: "set_brightness", value: 0.4 },
-			"the latest brightness",
-		);
-		await home.shows(proto, "ring", "ON");
 		await home.turnOn(proto, { rgb: [255, 136, 0], effect: "breathe" });
 		await device.receives({ command: "set_light", value: { color: [255, 136, 0], effect: "breathe" } });
 		assert.deepEqual(
@@ -311,7 +219,7 @@ test(
 		await sends("haptics", "70.4", { command: "set_haptics", value: 70 });
 		await sends("brightness", "0.4", { command: "set_brightness", value: 0.01 });
 		device.report({ "peripherals.led_ring.brightness_coef": 0.004 });
-		await home.until(() => home.brightness(proto) === 3);
+		await home.until(() => home.find(proto, "ring").brightness === 3);
 		assert.equal(home.state(proto, "ring"), "ON");
 		await sends("identify", "PRESS", { command: "identify" });
 
@@ -391,11 +299,9 @@ test(
 	skip,
 	async (t) => {
 		let time = 0;
-		const { home, add, run, gateway, lines, replaced } = await startHome(t);
-		await gateway.close();
-		const { url } = await run({ monotonic: () => time });
-		const device = await add(dev, { url });
-		const other = await add(proto, { url });
+		const { home, add, url, lines, replaced } = await startHome(t, { monotonic: () => time });
+		const device = await add(dev);
+		const other = await add(proto);
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
 		await home.publish(`device-gateway/hall/${dev}/effect/set`, "idle");
 		for (let volume = 1; volume <= 100; volume++) await home.command(dev, "volume", String(volume));
@@ -420,23 +326,23 @@ test(
 	"after a restart of Home Assistant and of the gateway a light turns on as bright as it was before it was off",
 	skip,
 	async (t) => {
-		const { home, add, broker, run, gateway } = await startHome(t);
+		const { home, add, run, gateway } = await startHome(t);
 		const device = await add(dev);
 		await home.until(() => home.isAvailable(dev));
 		await home.turnOn(dev, { brightness: 105 });
 		await device.receives({ command: "set_brightness", value: 0.41 });
-		await home.until(() => home.brightness(dev) === 105);
+		await home.until(() => home.find(dev, "ring").brightness === 105);
 		await home.command(dev, "ring", "OFF");
 		await home.shows(dev, "ring", "OFF");
 		await gateway.close();
 		const { url } = await run();
 		const later = await add(dev, { url, report: { "peripherals.led_ring.brightness_coef": 0 } });
-		const restarted = await SimulatedHomeAssistant.start(t, broker);
-		await restarted.until(() => restarted.isAvailable(dev));
-		await restarted.shows(dev, "ring", "OFF");
-		await restarted.turnOn(dev);
+		await home.restart();
+		await home.until(() => home.isAvailable(dev));
+		await home.shows(dev, "ring", "OFF");
+		await home.turnOn(dev);
 		await later.receives({ command: "set_brightness", value: 0.41 });
-		await restarted.shows(dev, "ring", "ON");
+		await home.shows(dev, "ring", "ON");
 	},
 );
 
@@ -459,7 +365,7 @@ test("a retained message that vanishes while the device reports is published aga
 });
 
 test("a gateway with a new name leaves nothing of the previous one", skipWithout("fleet"), async (t) => {
-	const { home, add, gateway, run, call } = await startHome(t);
+	const { home, add, gateway, run } = await startHome(t);
 	await add(dev);
 	const away = await add(proto);
 	await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
@@ -478,7 +384,7 @@ test("a gateway with a new name leaves nothing of the previous one", skipWithout
 	await home.until(() => home.isAvailable(dev));
 	await home.command(dev, "volume", "5");
 	await device.receives({ command: "set_volume", value: 5 });
-	await call("DELETE", `/api/devices/${proto}`, undefined, undefined, renamed.url);
+	await call(renamed.url, "DELETE", `devices/${proto}`);
 	await home.until(() => !home.topics.some((topic) => topic.includes(proto)));
 });
 
@@ -486,13 +392,13 @@ test(
 	"an update is offered, installed and followed, but not past a roll-out that holds the device",
 	skipWithout("rollouts"),
 	async (t) => {
-		const { home, add, call, lines } = await startHome(t);
+		const { home, add, url, lines } = await startHome(t);
 		const device = await add(dev, { ending: "waits" });
 		const update = () => JSON.parse(home.state(dev, "firmware") ?? "{}");
 		await home.until(() => update().latest_version === "1.4.0");
 		const groups = [{ size: "rest", soakSeconds: 0 }];
 		const plan = { firmware: { version: "1.4.0" }, target: { model: "DEV-1" }, groups };
-		await call("PUT", "/api/rollouts/one", JSON.stringify(plan));
+		await call(url, "PUT", "rollouts/one", plan);
 		await device.offered;
 		await home.until(() => update().in_progress === true);
 		device.progress(50);
@@ -505,7 +411,7 @@ test(
 );
 
 test("presses of buttons are events, published once and not kept by the broker", skip, async (t) => {
-	const { home, add, broker } = await startHome(t);
+	const { home, add } = await startHome(t);
 	const device = await add(dev);
 	await home.until(() => home.isAvailable(dev));
 	const play = "peripherals.buttons.btn_play";
@@ -523,9 +429,6 @@ test("presses of buttons are events, published once and not kept by the broker",
 	await home.shows(dev, "volume", "99");
 	const most = 2 + 10 + Math.ceil((performance.now() - began) / 1000);
 	assert.ok(presses().length >= 10 && presses().length <= most, `${presses().length} presses of ${most}`);
-	const later = await SimulatedHomeAssistant.start(t, broker);
-	await later.until(() => later.isAvailable(dev));
-	assert.equal(later.count(/btn_play$/), 0, "the broker keeps none");
 });
 
 test("a crash is an event, with its kind", skipWithout("fleet"), async (t) => {
@@ -548,13 +451,9 @@ test(
 	"texts are spoken, urgently too, and what becomes of announcements on a device are events",
 	skipWithout("announcements"),
 	async (t) => {
-		const { home, add, run, gateway } = await startHome(t);
-		const file = join(await temporaryDirectory(t), "voice.wav");
-		await writeFile(file, wav(tone(3200)));
-		await gateway.close();
-		const { url } = await run({ speechCommand: ["cat", file] });
-		const device = await add(dev, { url });
-		await add(proto, { url });
+		const { home, add } = await startHome(t, await voice(t));
+		const device = await add(dev);
+		await add(proto);
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
 		const eventsOf = (id: string) =>
 			home.heard
@@ -603,7 +502,7 @@ test(
 	"quiet hours of a device are a switch and two times, as they count for it",
 	skipWithout("schedules"),
 	async (t) => {
-		const { home, add, call, lines, changes, url } = await startHome(t);
+		const { home, add, lines, changes, url } = await startHome(t);
 		const device = await add(dev);
 		await add(proto, { features: features.filter((name) => name !== "quiet") });
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
@@ -623,7 +522,7 @@ test(
 		};
 		await shows("OFF", "22:00", "07:00");
 		const house = { targets: { all: true }, from: "21:00", until: "06:00", days: ["sun"], onlyUrgent: true };
-		await call("PUT", "/api/quiet-hours", JSON.stringify(house));
+		await call(url, "PUT", "quiet-hours", house);
 		await shows("ON", "21:00", "06:00");
 		await home.command(dev, "quiet", "OFF");
 		await shows("OFF", "21:00", "06:00");
@@ -715,9 +614,6 @@ test(
 		await broker.start();
 		await home.shows(dev, "volume", "77");
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
-		const later = await SimulatedHomeAssistant.start(t, broker);
-		await later.until(() => later.isAvailable(dev) && later.isAvailable(proto));
-
 		await home.publish(`homeassistant/device/dev-1-gone/config`, "", true);
 		await home.publish(`device-gateway/hall/dev-1-gone/availability`, "online", true);
 		await home.publish(`device-gateway/another/dev-1-of-another/availability`, "online", true);

@@ -10,7 +10,6 @@ export interface RegisteredDevice {
 	/** As discovered last. */
 	name: string;
 	model: unknown;
-	macAddress: unknown;
 	/** Given by its user: shown in place of `name`. */
 	nameByUser?: string;
 	area: string | undefined;
@@ -34,10 +33,6 @@ export class Registry {
 		return this.#devices.get(identifier) ?? assert.fail(`there is no device ${identifier}`);
 	}
 
-	get devices(): readonly string[] {
-		return [...this.#devices.keys()];
-	}
-
 	/** @param device identifier */
 	entityIds(device: string): readonly string[] {
 		return [...this.#entities.values()]
@@ -48,23 +43,12 @@ export class Registry {
 	/** DeviceRegistry.async_get_or_create: the suggested area counts only where it creates the device. */
 	takeDevice(info: Component): void {
 		const identifier = identifierOf(info);
-		const { name, model, connections, suggested_area: area } = info;
-		const [[, macAddress] = []]: readonly (readonly unknown[])[] = Array.isArray(connections)
-			? connections
-			: [];
-		const created = {
-			...this.#deletedDevices.get(identifier),
-			...(!this.#deletedDevices.has(identifier) && { area: area === undefined ? undefined : String(area) }),
-		};
+		const { name, model, suggested_area: area } = info;
+		const deleted = this.#deletedDevices.get(identifier);
 		this.#deletedDevices.delete(identifier);
-		// It would be the same device there.
-		for (const [other, device] of this.#devices)
-			assert.ok(
-				other === identifier || macAddress === undefined || device.macAddress !== macAddress,
-				`${identifier} and ${other} have one MAC address`,
-			);
-		const device = this.#devices.get(identifier) ?? { area: undefined, ...created };
-		this.#devices.set(identifier, Object.assign(device, { name: String(name), model, macAddress }));
+		const created = deleted ?? { area: area === undefined ? undefined : String(area) };
+		const device = Object.assign(this.#devices.get(identifier) ?? created, { name: String(name), model });
+		this.#devices.set(identifier, device);
 	}
 
 	/**

@@ -78,11 +78,8 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		required: ["command_topic"],
 		options: {
 			...readWrite,
-			schema: oneOf("basic"),
 			state_value_template: template,
 			on_command_type: oneOf("first", "last", "brightness"),
-			payload_on: text,
-			payload_off: text,
 			brightness_scale: atLeast(1),
 			brightness_command_topic: topic,
 			brightness_state_topic: topic,
@@ -102,9 +99,6 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		options: {
 			...readWrite,
 			value_template: template,
-			payload_on: text,
-			payload_off: text,
-			device_class: oneOf("outlet", "switch"),
 		},
 	},
 	text: {
@@ -124,8 +118,6 @@ export const platforms: Readonly<Record<string, Platform>> = {
 		options: {
 			...readWrite,
 			available_tones: texts,
-			payload_on: text,
-			payload_off: text,
 			state_value_template: template,
 		},
 	},
@@ -191,9 +183,6 @@ export const platforms: Readonly<Record<string, Platform>> = {
 			// components/update/__init__.py, UpdateDeviceClass
 			device_class: oneOf("firmware"),
 			payload_install: text,
-			release_summary: text,
-			release_url: text,
-			title: text,
 		},
 	},
 };
@@ -217,10 +206,7 @@ const deviceOptions: Options = {
 const originOptions: Options = { name: text, sw_version: text, support_url: configurationUrl };
 
 /** schemas.py, MQTT_AVAILABILITY_LIST_SCHEMA. */
-const availabilityOptions: Options = {
-	topic,
-	value_template: template,
-};
+const availabilityOptions: Options = { topic };
 
 /** schemas.py, DEVICE_DISCOVERY_SCHEMA: an unknown one costs the device. */
 const messageOptions: Options = {
@@ -229,9 +215,6 @@ const messageOptions: Options = {
 	components: isObject,
 	availability: Array.isArray,
 	availability_mode: oneOf("all", "any", "latest"),
-	state_topic: topic,
-	command_topic: topic,
-	qos: oneOf(0, 1, 2),
 };
 
 export type Component = Readonly<Record<string, unknown>>;
@@ -302,10 +285,7 @@ export function render(value: unknown, payload: string): string {
 const updateFields: Options = {
 	installed_version: text,
 	latest_version: text,
-	title: text,
 	release_summary: text,
-	release_url: text,
-	entity_picture: text,
 	in_progress: flag,
 	update_percentage: (value) =>
 		value === null || (number(value) && Number(value) >= 0 && Number(value) <= 100),

@@ -16,11 +16,6 @@ import { SimulatedEntity } from "./entity.js";
 import { identifierOf, Registry } from "./registry.js";
 import { type Component, checkDiscovery, type Discovery, type Reading } from "./schemas.js";
 
-export interface Heard {
-	readonly topic: string;
-	readonly payload: string;
-}
-
 /** mqtt/const.py, DISCOVERY_COOLDOWN, has 5 s. */
 const cooldownMs = 100;
 const birthTopic = "homeassistant/status";
@@ -28,7 +23,7 @@ const will = { topic: birthTopic, payload: Buffer.from("offline"), qos: 0, retai
 
 export class SimulatedHomeAssistant {
 	/** Every message that the broker sends, replayed ones too. */
-	readonly heard: Heard[] = [];
+	readonly heard: { readonly topic: string; readonly payload: string }[] = [];
 	/** By the device's serial number, a gateway's by its topics' base: its discovery, with all components that it has. */
 	readonly devices = new Map<string, Discovery>();
 	/** Of this connection: what the broker has, and events, by topic. */
@@ -43,7 +38,7 @@ export class SimulatedHomeAssistant {
 	/** By device and key. Its user has enabled all. */
 	readonly #entities = new Map<string, Map<string, SimulatedEntity>>();
 	/** By entity, what it was made of. */
-	readonly #sources = new Map<SimulatedEntity, string>();
+	readonly #sources = new WeakMap<SimulatedEntity, string>();
 	readonly #readers = new Map<string, Set<SimulatedEntity>>();
 	readonly #events = new EventEmitter();
 	#client: MqttClient;
@@ -213,11 +208,6 @@ export class SimulatedHomeAssistant {
 		return this.#entities.get(deviceId)?.get(key) ?? assert.fail(`${deviceId} has no ${key}`);
 	}
 
-	/** Its configuration. */
-	entity(deviceId: string, key: string): Component {
-		return this.find(deviceId, key).config;
-	}
-
 	/** Undefined: unknown. */
 	state(deviceId: string, key: string, reading?: Reading): string | undefined {
 		return this.#entities.get(deviceId)?.get(key)?.value(reading);
@@ -230,11 +220,6 @@ export class SimulatedHomeAssistant {
 			const hasState = !["event", "button", "notify"].includes(String(entity.config.platform));
 			return hasState && entity.value() === undefined ? [key] : [];
 		});
-	}
-
-	/** Of its ring, 1 to 255. */
-	brightness(deviceId: string): number | undefined {
-		return this.#entities.get(deviceId)?.get("ring")?.brightness;
 	}
 
 	async shows(deviceId: string, key: string, state: string): Promise<void> {

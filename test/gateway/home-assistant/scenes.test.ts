@@ -1,0 +1,149 @@
+/** Scenes of a house: many devices, restarts, other names and boards, and what Home Assistant's actions send. */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { describe, test } from "node:test";
+import { call } from "../../support/call.js";
+import { send, setValue, turnOnSiren } from "../../support/home-assistant/actions.js";
+import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
+import { dev, isWhole, proto, runDevices, skip, skipWithout, startHome, voice } from "./start-home.js";
+
+const registered = (deviceId: string) => `device-gateway-${deviceId}`;
+
+describe("a house", { concurrency: 4 }, () => {
+	test(
+		"100 devices have all of their entities, and again after restarts of Home Assistant, the broker and the gateway",
+		skip,
+		async (t) => {
+			const { home, broker, run, ...first } = await startHome(t);
+			let { url } = first;
+			const ids = Array.from(
+				{ length: 100 },
+				(_, index) => `${index % 2 ? "proto" : "dev"}-1-${100_000 + index}`,
+			);
+			runDevices(t, ids, () => url);
+			await home.until(() => isWhole(home, ids));
+			const entities = () => ids.map((id) => home.registry.entityIds(registered(id)));
+			const before = entities();
+			const quiet = existsSync("gateway/schedules") ? 3 : 0;
+			assert.deepEqual([...new Set(before.map(({ length }) => length))], [16 + quiet, 20 + quiet]);
+
+			await home.restart();
+			await home.until(() => isWhole(home, ids));
+
+			await broker.kill();
+			await broker.start();
+			// It knows what has been published since alone.
+			const other = await SimulatedHomeAssistant.start(t, broker);
+			await home.until(() => isWhole(other, ids) && isWhole(home, ids));
+
+			await first.gateway.close();
+			await home.until(() => ids.every((id) => !home.isAvailable(id)));
+			({ url } = await run());
+			await home.until(() => isWhole(home, ids));
+			assert.deepEqual(entities(), before, "nothing is new to it");
+		},
+	);
+
+	test(
+		"a device that is renamed and moved keeps its entities, at the gateway and in Home Assistant",
+		skipWithout("fleet"),
+		async (t) => {
+			const { home, add, url, broker } = await startHome(t);
+			const device = await add(dev);
+			await home.until(() => isWhole(home, [dev]));
+			const known = home.registry.device(registered(dev));
+			const entities = home.registry.entityIds(registered(dev));
+			assert.ok(entities.includes("number.dev_1_a1b2c3_volume"), String(entities));
+			await call(url, "PATCH", `devices/${dev}`, { name: "Lobby", room: "Hall" });
+			await home.until(() => known.name === "Lobby" && isWhole(home, [dev]));
+			assert.equal(known.area, undefined, "a room counts where the device is created");
+			const later = await SimulatedHomeAssistant.start(t, broker);
+			await later.until(() => isWhole(later, [dev]));
+			assert.equal(later.registry.device(registered(dev)).area, "Hall");
+			assert.ok(later.registry.entityIds(registered(dev)).includes("number.lobby_volume"));
+
+			Object.assign(known, { nameByUser: "Kitchen", area: "Kitchen" });
+			await call(url, "PATCH", `devices/${dev}`, { name: "Entrance", room: "Porch" });
+			await home.until(() => known.name === "Entrance" && isWhole(home, [dev]));
+			assert.deepEqual([known.nameByUser, known.area], ["Kitchen", "Kitchen"]);
+			assert.deepEqual(home.registry.entityIds(registered(dev)), entities);
+			await home.act(dev, "volume", setValue(12));
+			await device.receives({ command: "set_volume", value: 12 });
+			await home.shows(dev, "volume", "12");
+		},
+	);
+
+	test(
+		"the entities of a device go with it, and those that another board does not have",
+		skipWithout("fleet"),
+		async (t) => {
+			const { home, add, url } = await startHome(t);
+			const device = await add(dev, { model: "PROTO-1" });
+			await add(proto);
+			await home.until(() => isWhole(home, [dev, proto]));
+			const entities = home.registry.entityIds(registered(dev));
+			device.close();
+			await home.until(() => !home.isAvailable(dev) && home.isAvailable(proto));
+			const board = await add(dev);
+			await home.until(() => home.registry.device(registered(dev)).model === "DEV-1" && isWhole(home, [dev]));
+			const left = home.registry.entityIds(registered(dev));
+			const gone = entities.filter((id) => !left.includes(id));
+			assert.deepEqual(
+				[gone.length, left.length],
+				[4, entities.length - 4],
+				"haptics, touch, light and its switch",
+			);
+
+			board.close();
+			await home.until(() => !home.isAvailable(dev));
+			await call(url, "DELETE", `devices/${dev}`);
+			await home.until(() => !home.topics.some((topic) => topic.includes(dev)));
+			assert.ok(!home.devices.has(dev) && home.registry.entityIds(registered(dev)).length === 0);
+			await add(dev);
+			await home.until(() => isWhole(home, [dev]));
+			assert.deepEqual(home.registry.entityIds(registered(dev)).toSorted(), left.toSorted(), "as they were");
+			assert.ok(home.isAvailable(proto));
+		},
+	);
+
+	test(
+		"what Home Assistant's actions send, a device executes: lights, sounds, texts and sliders",
+		skipWithout("announcements"),
+		async (t) => {
+			const { home, add, lines } = await startHome(t, await voice(t));
+			const device = await add(proto);
+			await home.until(() => isWhole(home, [proto]));
+			const executes = async (act: () => Promise<void>, ...commands: readonly object[]) => {
+				const from = device.commands.length;
+				await act();
+				await home.until(() => device.commands.length >= from + commands.length);
+				assert.deepEqual(device.commands.slice(from), commands);
+			};
+			const brightness = (value: number) => ({ command: "set_brightness", value });
+			const preset = (value: string) => ({ command: "set_led", value });
+			await executes(
+				() => home.turnOn(proto, { brightness: 128, effect: "rainbow" }),
+				brightness(0.5),
+				preset("rainbow"),
+			);
+			await home.until(() => home.find(proto, "ring").brightness === 128);
+			await executes(() => home.turnOn(proto, { brightness: 0 }), brightness(0));
+			await home.shows(proto, "ring", "OFF");
+			await executes(() => home.turnOn(proto, { effect: "idle" }), brightness(0.5), preset("idle"));
+			await home.shows(proto, "ring", "ON");
+			await executes(() => home.turnOn(proto, { brightness: 1 }), brightness(0.01));
+			await executes(() => home.act(proto, "volume", setValue(33.5)), { command: "set_volume", value: 34 });
+			const ring = turnOnSiren({ tone: "startup", duration: 2.5, volume_level: 0.33 });
+			await executes(() => home.act(proto, "siren", ring), { command: "play_audio", value: "startup" });
+			await home.act(proto, "speech", send("Dinner is ready"));
+			await home.until(() => device.commands.at(-1)?.command === "play_sound");
+
+			const sliders = ["volume", "haptics"];
+			for (let value = 0; value <= 100; value += 2)
+				await Promise.all(sliders.map((key) => home.act(proto, key, setValue(value))));
+			await home.until(() => sliders.every((key) => home.state(proto, key) === "100"));
+			assert.deepEqual(lines, [], "none is refused");
+		},
+	);
+});

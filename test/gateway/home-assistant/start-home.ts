@@ -1,0 +1,116 @@
+/** A gateway at a real broker with a simulated Home Assistant, a release for a DEV-1, and devices. */
+
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { features } from "../../../device/protocol/messages.js";
+import type { Change } from "../../../gateway/access/access.js";
+import type { GatewayOptions } from "../../../gateway/core.js";
+import type { GatewayEvent } from "../../../gateway/extension.js";
+import { extensions } from "../../../gateway/extensions.js";
+import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { GatewayProcess } from "../../support/gateway-process.js";
+import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
+import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
+import { freePort } from "../../support/ports.js";
+import { writeReleases } from "../../support/releases.js";
+import {
+	deviceToken,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+	wholeFleetAtOnce,
+} from "../../support/running.js";
+import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+import { tone, wav } from "../../support/sounds.js";
+import { SteadyDevice } from "../../support/steady-device.js";
+
+export const skip = { skip: brokerMissing };
+/** Options of a test of what it shows of another extension. */
+export const skipWithout = (name: string) =>
+	existsSync(`gateway/${name}`) ? skip : { skip: `${name}/ was removed` };
+export const dev = "dev-1-a1b2c3";
+export const proto = "proto-1-a1b2c3";
+
+/** A gateway as a process of its own, which has started. @param environment of it, beside tokens and a folder */
+export async function startProcess(
+	t: TestContext,
+	environment: Readonly<Record<string, string>>,
+): Promise<GatewayProcess> {
+	const gateway = new GatewayProcess(t, await freePort(), {
+		DATA_DIR: await temporaryDirectory(t),
+		DEVICE_TOKEN: deviceToken,
+		MONITOR_TOKEN: monitorToken,
+		LOG_LEVEL: "silent",
+		...environment,
+	});
+	await gateway.start();
+	return gateway;
+}
+
+/** @returns the option of a gateway that speaks: a short sound, whatever the text */
+export async function voice(t: TestContext) {
+	const file = join(await temporaryDirectory(t), "voice.wav");
+	await writeFile(file, wav(tone(3200)));
+	return { speechCommand: ["cat", file] };
+}
+
+/** Devices that connect again by themselves, DEV-1 and PROTO-1 by their ids. */
+export function runDevices(t: TestContext, ids: readonly string[], url: () => string): void {
+	for (const deviceId of ids) {
+		const model = deviceId.startsWith("dev") ? "DEV-1" : "PROTO-1";
+		const times = { reconnectMs: () => 100, updateMs: () => 5_000 };
+		const device = new SteadyDevice({ url, deviceId, model, features, ...times });
+		t.after(() => device.end());
+		void device.run();
+	}
+}
+
+/** Whether each is available and has the states of all of its entities. */
+export function isWhole(home: SimulatedHomeAssistant, ids: readonly string[]): boolean {
+	return ids.every((id) => home.isAvailable(id) && home.unknown(id).length === 0);
+}
+
+/** @param options of its gateway */
+export async function startHome(t: TestContext, options: GatewayOptions = {}) {
+	const broker = await startMosquitto(t);
+	const home = await SimulatedHomeAssistant.start(t, broker);
+	const dataDir = await temporaryDirectory(t);
+	const releasesDir = join(dataDir, "releases");
+	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
+	/** Refused commands. */
+	const lines: Record<string, unknown>[] = [];
+	/** Counts of commands that were replaced by newer ones. */
+	const replaced: number[] = [];
+	const changes: Change[] = [];
+	const onEvent = (event: GatewayEvent) => {
+		if (event.type === "change") changes.push(event.change);
+	};
+	const write = (line: string) => {
+		const entry = JSON.parse(line);
+		if (entry.msg === "Home Assistant: command refused") lines.push(entry);
+		if (entry.msg.startsWith("Home Assistant: commands were replaced")) replaced.push(entry.count);
+	};
+	const run = (more: GatewayOptions = {}) =>
+		runGateway(t, {
+			...wholeFleetAtOnce,
+			dataDir,
+			releasesDir,
+			mqtt: broker.settings,
+			gatewayName: "hall",
+			...withHomeAssistant({ extensions: [...extensions, () => ({ onEvent })] }),
+			log: createLog("warn", { write }),
+			...options,
+			...more,
+		});
+	const running = await run();
+	const add = async (deviceId: string, more: Partial<ScriptedDeviceOptions> = {}) => {
+		const model = deviceId.startsWith("proto") ? "PROTO-1" : "DEV-1";
+		const device = new ScriptedDevice({ url: running.url, deviceId, model, ...more });
+		t.after(() => device.close());
+		return device.connect();
+	};
+	return { ...running, run, broker, home, add, lines, replaced, changes };
+}
