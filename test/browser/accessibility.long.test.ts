@@ -149,6 +149,10 @@ describe("axe finds nothing at", { skip }, () => {
 		await page.getByRole("button", { name: "Install" }).click();
 		await page.getByText("No port was chosen.").waitFor();
 		assert.deepEqual(await violations(page), []);
+		await page.getByLabel("Without installing").check();
+		await page.getByRole("button", { name: "Find networks" }).waitFor();
+		assert.deepEqual(await violations(page), []);
+		await page.getByLabel("New ones").check();
 		chosen = board;
 		await board.pressBootAndReset();
 		await page.getByRole("button", { name: "Install" }).click();
