@@ -67,6 +67,8 @@ describe("a house", { concurrency: 4 }, () => {
 			await call(url, "PATCH", `devices/${dev}`, { name: "Entrance", room: "Porch" });
 			await home.until(() => known.name === "Entrance" && isWhole(home, [dev]));
 			assert.deepEqual([known.nameByUser, known.area], ["Kitchen", "Kitchen"]);
+			await home.restart();
+			await home.until(() => isWhole(home, [dev]));
 			assert.deepEqual(home.registry.entityIds(registered(dev)), entities);
 			await home.act(dev, "volume", setValue(12));
 			await device.receives({ command: "set_volume", value: 12 });
