@@ -93,7 +93,12 @@ export const extensionParts = {
 	],
 	audit: ["test/browser/changes.long.test.ts", "test/scripts/backup.test.ts", "test/system/backup.test.ts"],
 	webhooks: ["test/browser/webhooks.long.test.ts", "test/system/demo-settings.long.test.ts"],
-	"home-assistant": ["test/system/home-assistant.long.test.ts", "test/system/demo-settings.long.test.ts"],
+	"home-assistant": [
+		"test/support/home-assistant",
+		"test/support/mosquitto.ts",
+		"test/system/home-assistant.long.test.ts",
+		"test/system/demo-settings.long.test.ts",
+	],
 	dashboard: [
 		"scripts/demo.ts",
 		"scripts/demo",

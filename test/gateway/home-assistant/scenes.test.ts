@@ -8,6 +8,7 @@ import { send, setValue, turnOnSiren } from "../../support/home-assistant/action
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { dev, isWhole, proto, runDevices, skip, skipWithout, startHome, voice } from "./start-home.js";
 
+const ids = Array.from({ length: 100 }, (_, index) => `${index % 2 ? "proto" : "dev"}-1-${100_000 + index}`);
 const registered = (deviceId: string) => `device-gateway-${deviceId}`;
 
 describe("a house", { concurrency: 4 }, () => {
@@ -17,10 +18,6 @@ describe("a house", { concurrency: 4 }, () => {
 		async (t) => {
 			const { home, broker, run, ...first } = await startHome(t);
 			let { url } = first;
-			const ids = Array.from(
-				{ length: 100 },
-				(_, index) => `${index % 2 ? "proto" : "dev"}-1-${100_000 + index}`,
-			);
 			runDevices(t, ids, () => url);
 			await home.until(() => isWhole(home, ids));
 			const entities = () => ids.map((id) => home.registry.entityIds(registered(id)));
@@ -124,11 +121,8 @@ describe("a house", { concurrency: 4 }, () => {
 			};
 			const brightness = (value: number) => ({ command: "set_brightness", value });
 			const preset = (value: string) => ({ command: "set_led", value });
-			await executes(
-				() => home.turnOn(proto, { brightness: 128, effect: "rainbow" }),
-				brightness(0.5),
-				preset("rainbow"),
-			);
+			const lit = { brightness: 128, effect: "rainbow" };
+			await executes(() => home.turnOn(proto, lit), brightness(0.5), preset("rainbow"));
 			await home.until(() => home.find(proto, "ring").brightness === 128);
 			await executes(() => home.turnOn(proto, { brightness: 0 }), brightness(0));
 			await home.shows(proto, "ring", "OFF");
