@@ -60,7 +60,7 @@ export class Responder {
 		for (const delayMs of announceMs) setTimeout(() => this.#announce().catch(onProblem), delayMs).unref();
 	}
 
-	/** Says goodbye. */
+	/** Sends the goodbye packet (RFC 6762, 10.1). */
 	async close(): Promise<void> {
 		await this.#announce(0).catch(this.#options.onProblem);
 		this.#network.destroy();

@@ -13,7 +13,7 @@ import { sortSuffixes } from "./suffixes.js";
 
 /** Equal bytes between differences that are not worth two operations. */
 const shortestCopy = 3;
-/** A part of the source must fit by so many bytes better than the present one, as in bsdiff. */
+/** By how many bytes another part of the source must match better than the present one, as in bsdiff. */
 const advantage = 8;
 /** Tried at each place when compressing. */
 const mostCandidates = 64;

@@ -95,7 +95,7 @@ test("a device without an address connects to the gateway that knows its token, 
 	assert.equal(connections, 0, "the other one never got the token");
 });
 
-test("a gateway announces itself, answers in each network with its address there, and says goodbye", async (t) => {
+test("a gateway announces itself, answers in each network with its address there, and withdraws that at its end", async (t) => {
 	const heard: Packet[] = [];
 	await listen(t, "10.99.1.1", (packet) => heard.push(packet));
 	const { process, port } = await startGateway(t, { GATEWAY_NAME: "hall.1" });
