@@ -1,10 +1,11 @@
-/** `npm test` and `npm run test:all`: check types and format, then run the tests. */
+/** `npm test` and `npm run test:all`: check types and format, and run the tests. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { run as runTests } from "node:test";
 import { spec } from "node:test/reporters";
 import { exitCodeOf } from "./command-line/child.js";
@@ -19,7 +20,8 @@ const isAll = process.argv.includes("--all");
 
 const usage = `Usage: ${isAll ? "npm run test:all" : "npm test"} [-- word …]
 
-Checks types and format, then runs the test files whose path contains all of the words, such as: npm test -- gateway
+Checks types and format, then runs all tests. With words it runs the test files whose path contains one of them,
+such as: npm test -- wifi sound, and checks meanwhile.
 Files named *.long.test.ts take minutes: npm test runs those in whose name a word is, npm run test:all runs them too
 and tries properties as often as they are meant to be.`;
 
@@ -41,10 +43,18 @@ async function run(given: readonly string[]): Promise<void> {
 	// Node 20 takes no glob after --test.
 	const found = readdirSync("test", { recursive: true, encoding: "utf8" }).map((file) => join("test", file));
 	const files = selectTests(found, { words, isAll });
-	if (files.length === 0) throw new UsageError(`No test file has ${words.join(" and ")} in its path.`);
-	const check = spawn("npm run --silent check", { stdio: "inherit", shell: true });
-	process.exitCode = (await exitCodeOf(check)) ?? 1;
-	if (process.exitCode !== 0) return;
+	const strayWord = words.find((word) => selectTests(files, { words: [word], isAll }).length === 0);
+	if (strayWord !== undefined) throw new UsageError(`No test file has "${strayWord}" in its path.`);
+	const isFirst = words.length === 0;
+	const check = spawn("npm run --silent check", {
+		stdio: ["ignore", isFirst ? "inherit" : "pipe", "inherit"],
+		shell: true,
+	});
+	const checked = Promise.all([exitCodeOf(check), check.stdout ? text(check.stdout) : ""]);
+	if (isFirst && (await checked)[0] !== 0) {
+		process.exitCode = 1;
+		return;
+	}
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	const slowest = new Slowest();
 	const unfinished = new Unfinished();
@@ -66,6 +76,9 @@ async function run(given: readonly string[]): Promise<void> {
 	report.pipe(process.stdout, { end: false });
 	await once(report, "end");
 	console.log(`\n${unfinished.format()}${slowest.format()}`);
+	const [code, problems] = await checked;
+	if (code !== 0) process.exitCode = 1;
+	process.stdout.write(problems);
 	// What a file that took too long has started may hold its output open, and Node would wait for it.
 	setTimeout(() => process.exit(), terminationMs).unref();
 }

@@ -11,6 +11,8 @@ export interface Room {
 	readonly most: number;
 }
 
+/** CI accepts this much more: a recipe of the README, such as the one for a board, adds some lines. */
+const headroom = 0.02;
 const isCode = /\.([cm]?[jt]sx?|css|c|h)$/;
 
 /**
@@ -22,14 +24,16 @@ export function roomsOf(budget: Readonly<Record<string, number>>, root: string):
 	return Object.entries(budget).map(([name, most]) => ({ name, lines: linesBelow(root, name, names), most }));
 }
 
-/** A line for each room, and for one that is too large what to do. */
-export function describeRooms(rooms: readonly Room[]): string {
-	const lines = rooms.map(({ name, lines, most }) => {
-		const counts = `${name}: ${lines.toLocaleString("en")} lines of code, of at most ${most.toLocaleString("en")}`;
-		if (lines <= most) return counts;
-		return `✘ ${counts}. Remove what is duplicated or unused; "budget" in package.json is raised only for a new capability.`;
+/** @returns a line for each room, and whether one fails: beyond the headroom, and in CI only */
+export function checkBudget(rooms: readonly Room[], isCi: boolean): { text: string; isFailed: boolean } {
+	const isFailing = ({ lines, most }: Room) => isCi && lines > most * (1 + headroom);
+	const texts = rooms.map((room) => {
+		const [lines, most] = [room.lines, room.most].map((count) => count.toLocaleString("en"));
+		const counts = `${room.name}: ${lines} lines of code, of at most ${most}`;
+		if (room.lines <= room.most) return counts;
+		return `${isFailing(room) ? "✘" : "⚠"} ${counts}. Remove duplicated or unused code. "budget" in package.json is raised only for a new capability. CI fails from ${headroom * 100} % above it.`;
 	});
-	return lines.join("\n");
+	return { text: texts.join("\n"), isFailed: rooms.some(isFailing) };
 }
 
 /** Neither blank nor a comment alone. */

@@ -13,15 +13,24 @@ export interface Step {
 const maxBuffer = 64 << 20;
 
 /**
- * @param print gets a text when a step has ended: its name, and its output if it failed @returns whether all
- * succeeded
+ * @param print gets a text when a step has ended: its name, and its output if it failed, except problems that an earlier
+ * step has reported @returns whether all succeeded
  */
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<boolean> {
+	const reported = new Set<string>();
 	const outcomes = await Promise.all(
 		steps.map(async (step) => {
-			const problem = await problemOf(step);
-			print(problem === undefined ? `✔ ${step.name}` : `✘ ${step.name}\n${problem}`);
-			return problem === undefined;
+			const output = await problemOf(step);
+			if (output === undefined) {
+				print(`✔ ${step.name}`);
+				return true;
+			}
+			// A problem is a line and the indented lines below it.
+			const problems = output.trim().split(/\n(?=\S)/);
+			const others = problems.filter((problem) => !reported.has(problem.trim()));
+			for (const problem of others) reported.add(problem.trim());
+			print(`✘ ${step.name}${others.length === 0 ? ": see above" : `\n${others.join("\n")}`}`);
+			return false;
 		}),
 	);
 	return outcomes.every((isDone) => isDone);

@@ -10,16 +10,16 @@ export function isLong(file: string): boolean {
 }
 
 export interface Selection {
-	/** Each path contains all. */
+	/** Each path contains one of them; all files if there are none. */
 	readonly words: readonly string[];
 	/** Long files too; otherwise a word must be in their name. */
 	readonly isAll: boolean;
 }
 
 export function selectTests(files: readonly string[], { words, isAll }: Selection): readonly string[] {
-	const isNamed = (file: string) => words.some((word) => basename(file, longEnding).includes(word));
+	const has = (text: string) => words.some((word) => text.includes(word));
 	return files
-		.filter((file) => file.endsWith(".test.ts") && words.every((word) => file.includes(word)))
-		.filter((file) => isAll || !isLong(file) || isNamed(file))
+		.filter((file) => file.endsWith(".test.ts") && (words.length === 0 || has(file)))
+		.filter((file) => isAll || !isLong(file) || has(basename(file, longEnding)))
 		.sort();
 }

@@ -1,0 +1,58 @@
+/** `npm test` in a small project. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { type TestContext, test } from "node:test";
+import { temporaryDirectory } from "../support/cleanup.js";
+
+const limitMs = 60_000;
+/** Code that returns once the file `name` exists. */
+const waitFor = (name: string) => `
+	const until = Date.now() + ${limitMs};
+	while (!require("node:fs").existsSync("${name}")) if (Date.now() > until) throw new Error("no ${name}");
+`;
+
+/** @param files by their paths; check.cjs is what `npm run check` runs */
+async function runTests(t: TestContext, files: Readonly<Record<string, string>>, words: readonly string[]) {
+	const cwd = await temporaryDirectory(t);
+	const packageJson = JSON.stringify({ type: "module", scripts: { check: "node check.cjs" } });
+	for (const [path, text] of Object.entries({ "package.json": packageJson, ...files })) {
+		await mkdir(join(cwd, dirname(path)), { recursive: true });
+		await writeFile(join(cwd, path), text);
+	}
+	await symlink(resolve("node_modules"), join(cwd, "node_modules"));
+	// The runner sets it, and refuses to run inside of itself.
+	const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+	const argv = ["--import", "tsx", resolve("scripts/test.ts"), ...words];
+	return new Promise<{ isDone: boolean; output: string }>((end) => {
+		execFile(process.execPath, argv, { cwd, env, timeout: 2 * limitMs }, (error, stdout, stderr) =>
+			end({ isDone: error === null, output: stdout + stderr }),
+		);
+	});
+}
+
+test("runs the tests of a word while it checks, and fails if the check does", async (t) => {
+	const files = {
+		"check.cjs": `${waitFor("tested")} console.log("wrong type"); process.exit(1);`,
+		"test/some.test.ts": `
+			import { writeFileSync } from "node:fs";
+			import { test } from "node:test";
+			test("passes", () => writeFileSync("tested", ""));`,
+	};
+	const { isDone, output } = await runTests(t, files, ["some"]);
+	assert.match(output, /✔ passes.*\nwrong type\n/s);
+	assert.equal(isDone, false);
+});
+
+test("fails if a test does, and checks all the same", async (t) => {
+	const files = {
+		"check.cjs": 'console.log("all fine");',
+		"test/some.test.ts":
+			'import { test } from "node:test"; test("fails", () => { throw new Error("wrong"); });',
+	};
+	const { isDone, output } = await runTests(t, files, ["some"]);
+	assert.match(output, /✖ fails.*\nall fine\n/s);
+	assert.equal(isDone, false);
+});
