@@ -10,6 +10,7 @@ import { type CommandName, commands, type Feature } from "../../device/protocol/
 import { buildFirmware, firmwareModules } from "../../hosts/virtual/node/firmware.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -43,9 +44,8 @@ test("each command of the protocol is executed by a component", async (t) => {
 	const server = createServer().listen(0, "127.0.0.1");
 	await once(server, "listening");
 	onEnd(t, () => server.close());
-	const address = server.address();
-	assert.ok(typeof address === "object" && address);
-	const all = examples(address.port);
+	const port = portOf(server);
+	const all = examples(port);
 	const refused: string[] = [];
 	for (const [command, rest] of Object.entries(all)) {
 		connection.send({ command, ...rest });

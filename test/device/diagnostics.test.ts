@@ -8,6 +8,7 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
+import { portOf } from "../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { powerOnInVirtualTime } from "../support/virtual-time.js";
 
@@ -239,9 +240,7 @@ describe("the live log", () => {
 		onEnd(t, () => server.close());
 		server.listen(0, "127.0.0.1");
 		await once(server, "listening");
-		const address = server.address();
-		assert.ok(typeof address === "object" && address);
-		connection.send({ command: "start_ota", url: `http://127.0.0.1:${address.port}/firmware.bin` });
+		connection.send({ command: "start_ota", url: `http://127.0.0.1:${portOf(server)}/firmware.bin` });
 		await connection.next("ota_progress");
 		await connection.next("ota_progress");
 		const { reason } = await connection.next("ota_error");

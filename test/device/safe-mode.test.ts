@@ -8,6 +8,7 @@ import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
+import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
@@ -70,9 +71,7 @@ async function serve(t: TestContext, image: Buffer): Promise<string> {
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
-	return `http://127.0.0.1:${address.port}/firmware.bin`;
+	return `http://127.0.0.1:${portOf(server)}/firmware.bin`;
 }
 
 type End = "crash" | "brown-out" | "power cut";

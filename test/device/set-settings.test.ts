@@ -7,6 +7,7 @@ import type { ChangedSettings } from "../../device/protocol/messages.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -58,9 +59,7 @@ async function runRefusing(t: TestContext): Promise<string> {
 	server.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 	onEnd(t, () => server.close());
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
-	return `ws://127.0.0.1:${address.port}/device`;
+	return `ws://127.0.0.1:${portOf(server)}/device`;
 }
 
 describe("wrong settings are given up after 120 s, and the device says why:", () => {
@@ -136,12 +135,11 @@ describe("a gateway over TLS that is not trusted is given up too, and the device
 			const server = createSecureServer(issue(authority)).listen(0, "127.0.0.1");
 			onEnd(t, () => server.close());
 			await once(server, "listening");
-			const place = server.address();
-			assert.ok(typeof place === "object" && place);
+			const port = portOf(server);
 			const { device, gateway, connection } = await start(t, clock);
 			connection.send(
 				setSettings({
-					gateway: `wss://127.0.0.1:${place.port}/device`,
+					gateway: `wss://127.0.0.1:${port}/device`,
 					...(isGiven && { ca: authority.certificate }),
 				}),
 			);

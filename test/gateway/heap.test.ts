@@ -4,6 +4,7 @@ import { test } from "node:test";
 import * as ws from "ws";
 import { makeFragmentListsLate } from "../../gateway/heap.js";
 import { onEnd } from "../support/cleanup.js";
+import { portOf } from "../support/ports.js";
 
 const { WebSocket, WebSocketServer } = ws;
 
@@ -23,8 +24,7 @@ test("ws makes no list of fragments before a message, and joins fragments as bef
 	const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
 	onEnd(t, () => server.close());
 	await once(server, "listening");
-	const address = server.address();
-	const client = new WebSocket(`ws://127.0.0.1:${typeof address === "object" && address?.port}`);
+	const client = new WebSocket(`ws://127.0.0.1:${portOf(server)}`);
 	onEnd(t, () => client.terminate());
 	const [socket] = await once(server, "connection");
 	const received: string[] = [];

@@ -8,6 +8,7 @@ import { describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { onEnd } from "../support/cleanup.js";
 import { printed, startProcess } from "../support/gateway-process.js";
+import { portOf } from "../support/ports.js";
 import {
 	bearer,
 	Client,
@@ -93,8 +94,7 @@ describe("npm start", () => {
 		const other = createServer().listen(0, "127.0.0.1");
 		t.after(() => other.close());
 		await once(other, "listening");
-		const address = other.address();
-		const PORT = String(typeof address === "object" ? address?.port : "");
+		const PORT = String(portOf(other));
 		const DATA_DIR = await temporaryDirectory(t);
 		const draft = join(DATA_DIR, "firmware", "upload.1.tmp");
 		await mkdir(dirname(draft));

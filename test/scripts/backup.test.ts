@@ -10,6 +10,7 @@ import { gunzipSync } from "node:zlib";
 import { onEnd } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
+import { portOf } from "../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 
 async function run(t: TestContext, name: string, words: readonly string[], env: Record<string, string>) {
@@ -104,10 +105,9 @@ describe("npm run backup and npm run restore", () => {
 			});
 			await once(server.listen(0, "127.0.0.1"), "listening");
 			onEnd(t, () => server.close());
-			const address = server.address();
-			assert.ok(typeof address === "object" && address);
+			const port = portOf(server);
 			const before = await readdir(folder);
-			const words = [file, "--gateway", `http://127.0.0.1:${address.port}`];
+			const words = [file, "--gateway", `http://127.0.0.1:${port}`];
 			const { code, output } = await run(t, "backup", words, { MONITOR_TOKEN: monitorToken });
 			assert.equal(code, 1);
 			assert.match(output, ending === "breaks off" ? /The download broke off/ : /not complete/);

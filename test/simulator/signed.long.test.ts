@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { before, describe, type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { rewritten } from "../support/images.js";
+import { portOf } from "../support/ports.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { badSignatures, makeReleaseKey } from "../support/signing.js";
 import { type Builds, builds } from "./builds.js";
@@ -28,8 +29,7 @@ async function serve(t: TestContext): Promise<string> {
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	return `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`;
+	return `http://127.0.0.1:${portOf(server)}`;
 }
 
 describe("signed firmware in the Moddable simulator", { skip: reason ?? false, timeout: 560_000 }, () => {

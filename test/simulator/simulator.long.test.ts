@@ -15,6 +15,7 @@ import { addRelease } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { failOnDroppedUplinks } from "../support/fleet.js";
+import { portOf } from "../support/ports.js";
 import { type Frame, runGateway } from "../support/running.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
@@ -228,8 +229,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 		server.listen(0, "127.0.0.1");
 		await once(server, "listening");
 		t.after(() => server.close());
-		const address = server.address();
-		if (typeof address !== "object" || !address) throw new Error("the server does not listen");
+		const port = portOf(server);
 		await start(t, "DEV-1", gateway.url);
 		const connection = await gateway.connection();
 		await connection.next("state_report");
@@ -239,7 +239,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			["/chunks", /in chunks/],
 			["/firmware", /does not accept the firmware: the Moddable simulator runs what it was built with/],
 		] as const) {
-			connection.send({ command: "start_ota", url: `http://127.0.0.1:${address.port}${path}` });
+			connection.send({ command: "start_ota", url: `http://127.0.0.1:${port}${path}` });
 			const { reason: why } = await connection.next("ota_error");
 			assert.match(why, expected);
 		}

@@ -19,6 +19,7 @@ import {
 	selfSigned,
 	whyNoCertificates,
 } from "../support/certificates.js";
+import { portOf } from "../support/ports.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
 import { order } from "../support/signing.js";
@@ -34,9 +35,7 @@ async function listen(t: TestContext, server: Server): Promise<number> {
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
 	t.after(() => server.close());
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
-	return address.port;
+	return portOf(server);
 }
 
 describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {

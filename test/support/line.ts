@@ -5,6 +5,7 @@
 
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { portOf } from "./ports.js";
 
 /**
  * "stalled": nothing passes until the fault ends. "upstream lost": nothing reaches the gateway. "downstream lost": nothing reaches
@@ -35,9 +36,7 @@ export class Line {
 	}
 
 	get port(): number {
-		const address = this.#server.address();
-		if (typeof address !== "object" || !address) throw new Error("the line is closed");
-		return address.port;
+		return portOf(this.#server);
 	}
 
 	set fault(fault: LineFault | undefined) {

@@ -1,7 +1,7 @@
 /** Ports of 127.0.0.1. */
 
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 
 /**
  * Below those that systems give to outgoing connections and for port 0 (from 32768 on Linux, from 49152 by RFC 6335), so that
@@ -43,4 +43,11 @@ export async function isListening(port: number): Promise<boolean> {
 	} finally {
 		socket.destroy();
 	}
+}
+
+/** @returns the TCP port on which the server listens */
+export function portOf(server: { address(): AddressInfo | string | null }): number {
+	const address = server.address();
+	if (typeof address !== "object" || !address) throw new Error("The server does not listen on a TCP port.");
+	return address.port;
 }

@@ -17,6 +17,7 @@ import type { Model } from "../../device/protocol/schema.js";
 import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "./cleanup.js";
+import { portOf } from "./ports.js";
 
 /** A device's connection, as its gateway sees it. */
 export class Connection {
@@ -111,9 +112,7 @@ export class ScriptedGateway {
 
 	/** Such as `ws://127.0.0.1:40123/device`. */
 	get url(): string {
-		const address = this.server.address();
-		if (typeof address !== "object" || !address) throw new Error("the gateway does not listen");
-		return `ws://127.0.0.1:${address.port}/device`;
+		return `ws://127.0.0.1:${portOf(this.server)}/device`;
 	}
 
 	/** The next connection that has not been asked for yet. */

@@ -22,6 +22,7 @@ import type { Disk } from "../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../gateway/storage/blobs.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { portOf } from "./ports.js";
 
 export interface ServingOptions {
 	readonly directory?: string;
@@ -119,8 +120,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	const port = typeof address === "object" && address ? address.port : 0;
+	const port = portOf(server);
 	const url = `http://127.0.0.1:${port}`;
 	const ask: Serving["ask"] = (path, headers = {}, method = "GET") =>
 		exchange(port, { path, headers, method });

@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { portOf } from "./ports.js";
 
 export interface SlowLinkOptions {
 	/** The port on 127.0.0.1 that is connected to. */
@@ -73,9 +74,9 @@ export async function openSlowLink({ to, bitsPerSecond, roundTripMs }: SlowLinkO
 		pass(far, near, back, true);
 	}).listen(0, "127.0.0.1");
 	await once(server, "listening");
-	const address = server.address();
+	const port = portOf(server);
 	return {
-		port: typeof address === "object" && address ? address.port : 0,
+		port,
 		get received() {
 			return received;
 		},

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Board } from "../../hosts/virtual/node/board.js";
 import { onEnd } from "./cleanup.js";
+import { portOf } from "./ports.js";
 
 export const bytesPerSecond = 32_000;
 
@@ -113,8 +114,7 @@ export class SoundServer {
 			http.close();
 			http.closeAllConnections();
 		});
-		const address = http.address();
-		if (typeof address === "object" && address) server.#port = address.port;
+		server.#port = portOf(http);
 		return server;
 	}
 

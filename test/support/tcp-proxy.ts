@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
+import { portOf } from "./ports.js";
 
 export interface TcpProxy {
 	readonly port: number;
@@ -48,9 +49,9 @@ export async function startProxy(
 		cut();
 		server.close();
 	});
-	const address = server.address();
+	const port = portOf(server);
 	return {
-		port: typeof address === "object" && address ? address.port : 0,
+		port,
 		cut,
 		heal: () => {
 			isCut = false;

@@ -12,6 +12,7 @@ import { sampleReport } from "../../scripts/api/sample-report.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { runFleet } from "../support/fleet.js";
 import { printed, startProcess } from "../support/gateway-process.js";
+import { portOf } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken } from "../support/running.js";
 
 const rules = "test/hosts/virtual/xs/firmware/crashing-rules.ts";
@@ -151,8 +152,7 @@ async function oldGateway(t: TestContext) {
 		for (const client of server.clients) client.terminate();
 		server.close();
 	});
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the gateway does not listen");
+	const port = portOf(server);
 	const types = new Set<string>();
 	let onReport = () => {};
 	server.on("connection", (socket) => {
@@ -163,7 +163,7 @@ async function oldGateway(t: TestContext) {
 		});
 	});
 	return {
-		url: `ws://127.0.0.1:${address.port}/device`,
+		url: `ws://127.0.0.1:${port}/device`,
 		types,
 		connection: () => once(server, "connection"),
 		report: () =>

@@ -10,6 +10,7 @@ import { type Answer, decode, encode, type Packet, type Question } from "dns-pac
 import { onEnd } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
+import { portOf } from "../support/ports.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { powerOn } from "../support/scripted-gateway.js";
 
@@ -59,15 +60,14 @@ test("a device without an address connects to the gateway that knows its token, 
 	impostor.listen(0);
 	await once(impostor, "listening");
 	onEnd(t, () => impostor.close());
-	const at = impostor.address();
-	assert.ok(typeof at === "object" && at);
+	const impostorUrl = `ws://10.99.1.1:${portOf(impostor)}/device`;
 	let answered = 0;
 	const socket = await listen(t, "10.99.1.1", ({ type, id, questions = [] }, port, address) => {
 		const [question] = questions;
 		if (type !== "query" || port === 5353 || !question) return;
 		answered += 1;
 		const [, , proof] = question.name.split(".");
-		const data = ["path=/device", "tls=0", `address=ws://10.99.1.1:${at.port}/device`, `proof=${proof}`];
+		const data = ["path=/device", "tls=0", `address=${impostorUrl}`, `proof=${proof}`];
 		const answers: Answer[] = [{ name: `impostor.${service}`, type: "TXT", data }];
 		socket.send(
 			encode({ type: "response", ...(id !== undefined && { id }), questions, answers }),

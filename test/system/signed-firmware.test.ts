@@ -12,6 +12,7 @@ import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd } from "../support/cleanup.js";
 import { type Fleet, type FleetDevice, runFleet } from "../support/fleet.js";
 import { rewritten } from "../support/images.js";
+import { portOf } from "../support/ports.js";
 import { badSignatures, makeReleaseKey, type ReleaseKey } from "../support/signing.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
@@ -36,8 +37,7 @@ async function serve(t: TestContext, file: Buffer): Promise<string> {
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	return `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/firmware.bin`;
+	return `http://127.0.0.1:${portOf(server)}/firmware.bin`;
 }
 
 /** As a gateway would that is in other hands: the command is forwarded as it is. @returns the reason of its `ota_error` */

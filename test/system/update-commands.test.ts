@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
 /** A server that sends the first `byteCount` bytes, and the rest when the test lets it. */
@@ -24,9 +25,7 @@ async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
-	return { url: `http://127.0.0.1:${address.port}/firmware.bin`, authorizations, release };
+	return { url: `http://127.0.0.1:${portOf(server)}/firmware.bin`, authorizations, release };
 }
 
 test("while it updates, the ring shows 6, the player is stopped, commands are answered, and a second update is busy", async (t) => {

@@ -11,6 +11,7 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { makePatch } from "../../scripts/release/patch.js";
 import { runFleet } from "../support/fleet.js";
+import { portOf } from "../support/ports.js";
 import { deviceToken } from "../support/running.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { startProxy } from "../support/tcp-proxy.js";
@@ -38,9 +39,8 @@ async function serve(t: TestContext, files: Readonly<Record<string, Uint8Array>>
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
-	return { urlOf: (path: string) => `http://127.0.0.1:${address.port}${path}`, asked };
+	const port = portOf(server);
+	return { urlOf: (path: string) => `http://127.0.0.1:${port}${path}`, asked };
 }
 
 test("firmware in XS updates itself by a patch, in less memory than by the whole firmware, which it takes where the patch does not fit", async (t) => {

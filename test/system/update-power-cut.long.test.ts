@@ -13,6 +13,7 @@ import { cutMoments, Flash, type FlashOperation } from "../../hosts/virtual/node
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -33,9 +34,8 @@ async function serveVersions(t: TestContext, program: Uint8Array) {
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
-	return (version: string) => `http://127.0.0.1:${address.port}/${version}`;
+	const port = portOf(server);
+	return (version: string) => `http://127.0.0.1:${port}/${version}`;
 }
 
 /** Updates until the device has reported that version and is confirmed, or has come back with the previous one. */

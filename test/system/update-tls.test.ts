@@ -6,6 +6,7 @@ import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Authority, type Certificate, whyNoCertificates } from "../support/certificates.js";
+import { portOf } from "../support/ports.js";
 import { temporaryDirectory } from "../support/running.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
@@ -24,9 +25,7 @@ async function serveOverTls(t: TestContext, { cert, key }: Certificate, image: B
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	if (typeof address !== "object" || !address) throw new Error("the server does not listen");
-	return { url: `https://localhost:${address.port}/firmware.bin`, requests: () => requests };
+	return { url: `https://localhost:${portOf(server)}/firmware.bin`, requests: () => requests };
 }
 
 test("an update over https", { skip }, async (t) => {

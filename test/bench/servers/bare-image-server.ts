@@ -5,6 +5,7 @@
 
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { portOf } from "../../support/ports.js";
 import { serve } from "../child.js";
 import { makeImage } from "../firmware.js";
 import { usage } from "./usage.js";
@@ -30,9 +31,7 @@ const handlers = {
 		image = makeImage(imageBytes);
 		server.listen(0, "127.0.0.1");
 		await once(server, "listening");
-		const address = server.address();
-		if (typeof address !== "object" || !address) throw new Error("no address");
-		return { url: `http://127.0.0.1:${address.port}` };
+		return { url: `http://127.0.0.1:${portOf(server)}` };
 	},
 	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
 };

@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
+import { portOf } from "../../support/ports.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
@@ -81,9 +82,7 @@ const handlers = {
 	listen: async () => {
 		server.listen(0, "127.0.0.1");
 		await once(server, "listening");
-		const address = server.address();
-		if (typeof address !== "object" || !address) throw new Error("no address");
-		return { url: `http://127.0.0.1:${address.port}` };
+		return { url: `http://127.0.0.1:${portOf(server)}` };
 	},
 	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
 };

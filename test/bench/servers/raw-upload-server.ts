@@ -6,6 +6,7 @@ import { open } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { portOf } from "../../support/ports.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
@@ -24,9 +25,7 @@ const handlers = {
 	listen: async () => {
 		server.listen(0, "127.0.0.1");
 		await once(server, "listening");
-		const address = server.address();
-		if (typeof address !== "object" || !address) throw new Error("no address");
-		return { url: `http://127.0.0.1:${address.port}` };
+		return { url: `http://127.0.0.1:${portOf(server)}` };
 	},
 	usage: ({ isSettled }: { isSettled: boolean }) => usage(isSettled),
 };

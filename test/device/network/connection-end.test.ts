@@ -6,6 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../../support/cleanup.js";
+import { portOf } from "../../support/ports.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
@@ -192,9 +193,7 @@ async function runRefusingGateway(t: TestContext, answer: string) {
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
 	onEnd(t, () => server.close());
-	const address = server.address();
-	const port = typeof address === "object" && address ? address.port : 0;
-	return { url: `ws://127.0.0.1:${port}/device`, count: () => count };
+	return { url: `ws://127.0.0.1:${portOf(server)}/device`, count: () => count };
 }
 
 /** Powers a device on that is refused so; each refusal reaches it before its clock advances. */
@@ -337,8 +336,7 @@ describe("a connection that cannot be made", () => {
 	test("because no server listens says so", async (t) => {
 		const server = createServer().listen(0, "127.0.0.1");
 		await once(server, "listening");
-		const address = server.address();
-		const port = typeof address === "object" && address ? address.port : 0;
+		const port = portOf(server);
 		server.close();
 		await once(server, "close");
 		const said = await firstReason(t, `ws://127.0.0.1:${port}/device`);

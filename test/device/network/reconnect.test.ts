@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { StateReport } from "../../../device/protocol/messages.js";
 import { onEnd } from "../../support/cleanup.js";
+import { portOf } from "../../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
@@ -22,9 +23,7 @@ async function runCountingServer(t: TestContext, onConnection: (socket: Socket) 
 		for (const socket of sockets) socket.destroy();
 		server.close();
 	});
-	const address = server.address();
-	const port = typeof address === "object" && address ? address.port : 0;
-	return { url: `ws://127.0.0.1:${port}/device`, connections: () => sockets.length };
+	return { url: `ws://127.0.0.1:${portOf(server)}/device`, connections: () => sockets.length };
 }
 
 const red = "2f0000".repeat(12);

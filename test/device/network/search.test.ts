@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from "node:test";
 import { decode, encode } from "dns-packet";
 import { FirstStart } from "../../../scripts/boards/first-start.js";
 import { onEnd } from "../../support/cleanup.js";
-import { freePort } from "../../support/ports.js";
+import { freePort, portOf } from "../../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, passUntil } from "../../support/virtual-time.js";
 
@@ -108,9 +108,7 @@ describe("a device without an address of its gateway", () => {
 		other.listen(0, "127.0.0.1");
 		await once(other, "listening");
 		onEnd(t, () => other.close());
-		const address = other.address();
-		assert.ok(typeof address === "object" && address);
-		const url = `ws://127.0.0.1:${address.port}/device`;
+		const url = `ws://127.0.0.1:${portOf(other)}/device`;
 		const { traced, fail, connectionTo } = await search(t, (question, count) => {
 			const { nonce, answer } = question;
 			answer([`address=${url}`]);

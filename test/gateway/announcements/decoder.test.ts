@@ -12,6 +12,7 @@ import { readSettings } from "../../../gateway/settings.js";
 import { onEnd } from "../../support/cleanup.js";
 import { runCommand } from "../../support/command-line.js";
 import { eventually } from "../../support/eventually.js";
+import { portOf } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -80,8 +81,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 		server.closeAllConnections();
 	});
 	await once(server, "listening");
-	const address = server.address();
-	return typeof address === "object" && address ? `http://127.0.0.1:${address.port}` : "";
+	return `http://127.0.0.1:${portOf(server)}`;
 }
 
 describe("an upload that is no WAV", () => {

@@ -13,6 +13,7 @@ import { bodyOf } from "../../../gateway/announcements/sounds.js";
 import { HttpProblem } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { Authority } from "../../support/certificates.js";
+import { portOf } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -254,13 +255,12 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 	const server = createServer((request) => requests.push(request));
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
-	const address = server.address();
-	assert.ok(typeof address === "object" && address);
+	const port = portOf(server);
 	for (const [end, status] of [
 		[() => {}, 408],
 		[(socket: Socket) => socket.destroy(), 400],
 	] as const) {
-		const socket = connect(address.port, "127.0.0.1");
+		const socket = connect(port, "127.0.0.1");
 		t.after(() => socket.destroy());
 		socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
 		while (requests.length === 0) await setTimeout(5);

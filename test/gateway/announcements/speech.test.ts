@@ -10,6 +10,7 @@ import { defaultSettings, readSettings } from "../../../gateway/settings.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd } from "../../support/cleanup.js";
+import { portOf } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -75,15 +76,14 @@ async function runHolders(t: TestContext) {
 	const server = createServer().listen(0, "127.0.0.1");
 	onEnd(t, () => server.close());
 	await once(server, "listening");
-	const address = server.address();
-	assert.ok(typeof address === "object" && address);
+	const port = portOf(server);
 	const connected = async () => {
 		const [socket]: Socket[] = await once(server, "connection");
 		assert.ok(socket);
 		socket.resume().on("error", () => {});
 		return { socket, closed: once(socket, "close") };
 	};
-	return { port: address.port, connected: connected() };
+	return { port, connected: connected() };
 }
 
 describe("a text", () => {

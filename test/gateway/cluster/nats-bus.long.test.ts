@@ -11,6 +11,7 @@ import { Authority } from "../../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { type NatsServer, natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
+import { portOf } from "../../support/ports.js";
 import { Told } from "../storage/log-contract.js";
 import { contentOf, inChunks, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
@@ -39,9 +40,7 @@ async function onLine(
 	}).listen(0, "127.0.0.1");
 	await once(proxy, "listening");
 	onEnd(t, () => void proxy.close());
-	const address = proxy.address();
-	assert.ok(address && typeof address === "object");
-	return `nats://127.0.0.1:${address.port}`;
+	return `nats://127.0.0.1:${portOf(proxy)}`;
 }
 
 /** @returns the address of a line on which the server tells another version of itself */

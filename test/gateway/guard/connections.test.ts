@@ -19,6 +19,7 @@ import type { GatewayOptions } from "../../../gateway/gateway.js";
 import { Connections } from "../../../gateway/guard/connections.js";
 import { Authority } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
+import { portOf } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -80,8 +81,7 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
 	onEnd(t, () => server.close());
-	const address = server.address();
-	const url = `${isTls ? "https" : "http"}://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+	const url = `${isTls ? "https" : "http"}://127.0.0.1:${portOf(server)}`;
 	return { url, paths, delayed, answers };
 }
 

@@ -5,6 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import express from "express";
 import { sendList } from "../../../gateway/http/list.js";
 import { onEnd } from "../../support/cleanup.js";
+import { portOf } from "../../support/ports.js";
 
 const items = Array.from({ length: 2_000 }, (_, index) => ({ index, text: "x".repeat(1_000) }));
 const bytes = JSON.stringify({ items }).length;
@@ -30,8 +31,7 @@ async function serve(t: TestContext) {
 		server.closeAllConnections();
 		server.close();
 	});
-	const address = server.address();
-	return { seen, url: `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/` };
+	return { seen, url: `http://127.0.0.1:${portOf(server)}/` };
 }
 
 test("a long list is the JSON of its items, made in pieces of at most 64 KiB and an item in a turn of the event loop", async (t) => {

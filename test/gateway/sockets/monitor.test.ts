@@ -10,6 +10,7 @@ import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
 import { textFrame } from "../../../gateway/sockets/text-frame.js";
 import { onEnd } from "../../support/cleanup.js";
+import { portOf } from "../../support/ports.js";
 
 const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
 
@@ -27,8 +28,7 @@ async function connected(t: TestContext, held?: Duplex, perMessageDeflate = fals
 		server.close();
 	});
 	await once(server, "listening");
-	const address = server.address();
-	const client = new WebSocket(`ws://127.0.0.1:${typeof address === "object" && address?.port}`);
+	const client = new WebSocket(`ws://127.0.0.1:${portOf(server)}`);
 	client.on("error", () => {});
 	onEnd(t, () => client.terminate());
 	const [request, connection, head] = await once(server, "upgrade");

@@ -11,6 +11,7 @@ import { extensions } from "../../../gateway/extensions.js";
 import { createWebhooks } from "../../../gateway/webhooks/extension.js";
 import { eventNames, type Hook } from "../../../gateway/webhooks/hooks.js";
 import { onEnd } from "../../support/cleanup.js";
+import { portOf } from "../../support/ports.js";
 
 export const secret = "secret-of-the-receiver";
 /** Of the library of the Standard Webhooks, as receivers use it. */
@@ -45,8 +46,7 @@ export class Receiver {
 	async listen(t: TestContext): Promise<this> {
 		this.#server.listen(0, "127.0.0.1");
 		await once(this.#server, "listening");
-		const address = this.#server.address();
-		this.url = `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/a/secret-path`;
+		this.url = `http://127.0.0.1:${portOf(this.#server)}/a/secret-path`;
 		onEnd(t, () => {
 			this.#server.closeAllConnections();
 			this.#server.close();

@@ -22,6 +22,7 @@ import { basename, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { build } from "esbuild";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { portOf } from "../../support/ports.js";
 
 const own = join(projectFolder, "hosts", "esp32", "tcp");
 const tests = join(projectFolder, "test", "hosts", "esp32", "tcp");
@@ -152,9 +153,7 @@ async function serve(onConnection: (socket: Socket) => void): Promise<number> {
 	});
 	servers.push(server);
 	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const address = server.address();
-	assert.ok(address && typeof address === "object");
-	return address.port;
+	return portOf(server);
 }
 
 async function refusingPort(): Promise<number> {
