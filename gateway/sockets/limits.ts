@@ -44,7 +44,7 @@ export const socketLimits = Object.freeze({
 	maxFragments: 256,
 	/** At the start. Others are refused with `Retry-After`. */
 	devicesASecond: 600,
-	/** Then the socket is destroyed. */
+	/** Destroys the socket of a peer that does not read its close frame; see server-socket.ts for one that does. */
 	closeTimeoutMs: 10_000,
 	/** For devices to answer the close frame of a stopping gateway; the next one waits for that. */
 	devicesLeaveMs: 2_000,

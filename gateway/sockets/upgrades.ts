@@ -4,7 +4,7 @@
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
+import { type Server, WebSocketServer } from "ws";
 import { chips, deviceId, features } from "../../device/protocol/messages.js";
 import {
 	describeProblem,
@@ -28,6 +28,7 @@ import type { Heartbeat, Watched } from "./heartbeat.js";
 import { closeCodes } from "./limits.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { DeviceSocketsOptions } from "./options.js";
+import { ServerSocket } from "./server-socket.js";
 
 /** An unknown chip is not refused. */
 export const deviceHeaders = object({
@@ -47,12 +48,12 @@ export interface UpgradesOptions extends DeviceSocketsOptions, Pick<Base, "setti
 	readonly guard: Guard | undefined;
 }
 
-type Accept = (socket: WebSocket) => Watched;
+type Accept = (socket: ServerSocket) => Watched;
 
 export class Upgrades {
 	readonly #options: UpgradesOptions;
-	readonly #deviceServer: WebSocketServer;
-	readonly #monitorServer: WebSocketServer;
+	readonly #deviceServer: Server<typeof ServerSocket>;
+	readonly #monitorServer: Server<typeof ServerSocket>;
 	readonly #revoking: NodeJS.Timeout;
 	#drain: Drain | undefined;
 
@@ -64,7 +65,7 @@ export class Upgrades {
 			maxFragments: limits.maxFragments,
 			closeTimeout: limits.closeTimeoutMs,
 		};
-		const common = { noServer: true, clientTracking: false, ...bounds };
+		const common = { WebSocket: ServerSocket, noServer: true, clientTracking: false, ...bounds };
 		this.#deviceServer = new WebSocketServer({ ...common, perMessageDeflate: false });
 		// A window of 8 KB: zlib keeps 100 KB for each monitor, with its default 256. Two at a time, as files share its threads.
 		this.#monitorServer = new WebSocketServer({
@@ -109,7 +110,10 @@ export class Upgrades {
 		}
 		stream.off("error", onError);
 		const server = url?.pathname === "/device" ? this.#deviceServer : this.#monitorServer;
-		server.handleUpgrade(request, stream, head, (socket) => heartbeat.watch(socket, admission(socket)));
+		server.handleUpgrade(request, stream, head, (socket) => {
+			socket.stream = stream;
+			heartbeat.watch(socket, admission(socket));
+		});
 	}
 
 	/** Refuses all further upgrades. */

@@ -402,23 +402,6 @@ describe("a device that sends too many messages", () => {
 		await monitor.change("disconnected");
 	});
 
-	for (const [who, path] of [
-		["a device", "/device"],
-		["a monitor", "/monitor"],
-	] as const)
-		test(`${who} that keeps sending after the gateway's close frame is disconnected`, {
-			timeout: 30_000,
-		}, async (t) => {
-			const gateway = await runGateway(t, { limits: { closeTimeoutMs: 100 } });
-			const socket = await openByHand(gateway, path, path === "/device" ? deviceToken : monitorToken);
-			const closed = new Promise((resolve) => socket.on("close", resolve));
-			const [binary, text] = [Buffer.from("8281000000007b", "hex"), Buffer.from("8182000000007b7d", "hex")];
-			socket.write(binary);
-			const timer = setInterval(() => socket.write(text), 1);
-			t.after(() => clearInterval(timer));
-			await closed;
-		});
-
 	describe("does the closing handshake", () => {
 		/** How each connection ended, as the gateway saw it: 1006 where the other side did not take part. */
 		const run = async (t: TestContext) => {

@@ -1,0 +1,99 @@
+/** Peers that keep sending after a close frame. Without a limit they are read until the close timeout, which outlasts these tests. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type Socket } from "node:net";
+import { describe, type TestContext, test } from "node:test";
+import { WebSocketServer } from "ws";
+import { ServerSocket } from "../../../gateway/sockets/server-socket.js";
+import { onEnd } from "../../support/cleanup.js";
+import { freePort } from "../../support/ports.js";
+import { deviceToken, monitorToken, runGateway, upgradeRequest } from "../../support/running.js";
+
+const limits = { closeTimeoutMs: 600_000, devicesLeaveMs: 600_000 };
+const timeout = 60_000;
+/** Masked with zeros. */
+const frames = {
+	binary: "8281000000007b",
+	text: "8182000000007b7d",
+	pong: "8a8000000000",
+	notUtf8: "818100000000ff",
+	tooLong: "81ff00000000000100010000000000",
+	reserved: "f18000000000",
+	close: "88820000000003e8",
+};
+const bytesOf = (name: keyof typeof frames) => Buffer.from(frames[name], "hex");
+
+/** Connects without a WebSocket client, which would answer the close frame. */
+async function open(t: TestContext, port: number, path: string, token: string): Promise<Socket> {
+	const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+	onEnd(t, async () => void socket.destroy());
+	socket.on("error", () => {});
+	socket.write(upgradeRequest(path, token));
+	await once(socket, "data");
+	return socket.resume();
+}
+
+/** Sends the frames each millisecond until the socket is closed. */
+async function keepSending(t: TestContext, socket: Socket, bytes: Buffer): Promise<void> {
+	const timer = setInterval(() => socket.write(bytes), 1);
+	onEnd(t, async () => clearInterval(timer));
+	await new Promise((resolve) => socket.on("close", resolve));
+}
+
+describe("a peer that keeps sending is disconnected", () => {
+	const starts = ["binary", "notUtf8", "tooLong", "reserved", "close"] as const;
+	for (const [path, token] of [
+		["/device", deviceToken],
+		["/monitor", monitorToken],
+	] as const) {
+		for (const start of starts)
+			test(`${path}: after the close frame that answers ${start}`, { timeout }, async (t) => {
+				const gateway = await runGateway(t, { limits });
+				const socket = await open(t, Number(new URL(gateway.url).port), path, token);
+				socket.write(bytesOf(start));
+				await keepSending(t, socket, bytesOf("text"));
+			});
+
+		test(`${path}: after too many pongs`, { timeout }, async (t) => {
+			const gateway = await runGateway(t, { limits });
+			const socket = await open(t, Number(new URL(gateway.url).port), path, token);
+			await keepSending(t, socket, Buffer.concat(Array<Buffer>(1000).fill(bytesOf("pong"))));
+		});
+
+		test(`${path}: after the gateway stops`, { timeout }, async (t) => {
+			const gateway = await runGateway(t, { limits });
+			const socket = await open(t, Number(new URL(gateway.url).port), path, token);
+			const closed = keepSending(t, socket, bytesOf("text"));
+			await gateway.gateway.close();
+			await closed;
+		});
+	}
+});
+
+test("a flood after the close frame is not read", { timeout }, async (t) => {
+	const server = createServer();
+	const sockets = new WebSocketServer({ noServer: true, WebSocket: ServerSocket });
+	let pongs = 0;
+	const closed = new Promise((resolve) => {
+		server.on("upgrade", (request, stream, head) =>
+			sockets.handleUpgrade(request, stream, head, (socket) => {
+				socket.stream = stream;
+				socket.on("pong", () => {
+					pongs += 1;
+					socket.close(1008);
+				});
+				socket.on("close", resolve);
+			}),
+		);
+	});
+	const port = await freePort();
+	await once(server.listen(port, "127.0.0.1"), "listening");
+	onEnd(t, async () => void server.close());
+	const socket = await open(t, port, "/", "");
+	socket.write(Buffer.concat(Array<Buffer>(1_000_000).fill(bytesOf("pong"))));
+	await closed;
+	// Two reads of 64 KiB, and what the stream buffers, end after the pause.
+	assert.ok(pongs < 50_000, `${pongs} pongs were read`);
+});
