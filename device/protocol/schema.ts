@@ -198,6 +198,11 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** @returns the table's own entry: names such as `constructor`, which come from outside, have none */
+export function entryOf<V>(table: Readonly<Record<string, V>>, name: string): V | undefined {
+	return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
 export function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): readonly K[] {
 	const keys: K[] = [];
 	for (const key in table) keys.push(key);

@@ -1,6 +1,7 @@
 /** Which people may do what. The gateway refuses by these tables, and the page switches off by them. */
 
 import type { CommandName } from "../../device/protocol/messages.js";
+import { entryOf } from "../../device/protocol/schema.js";
 import type { Person, PersonRole } from "./person.js";
 
 type Roles = readonly PersonRole[];
@@ -113,13 +114,12 @@ export const auditedReads: readonly string[] = ["GET /api/backup"];
 
 /** @param route such as `GET /api/devices/:deviceId` */
 export function rolesOf(route: string): Roles {
-	return routeRoles[route] ?? monitors;
+	return entryOf(routeRoles, route) ?? monitors;
 }
 
 /** @param action of a person; an unknown one is for monitors alone */
 export function mayDo({ role }: Person, action: string): boolean {
-	const roles: Readonly<Partial<Record<string, Roles>>> = actionRoles;
-	return (roles[action] ?? monitors).includes(role);
+	return (entryOf(actionRoles, action) ?? monitors).includes(role);
 }
 
 /** What the tokens of a role are for, after "This token may". */

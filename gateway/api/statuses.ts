@@ -1,5 +1,7 @@
 /** The statuses of updates and roll-outs, with the words that people read: for the gateway, the page and the terminal. */
 
+import { entryOf } from "../../device/protocol/schema.js";
+
 /** While a device's update can still go on. */
 const activeUpdates = ["pending", "downloading", "rebooting"] as const;
 export const otaStatuses = ["idle", ...activeUpdates, "updated", "rolled_back", "failed"] as const;
@@ -92,7 +94,7 @@ const resets: Readonly<Record<string, string>> = {
 
 /** "switched on"; a reason without words as it is */
 export function resetText(reason: string): string {
-	return resets[reason] ?? reason.toLowerCase().replaceAll("_", " ");
+	return entryOf(resets, reason) ?? reason.toLowerCase().replaceAll("_", " ");
 }
 
 /** For each name 0. */

@@ -1,7 +1,7 @@
 /** Executes commands from Home Assistant, with a monitor's checks. Nothing answers it: a refusal is in the log. */
 
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
-import { isRecord } from "../../device/protocol/schema.js";
+import { entryOf, isRecord } from "../../device/protocol/schema.js";
 import { type AskedAnnouncement, longestSeconds } from "../api/announcement.js";
 import { usualQuietHours } from "../api/client/times.js";
 import { askedQuietHours } from "../api/quiet-hours.js";
@@ -121,7 +121,7 @@ export class EntityCommands {
 	take(deviceId: string, entity: string, text: string, isRetained: boolean): void {
 		const { log, sessions } = this.#core;
 		const device = sessions.devices.get(deviceId);
-		const command = Object.hasOwn(commands, entity) ? commands[entity] : undefined;
+		const command = entryOf(commands, entity);
 		const run = (work: () => Promise<Outcome>) => {
 			const done = this.#finish(deviceId, entity, work());
 			done.catch((error) => log.error({ err: error }, "Home Assistant"));

@@ -136,7 +136,8 @@ export function monitorCommands(
 	let added: ReadonlyMap<string, MessageKind> | undefined;
 	return async (value, monitor) => {
 		added ??= new Map(hooks.flatMap(({ messages = {} }) => Object.entries(messages)));
-		const execute = isRecord(value) ? added.get(String(value.type)) : undefined;
+		const type = isRecord(value) ? value.type : undefined;
+		const execute = typeof type === "string" ? added.get(type) : undefined;
 		if (execute && monitor) return execute(value, monitor);
 		const checked = checkMonitorMessage(value, [...added.keys()]);
 		if (checked.refusal) return checked;
@@ -204,7 +205,7 @@ export function monitorCommands(
 function actionOf(message: MonitorMessage): string {
 	if (message.type !== "control_device") return message.type satisfies Action;
 	const { payload } = message;
-	return isRecord(payload) ? String(payload.command) : "";
+	return isRecord(payload) && typeof payload.command === "string" ? payload.command : "";
 }
 
 /** For the audit: what a message that was carried out defines. */

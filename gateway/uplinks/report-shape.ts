@@ -7,7 +7,7 @@
 
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/models.js";
-import { matches, type Schema } from "../../device/protocol/schema.js";
+import { entryOf, matches, type Schema } from "../../device/protocol/schema.js";
 
 type Json = Record<string, unknown>;
 
@@ -96,8 +96,7 @@ export class ReportShape {
 				name = token.slice(1, -1);
 				if (Object.hasOwn(object.fields, name) || name === "__proto__") return undefined;
 			} else {
-				const schema: Schema | undefined =
-					object.schema?.type === "object" ? object.schema.fields[name] : undefined;
+				const schema = object.schema?.type === "object" ? entryOf(object.schema.fields, name) : undefined;
 				if (token === "{") {
 					const inner: JsonObject = { outer: { object, name }, schema, fields: {}, isShared: false };
 					objects.push(inner);

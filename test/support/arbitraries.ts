@@ -54,6 +54,9 @@ const oddNumbers = [
 	2 ** 53 + 2,
 ];
 
+/** `constructor`, `toString`, `__proto__` and the others that each object has without a field of that name. */
+export const inheritedNames: readonly string[] = Object.getOwnPropertyNames(Object.prototype);
+
 /** Any JSON value, `__proto__` and other inherited names among the keys. */
 export const anyJson: fc.Arbitrary<fc.JsonValue> = fc.jsonValue({ maxDepth: 3, depthSize: "small" });
 

@@ -1,5 +1,6 @@
 /** Numbers, times and names as people read them: the same words in every view. */
 
+import { entryOf } from "../../../device/protocol/schema.js";
 import { isActiveUpdate, updateWords } from "../statuses.js";
 import type { OtaMetadata } from "../update.js";
 
@@ -97,7 +98,7 @@ export function sentence(text: string): string {
  */
 export function withFieldName(text: string, names: Readonly<Record<string, string | undefined>>): string {
 	const path = /^(?:\w+: )*(?:\w+\.)*(\w+)(?= must | is )/;
-	return text.replace(path, (all, field: string) => names[field] ?? all);
+	return text.replace(path, (all, field: string) => entryOf(names, field) ?? all);
 }
 
 /** "22 Nov 2026, 14:05", in local time */

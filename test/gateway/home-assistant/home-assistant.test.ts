@@ -10,6 +10,7 @@ import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { packageVersion } from "../../../scripts/command-line/project.js";
+import { inheritedNames } from "../../support/arbitraries.js";
 import { call } from "../../support/call.js";
 import { Authority, whyNoCertificates } from "../../support/certificates.js";
 import { turnOnSiren } from "../../support/home-assistant/actions.js";
@@ -243,6 +244,7 @@ test(
 			["brightness", "NaN", "invalid_command"],
 			["ring", "ON", "invalid_command"],
 			["effect", "disco", "invalid_command"],
+			["effect", "constructor", "invalid_command"],
 			["color", "255,136", "invalid_command"],
 			["color", "256,0,0", "invalid_command"],
 			["color", "orange", "invalid_command"],
@@ -257,15 +259,15 @@ test(
 		];
 		const topic = (id: string, key: string) => `device-gateway/hall/${id}/${key}/set`;
 		for (const [key, payload] of hostile) await home.publish(topic(proto, key), payload);
-		await home.publish(topic(proto, "toString"), "x");
-		await home.publish(topic("dev-1-000000", "volume"), "30");
-		await home.until(() => lines.length >= hostile.length + 2);
+		for (const key of inheritedNames) await home.publish(topic(proto, key), "x");
+		for (const id of inheritedNames) await home.publish(topic(id, "volume"), "30");
+		await home.until(() => lines.length >= hostile.length + 2 * inheritedNames.length);
 		assert.deepEqual(
 			lines.map(({ entity, code }) => [entity, code]),
 			[
 				...hostile.map(([key, , code]) => [key, code]),
-				["toString", "unsupported_command"],
-				["volume", "unknown_target"],
+				...inheritedNames.map((key) => [key, "unsupported_command"]),
+				...inheritedNames.map(() => ["volume", "unknown_target"]),
 			],
 		);
 		assert.equal(device.commands.length, before);

@@ -1,6 +1,6 @@
 /** What people have changed, in words: by the request or the message with which they did it. */
 
-import { isRecord } from "../../../../device/protocol/schema.js";
+import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
 import type { Action } from "../../../api/permissions.js";
 
@@ -78,14 +78,13 @@ export function changeText({ what, detail }: Pick<ListedChange, "what" | "detail
 	const place = room ? ` in ${room}` : tags ? ` on devices with ${tags}` : "";
 	const sent: Readonly<Record<string, unknown>> = { ...others, ...values, ...devices };
 	const route = routes.find(({ pattern }) => pattern.test(request));
-	const inAddress = {
+	const inAddress: Readonly<Record<string, string>> = {
 		...Object.fromEntries(new URLSearchParams(query)),
 		...route?.pattern.exec(request)?.groups,
 	};
-	const messages: Readonly<Partial<Record<string, string>>> = messageWords;
-	const template = messages[String(command)] ?? route?.words ?? what;
+	const template = entryOf(messageWords, textOf(command)) ?? route?.words ?? what;
 	const words = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-		return textOf(inAddress[name] ?? sent[name] ?? "…");
+		return textOf(entryOf(inAddress, name) ?? entryOf(sent, name) ?? "…");
 	});
 	const rest = Object.entries(sent).filter(([name]) => !template.includes(`{${name}}`));
 	return {

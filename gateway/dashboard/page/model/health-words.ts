@@ -1,6 +1,7 @@
 /** How a device fares, as people say it. */
 
 import type { CrashKind } from "../../../../device/protocol/messages.js";
+import { entryOf } from "../../../../device/protocol/schema.js";
 import { signalBars } from "../../../api/client/words.js";
 import type { PastMark } from "../../../api/device.js";
 import { resetText, updateWords } from "../../../api/statuses.js";
@@ -42,5 +43,5 @@ export function signalText(dBm: number): string {
 }
 
 export function lookUp(words: Readonly<Record<string, string>>, name: string): string {
-	return words[name] ?? name;
+	return entryOf(words, name) ?? name;
 }

@@ -1,7 +1,7 @@
 /** What an uplink says, in a few words: of a report in what it differs from the one before. */
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
-import { isRecord } from "../../../../device/protocol/schema.js";
+import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import { bytes } from "../../../api/client/words.js";
 
 export const uplinkWords: Readonly<Record<UplinkType, string>> = {
@@ -53,7 +53,7 @@ type Change = readonly [path: string, from: unknown, to: unknown];
 function changesIn(before: unknown, after: unknown, path = ""): readonly Change[] {
 	if (!isRecord(after)) return before === after ? [] : [[path, before, after]];
 	return Object.entries(after).flatMap(([name, value]) =>
-		changesIn(isRecord(before) ? before[name] : undefined, value, path ? `${path}.${name}` : name),
+		changesIn(isRecord(before) ? entryOf(before, name) : undefined, value, path ? `${path}.${name}` : name),
 	);
 }
 
@@ -85,7 +85,7 @@ function changesText(before: StateReport, after: StateReport): string {
 	const news = changesIn(before, after)
 		.filter(([path]) => !alwaysNew.includes(path))
 		.map(([path, from, to]) => {
-			const { name = lastName(path), text = String } = fields[path] ?? {};
+			const { name = lastName(path), text = String } = entryOf(fields, path) ?? {};
 			return { name, from: from === undefined ? "–" : text(from), to: text(to) };
 		})
 		// What people do not read as a change, such as 100 of 112 KB.

@@ -1,5 +1,6 @@
 /** The fleet by rooms, and the volume and the quiet hours of a room. */
 
+import { entryOf } from "../../../../device/protocol/schema.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { QuietHours } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
@@ -68,7 +69,8 @@ export function moveVolumes(
 ): readonly [from: Volumes, ...set: Volumes[]] {
 	const isMoved = Object.entries(now).every(([key, volume]) => moves.some((each) => each[key] === volume));
 	const [from = now, ...set] = isMoved ? moves : [];
-	const mostOf = (volumes: Volumes) => Math.max(0, ...Object.keys(now).map((key) => volumes[key] ?? 0));
+	const mostOf = (volumes: Volumes) =>
+		Math.max(0, ...Object.keys(now).map((key) => entryOf(volumes, key) ?? 0));
 	const most = mostOf(from);
 	const loudest =
 		to ??
@@ -79,7 +81,7 @@ export function moveVolumes(
 		50;
 	const moved = (volume: number) =>
 		most === 0 ? loudest : Math.max(Math.min(1, volume, loudest), Math.round((volume * loudest) / most));
-	const next = Object.fromEntries(Object.keys(now).map((key) => [key, moved(from[key] ?? 0)]));
+	const next = Object.fromEntries(Object.keys(now).map((key) => [key, moved(entryOf(from, key) ?? 0)]));
 	// Reports of the last ones may be on their way.
 	return [from, ...set.slice(-2), next];
 }

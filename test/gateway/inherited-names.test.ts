@@ -1,0 +1,224 @@
+/** Names of Object.prototype, such as `constructor`, wherever the gateway takes a name from outside: it knows none of them. */
+
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import fc from "fast-check";
+import { checkCommand, checkUplink, uplinks } from "../../device/protocol/messages.js";
+import { isRecord, matches } from "../../device/protocol/schema.js";
+import { withFieldName } from "../../gateway/api/client/words.js";
+import { mayDo, rolesOf } from "../../gateway/api/permissions.js";
+import { personRoles } from "../../gateway/api/person.js";
+import { resetText } from "../../gateway/api/statuses.js";
+import { tag } from "../../gateway/api/tags.js";
+import { changeText } from "../../gateway/dashboard/page/model/change-words.js";
+import { markText } from "../../gateway/dashboard/page/model/health-words.js";
+import { uplinkText } from "../../gateway/dashboard/page/model/report-changes.js";
+import { moveVolumes } from "../../gateway/dashboard/page/model/rooms.js";
+import { parseJson } from "../../gateway/json.js";
+import { readSettings } from "../../gateway/settings.js";
+import { createLog } from "../../gateway/telemetry/log.js";
+import { UplinkReader } from "../../gateway/uplinks/uplink-reader.js";
+import { readHooks } from "../../gateway/webhooks/hooks.js";
+import { inheritedNames } from "../support/arbitraries.js";
+import { runs } from "../support/property-runs.js";
+import { bearer, monitorToken, type RunOptions, temporaryDirectory } from "../support/running.js";
+import { altered, type Json, sampleReport } from "../support/sample-report.js";
+import { probes } from "./api/probes.js";
+import { ask } from "./api/server.js";
+import { runWholeGateway } from "./api/whole-gateway.js";
+
+const answerMs = 20_000;
+
+/** A gateway with every extension. @returns it, and the errors in its log: a refusal is none */
+async function run(t: TestContext, options: RunOptions = {}) {
+	const errors: string[] = [];
+	const limits = { commandBurst: 1e6, uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };
+	const write = (line: string) => void (line.includes('"type":"HttpProblem"') || errors.push(line));
+	return {
+		errors,
+		...(await runWholeGateway(t, { log: createLog("error", { write }), limits, ...options })),
+	};
+}
+
+const valid = Object.entries(probes).flatMap(([key, probe]) => {
+	const [method = "", route = ""] = key.split(" ");
+	return "testedIn" in probe || Buffer.isBuffer(probe.body) ? [] : [{ ...probe, method, route }];
+});
+
+/** The value with `name` in one place: as a value, as an object that String() refuses, as a field's name, and beside the fields. */
+function withName(value: unknown, name: string): unknown[] {
+	if (Array.isArray(value))
+		return value.flatMap((each, index) => withName(each, name).map((other) => value.with(index, other)));
+	if (!isRecord(value)) return [name, { [name]: name }];
+	const entries = Object.entries(value);
+	const beside = [
+		[...entries, [name, name]],
+		[...entries, [name, { [name]: name }]],
+	];
+	const inside = entries.flatMap(([key, each], index) => [
+		...withName(each, name).map((other) => entries.with(index, [key, other])),
+		entries.with(index, [name, each]),
+	]);
+	return [...beside, ...inside].map((fields) => Object.fromEntries(fields));
+}
+
+/** The requests of which one part is the name: of the path, the query, the body, or a form. */
+function requestsWith(name: string) {
+	return valid.flatMap(({ method, route, path, headers, body }) => {
+		const [place = "", query = ""] = path.split("?");
+		const inPath = route.includes("{") ? [route.replace(/\{\w+\}/, name)] : [];
+		const fields = [...new URLSearchParams(query).keys()].map((field) => `${place}?${field}=${name}`);
+		const paths = [...inPath, ...fields, `${place}?${name}=1`, `${place}?${query}&${name}[${name}]=${name}`];
+		const value = parseJson(String(body));
+		const bodies = isRecord(value) ? withName(value, name).map((each) => JSON.stringify(each)) : [];
+		return [
+			...paths.map((each) => ({ method, path: each, headers, body })),
+			...bodies.map((each) => ({ method, path, headers, body: each })),
+		];
+	});
+}
+
+test("no request with an inherited name in its path, query or body fails in the gateway", async (t) => {
+	const { url, errors } = await run(t);
+	await fc.assert(
+		fc.asyncProperty(
+			fc.constantFrom(...inheritedNames.flatMap(requestsWith)),
+			async ({ method, path, headers = {}, body }) => {
+				const { status } = await ask(url, method, { path, headers, ...(body && { body }) });
+				assert.notEqual(status, 500);
+				assert.deepEqual(errors, []);
+			},
+		),
+		{ numRuns: runs(3000) },
+	);
+});
+
+const messages = (value: object) =>
+	fc.constantFrom(...inheritedNames.flatMap((name) => withName(value, name)));
+
+test("each message of a monitor with an inherited name in it is answered, whatever the person's role", async (t) => {
+	const { url, errors, monitor, namedDevice, open } = await run(t);
+	const { session } = await namedDevice(await monitor());
+	const tokens = await Promise.all(
+		personRoles.map(async (role) => {
+			const body = JSON.stringify({ name: `a-${role}`, role });
+			const answer = await ask(url, "POST", { path: "/api/tokens", headers: bearer(monitorToken), body });
+			return String(JSON.parse(answer.body.toString()).token);
+		}),
+	);
+	const monitors = await Promise.all(tokens.map((token) => open("/monitor", { headers: bearer(token) })));
+	const target = { targetId: session.sessionId };
+	const message = fc.oneof(
+		messages({ type: "control_device", ...target, payload: { command: "set_volume", value: 3 } }),
+		messages({ type: "boot_device", targetId: "x" }),
+		messages({ type: "trigger_ota", ...target, version: "1.0.0" }),
+		messages({ type: "subscribe", summary: false, devices: ["x"] }),
+	);
+	const index = fc.nat(monitors.length - 1);
+	await fc.assert(
+		fc.asyncProperty(index, message, async (at, value) => {
+			const late = setTimeout(answerMs, { type: "no answer" }, { ref: false });
+			const { type } = await Promise.race([monitors[at]?.ask(value) ?? late, late]);
+			assert.match(type, /^(ack|error)$/);
+			assert.deepEqual(errors, []);
+		}),
+		{ numRuns: runs(4000) },
+	);
+});
+
+test("a device, its label, what it reports and how it is counted may have inherited names", async (t) => {
+	const { url, errors, monitor, device } = await run(t, { metricsTags: ["constructor"] });
+	const watching = await monitor();
+	const request = async (method: string, path: string, body?: object) => {
+		const { status, body: answer } = await ask(url, method, {
+			path,
+			headers: bearer(monitorToken),
+			...(body && { body: JSON.stringify(body) }),
+		});
+		assert.equal(status, 200, `${method} ${path}: ${answer}`);
+		return answer.toString();
+	};
+	for (const deviceId of inheritedNames.filter((each) =>
+		matches(uplinks.state_report.fields.deviceId, each),
+	)) {
+		const client = await device({ "Device-Id": deviceId, "Device-Features": deviceId });
+		let report: { [name: string]: Json } = altered(sampleReport("DEV-1"), "deviceId", deviceId);
+		for (const path of ["system.firmware_version", "health.reset_reason", "network.wifi_ssid", deviceId])
+			report = altered(report, path, deviceId);
+		client.send(report);
+		client.send(altered(report, "peripherals.audio.volume", 7));
+		client.send({ type: "command_error", deviceId, command: deviceId, code: "busy", message: deviceId });
+		await watching.until(({ message }) => isRecord(message) && message.type === "command_error");
+		const tags = matches(tag, deviceId) && { tags: [deviceId] };
+		const label = { name: deviceId, room: deviceId, note: deviceId, ...tags };
+		await request("PATCH", `/api/devices/${deviceId}`, label);
+		const shown = JSON.parse(await request("GET", `/api/devices/${deviceId}`));
+		assert.deepEqual(shown, { ...shown, deviceId, ...label, firmwareVersion: deviceId });
+		assert.equal(shown.state.health.reset_reason, deviceId);
+		const history = await request("GET", `/api/devices/${deviceId}/history`);
+		assert.ok(history.includes(`"reason":"${deviceId}"`), history);
+	}
+	assert.match(await request("GET", "/metrics"), /tag="constructor"/);
+	assert.deepEqual(errors, []);
+});
+
+test("an uplink with an inherited name in it is read as JSON.parse reads it", () => {
+	const reader = new UplinkReader();
+	fc.assert(
+		fc.property(
+			fc.constantFrom(...inheritedNames.flatMap((name) => withName(sampleReport("DEV-1"), name))),
+			(value) => {
+				const read = reader.read(Buffer.from(JSON.stringify(value)));
+				const checked = checkUplink(value);
+				assert.equal("uplink" in read, checked.problem === undefined);
+				if ("uplink" in read) assert.deepEqual(read.uplink, value);
+			},
+		),
+		{ numRuns: runs(2000) },
+	);
+});
+
+test("a file of webhooks knows no event and no field with an inherited name", async (t) => {
+	const path = join(await temporaryDirectory(t), "webhooks.json");
+	const hook = { url: "http://127.0.0.1/", secret: "secret-of-the-fixtures", events: ["away"] };
+	for (const name of inheritedNames) {
+		for (const wrong of [
+			{ ...hook, events: [name] },
+			Object.fromEntries([...Object.entries(hook), [name, 1]]),
+		]) {
+			await writeFile(path, JSON.stringify([wrong]));
+			assert.throws(() => readHooks(path), { name: "StartError" });
+		}
+	}
+});
+
+test("no setting, role, route or command has an inherited name", () => {
+	for (const name of inheritedNames) {
+		for (const setting of ["LOG_LEVEL", "AUTH", "MDNS", "PORT", "MAX_UPLOAD", "TRUST_PROXY", "PUBLIC_URL"])
+			assert.throws(() => readSettings({ [setting]: name }), { name: "StartError" });
+		assert.equal(checkCommand({ command: name }).refusal?.code, "unknown_command");
+		assert.deepEqual(rolesOf(name), ["monitor"]);
+		for (const role of personRoles) assert.equal(mayDo({ name, role }, name), role === "monitor");
+	}
+});
+
+test("words for people show an inherited name as it is", () => {
+	const report = sampleReport("DEV-1");
+	for (const name of inheritedNames) {
+		const words = name.replaceAll("_", " ");
+		const mark = { at: "", version: null, reason: name };
+		assert.equal(resetText(name), words.toLowerCase());
+		assert.equal(markText({ ...mark, kind: "crash" }), `Crash: ${name.toLowerCase()}`);
+		assert.equal(markText({ ...mark, kind: "update" }), `Update: ${name}`);
+		assert.equal(changeText({ what: name, detail: null }).words, name);
+		assert.match(changeText({ what: "set_led", detail: null }).words, /…/);
+		assert.equal(withFieldName(`${name} must be 1`, {}), `${name} must be 1`);
+		const known = Object.fromEntries([...Object.entries(report), [name, 1]]);
+		assert.equal(matches(uplinks.state_report, known) && uplinkText(known, report), `${words} – → 1`);
+		const moved = moveVolumes([{ a: 50 }, { [name]: 20, a: 20 }], { [name]: 20, a: 20 }, 40);
+		assert.deepEqual(moved.at(-1), { [name]: 0, a: 40 });
+	}
+});
