@@ -36,7 +36,10 @@ describe("play and mute held for 10 s", () => {
 		const counts: number[] = [];
 		for (let second = 0; second < 10; second++) {
 			counts.push(litOf(timed));
-			assert.ok(pixelsOf(timed).every((pixel) => pixel === "2f002f" || pixel === "000000"));
+			assert.ok(
+				pixelsOf(timed).every((pixel) => pixel === "2f002f" || pixel === "000000"),
+				`pixels: ${pixelsOf(timed)}`,
+			);
 			await pass(second < 9 ? 1000 : 970);
 		}
 		assert.deepEqual(counts, [12, 11, 10, 9, 8, 6, 5, 4, 3, 2]);
@@ -92,7 +95,7 @@ describe("play and mute held for 10 s", () => {
 		const connection = await gateway.connection();
 		await pass(30_000);
 		const { peripherals } = await connection.query();
-		assert.ok(peripherals.buttons.btn_play && peripherals.buttons.btn_mute);
+		assert.deepEqual([peripherals.buttons.btn_play, peripherals.buttons.btn_mute], [true, true]);
 		set(timed, ["play"], false);
 		await pass(100);
 		set(timed, ["play"], true);

@@ -170,7 +170,8 @@ describe("a device without settings", () => {
 		const endless = () => {
 			for (let piece = 0; piece < 40; piece++) client.send(command.settings, new Uint8Array(250).fill(65));
 		};
-		assert.ok((await answers(endless)).includes("error 1"));
+		const refusals = await answers(endless);
+		assert.ok(refusals.includes("error 1"), `answers: ${refusals}`);
 		assert.deepEqual(await answers(() => client.send(command.currentState)), ["error 0", "state 2"]);
 	});
 });

@@ -40,7 +40,7 @@ test("what is sent once all is sent goes out in order, and not from within the w
 	class Resolver {
 		resolve(): void {}
 	}
-	assert.ok(isClass(GatewaySocket));
+	assert.ok(isClass(GatewaySocket), "GatewaySocket is no class");
 	const socket = new GatewaySocket({
 		part: Client,
 		certificate: undefined,
@@ -64,6 +64,6 @@ test("what is sent once all is sent goes out in order, and not from within the w
 	socket.send("first");
 	assert.deepEqual(writes, ["first", "1a", "1b", "3a", "3b"]);
 	assert.equal(deepest, 1);
-	assert.ok(socket.isDrained);
+	assert.ok(socket.isDrained, "the socket still holds data");
 	socket.close();
 });

@@ -236,7 +236,10 @@ function checkConnected(device: Device, context: string): void {
 	const joinable = known.filter(({ ssid, password }) => answer(Radio.world, ssid, password) === "joined");
 	if (joinable.length > 0) {
 		assert.equal(device.station.state, "connected", context);
-		assert.ok(joinable.some(({ ssid }) => ssid === device.station.ssid));
+		assert.ok(
+			joinable.some(({ ssid }) => ssid === device.station.ssid),
+			`connected to ${device.station.ssid}: ${context}`,
+		);
 		return;
 	}
 	assert.notEqual(device.station.state, "connected", context);
@@ -267,7 +270,7 @@ test("whatever networks do, a device joins a known one that can be joined, and t
 		}),
 		{ numRuns: runs(4000) },
 	);
-	assert.ok(joined > 0);
+	assert.ok(joined > 0, "no run joined a network");
 });
 
 /** @returns whether the settings are kept */

@@ -242,5 +242,9 @@ test("a fleet whose first network vanishes is on the second within a minute", as
 	}
 	assert.equal(joined.size, fleet.length);
 	await all;
-	for (const [index, { machine }] of fleet.entries()) assert.ok(machine.now - (lostAt[index] ?? 0) <= 60_000);
+	for (const [index, { machine }] of fleet.entries())
+		assert.ok(
+			machine.now - (lostAt[index] ?? 0) <= 60_000,
+			`device ${index} joined after ${machine.now - (lostAt[index] ?? 0)} ms`,
+		);
 });

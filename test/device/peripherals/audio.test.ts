@@ -12,6 +12,7 @@ import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import { chimePath, makeChime } from "../../../scripts/assets/chimes.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 /** Register 0x32, DAC_VOLUME: 0xbf is 0 dB, each step 0.5 dB, 0 mutes (ES8311 data sheet). */
@@ -37,10 +38,14 @@ for (const chime of chimes)
 		const queued = Buffer.concat(board.sound);
 		assert.equal(queued.length, longestChimeBytes, "all of the blocks that fit: nothing old can sound");
 		const samples = samplesOf(chime);
-		assert.ok(queued.subarray(0, samples.length).equals(samples));
-		assert.ok(queued.subarray(samples.length).every((byte) => byte === 0));
+		assertSameBytes(queued.subarray(0, samples.length), samples);
+		assertSameBytes(
+			queued.subarray(samples.length),
+			Buffer.alloc(queued.length - samples.length),
+			"silence after the chime",
+		);
 		assert.deepEqual(heard, [{ samples: queued, sampleRate: 16_000 }], "what the demo's page plays");
-		assert.ok(Math.abs(board.gain - 10 ** (-25 / 20)) < 1e-9);
+		assert.ok(Math.abs(board.gain - 10 ** (-25 / 20)) < 1e-9, `gain of ${board.gain}`);
 		await pass(msOf(chime) - 1);
 		assert.equal((await connection.query()).peripherals.audio.player_state, "playing");
 		await pass(1);
@@ -79,7 +84,7 @@ test("a paused chime continues where it stopped", async (t) => {
 	// Played for 20 + 160 + 20 ms before the second press was certain.
 	const heard = 200 * 32;
 	const rest = samplesOf("startup").subarray(heard);
-	assert.ok(Buffer.concat(board.sound).subarray(0, rest.length).equals(rest));
+	assertSameBytes(Buffer.concat(board.sound).subarray(0, rest.length), rest);
 	await pass(msOf("startup") - 200 - 20);
 	const idle = await connection.next(
 		"state_report",
@@ -98,7 +103,7 @@ test("a chime replaces the previous one", async (t) => {
 		({ audio }) => audio.current_track === "file:///chimes/wifi_connected",
 	);
 	const samples = samplesOf("wifi_connected");
-	assert.ok(Buffer.concat(device.board.sound).subarray(0, samples.length).equals(samples));
+	assertSameBytes(Buffer.concat(device.board.sound).subarray(0, samples.length), samples);
 	await pass(msOf("wifi_connected"));
 	await connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle");
 });
@@ -192,7 +197,7 @@ test("the volume goes to the codec's gain, in even steps, and never to the sampl
 		assert.equal(codecGain(board), gain, `volume ${value}`);
 	}
 	const samples = samplesOf("startup");
-	assert.ok(Buffer.concat(board.sound).subarray(0, samples.length).equals(samples));
+	assertSameBytes(Buffer.concat(board.sound).subarray(0, samples.length), samples);
 });
 
 test("a codec that does not answer throws nothing, and is set up within 5 s of answering again", async (t) => {
@@ -220,7 +225,7 @@ test("the chimes are those that the script generates, and fit the output", () =>
 			readFileSync(chimePath(chime)).equals(makeChime(chime)),
 			`run scripts/assets/chimes.ts for ${chime}`,
 		);
-		assert.ok(samplesOf(chime).length <= longestChimeBytes);
+		assert.ok(samplesOf(chime).length <= longestChimeBytes, `${chime} has ${samplesOf(chime).length} bytes`);
 		assert.equal(samplesOf(chime).readInt16LE(0), 0, "no click at the start");
 		assert.ok(Math.abs(samplesOf(chime).readInt16LE(samplesOf(chime).length - 2)) < 100, "nor at the end");
 	}

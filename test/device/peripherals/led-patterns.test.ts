@@ -87,8 +87,10 @@ describe("the ring's patterns", () => {
 		assert.deepEqual(frame(ledState.updating, 1500), all([0, 0, 255]));
 		assert.equal(blue(0), blue(3000));
 		assert.ok(blue(0) > 0 && blue(0) < 10, `${blue(0)}`);
-		for (let timeMs = 100; timeMs <= 1500; timeMs += 100) assert.ok(blue(timeMs) >= blue(timeMs - 100));
-		for (let timeMs = 1600; timeMs <= 3000; timeMs += 100) assert.ok(blue(timeMs) <= blue(timeMs - 100));
+		for (let timeMs = 100; timeMs <= 1500; timeMs += 100)
+			assert.ok(blue(timeMs) >= blue(timeMs - 100), `darker at ${timeMs} ms`);
+		for (let timeMs = 1600; timeMs <= 3000; timeMs += 100)
+			assert.ok(blue(timeMs) <= blue(timeMs - 100), `brighter at ${timeMs} ms`);
 	});
 
 	test("brightness is perceived brightness: half of it is a fifth of the light", () => {
@@ -97,7 +99,7 @@ describe("the ring's patterns", () => {
 		assert.deepEqual(frame(ledState.wifiFailed, 0, 0), all([0, 0, 0]));
 		assert.deepEqual(frame(ledState.wifiFailed, 0, 0.01), all([1, 0, 0]), "not dark");
 		for (let brightness = 0.01; brightness <= 1; brightness += 0.01)
-			assert.ok(lightFor(brightness) > lightFor(brightness - 0.01));
+			assert.ok(lightFor(brightness) > lightFor(brightness - 0.01), `not brighter at ${brightness}`);
 	});
 });
 

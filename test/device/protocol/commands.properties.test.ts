@@ -207,7 +207,7 @@ test("device and gateway judge each command as the specification does, and the d
 			const checked = checkCommand(value, of);
 			assert.equal(checked.refusal === undefined, isSpecified(value, of), "the gateway's verdict");
 			if (checked.refusal === undefined) {
-				assert.ok(isRecord(value));
+				assert.ok(isRecord(value), `not an object: ${JSON.stringify(value)}`);
 				assert.deepEqual([did.map((one) => known(asSent(one))), said], [[known(asSent(value))], []]);
 				return;
 			}
@@ -215,7 +215,7 @@ test("device and gateway judge each command as the specification does, and the d
 			assert.equal(said.length, 1);
 			const uplink = checkUplink(JSON.parse(new TextDecoder("utf8", { fatal: true }).decode(said[0])));
 			assert.equal(uplink.problem, undefined);
-			assert.ok(uplink.uplink?.type === "command_error");
+			assert.ok(uplink.uplink?.type === "command_error", `sent ${uplink.uplink?.type}`);
 			assert.deepEqual(
 				{ code: uplink.uplink.code, message: uplink.uplink.message },
 				{ code: checked.refusal.code, message: checked.refusal.message },
@@ -260,14 +260,17 @@ test("a command that is acknowledged is executed by the device; a refused one re
 			const text = JSON.stringify({ type: "control_device", targetId: "d", payload: command });
 			const { refusal } = (await carryOut.get(of)?.(parseJson(text))) ?? assert.fail(of);
 			if (refusal) {
-				assert.ok(["invalid_message", "invalid_command", "unsupported_command"].includes(refusal.code));
+				assert.ok(
+					["invalid_message", "invalid_command", "unsupported_command"].includes(refusal.code),
+					`refused with ${refusal.code}`,
+				);
 				assert.deepEqual(sent, []);
 				assert.ok(!isSpecified(command, of) || /bytes of JSON$/.test(refusal.message), refusal.message);
 				return;
 			}
 			assert.equal(sent.length, 1);
 			const { did, said, closed } = await xs.hear(of, sent[0] ?? "");
-			assert.ok(isRecord(command) && isSpecified(command, of));
+			assert.ok(isRecord(command) && isSpecified(command, of), `accepted against the specification: ${text}`);
 			assert.deepEqual([did.map(known), said, closed], [[known(asSent(command))], [], undefined]);
 		}),
 		{ numRuns: runs(1000) },

@@ -12,7 +12,10 @@ describe("where an image ends", () => {
 		const scanner = new ImageScanner();
 		let estimate = 0;
 		for (let at = 0; at < image.length; at++) {
-			assert.ok(scanner.minimumBytes >= estimate && scanner.minimumBytes <= image.length);
+			assert.ok(
+				scanner.minimumBytes >= estimate && scanner.minimumBytes <= image.length,
+				`estimate of ${scanner.minimumBytes} bytes at byte ${at}, after ${estimate}`,
+			);
 			assert.ok(scanner.minimumBytes > at, "a file of what was read is cut off");
 			estimate = scanner.minimumBytes;
 			assert.equal(scanner.write(image.subarray(at, at + 1)), undefined);

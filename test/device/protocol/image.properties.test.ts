@@ -13,6 +13,7 @@ import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
 import { damaged, inPieces, pieceSizes } from "../../support/arbitraries.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { hasDigestAt, rewritten, withoutHash } from "../../support/images.js";
 import { runs } from "../../support/property-runs.js";
 
@@ -65,10 +66,9 @@ function bootProblem(file: Uint8Array): string | undefined {
 	const flash = new Flash({ byteLength: slot.byteLength });
 	flash.load(0, Buffer.from(file));
 	try {
-		assert.ok(
-			Buffer.from(file)
-				.subarray(0, verifyImage(flash, slot).bytes.length)
-				.equals(verifyImage(flash, slot).bytes),
+		assertSameBytes(
+			Buffer.from(file).subarray(0, verifyImage(flash, slot).bytes.length),
+			verifyImage(flash, slot).bytes,
 		);
 		return undefined;
 	} catch (error) {
@@ -112,7 +112,7 @@ test("a damaged or truncated image is refused by the gateway and does not start"
 		.filter((file) => file[hasDigestAt] !== 0);
 	fc.assert(
 		fc.property(broken, (file) => {
-			assert.ok(gatewayVerdict(file) instanceof ImageError);
+			assert.ok(gatewayVerdict(file) instanceof ImageError, "the gateway accepts a broken image");
 			assert.notEqual(bootProblem(file), undefined);
 		}),
 		{ numRuns: runs(500) },

@@ -126,9 +126,16 @@ test("a monitor's message is accepted unchanged, or refused with one of the erro
 				return;
 			}
 			const { type, targetId } = checked.message;
-			assert.ok(["boot_device", "control_device", "trigger_ota"].includes(type));
-			assert.ok(typeof targetId === "string" && [...targetId].length <= 64);
-			if (checked.message.type === "control_device") assert.ok(isRecord(checked.message.payload));
+			assert.ok(["boot_device", "control_device", "trigger_ota"].includes(type), `accepted type ${type}`);
+			assert.ok(
+				typeof targetId === "string" && [...targetId].length <= 64,
+				`accepted target ${JSON.stringify(targetId)}`,
+			);
+			if (checked.message.type === "control_device")
+				assert.ok(
+					isRecord(checked.message.payload),
+					`accepted payload ${JSON.stringify(checked.message.payload)}`,
+				);
 		}),
 		{ numRuns: runs(2000) },
 	);

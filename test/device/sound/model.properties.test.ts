@@ -157,7 +157,10 @@ class World {
 				return;
 			default:
 				sound.end = update;
-				assert.ok((update.heard_ms ?? -1) >= 0 && (update.heard_ms ?? 0) <= seconds * 1000);
+				assert.ok(
+					(update.heard_ms ?? -1) >= 0 && (update.heard_ms ?? 0) <= seconds * 1000,
+					`${update.heard_ms} ms heard of ${seconds} s`,
+				);
 				if (update.state === "played") assert.equal(update.heard_ms, seconds * 1000);
 				assert.equal(update.reason === undefined, update.state === "played" || update.state === "expired");
 		}
@@ -178,7 +181,7 @@ class World {
 		if (current) assert.equal(current_track, `file:///sounds/${current.request.id}`);
 		else assert.ok(!current_track.startsWith("file:///sounds/"), current_track);
 		const hasUrgent = pending.some(({ request }) => request.priority === "urgent");
-		assert.ok(pending.length <= 3 + Number(hasUrgent));
+		assert.ok(pending.length <= 3 + Number(hasUrgent), `${pending.length} sounds pending`);
 		const isUrgentWaiting = pending.some(
 			({ request, states }) => request.priority === "urgent" && states.at(-1) === "waiting",
 		);
@@ -334,7 +337,7 @@ const playsChime = chimes.map((command): Step => {
 		const before = rig.audio.report.current_track;
 		const isAllowed = world.quiet?.only_urgent !== true && current?.request.priority !== "urgent";
 		const isAccepted = world.execute(command);
-		if (world.isUpdating) return assert.ok(!isAccepted);
+		if (world.isUpdating) return assert.equal(isAccepted, false);
 		assert.equal(isAccepted, isAllowed || command.command === "identify");
 		assert.equal(rig.audio.report.current_track, isAllowed ? "file:///chimes/startup" : before);
 	};
@@ -345,7 +348,7 @@ const quietHours = fc
 		return (world) => {
 			const { current } = world;
 			world.quiet = limits && { id: "n1", periods: [{ from: 0, until: 1 }], ...limits };
-			assert.ok(world.execute({ command: "set_quiet", value: world.quiet }));
+			assert.equal(world.execute({ command: "set_quiet", value: world.quiet }), true);
 			assert.equal(world.current, current, "what plays goes on");
 		};
 	});

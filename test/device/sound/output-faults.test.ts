@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SoundUpdate } from "../../../device/sound/sounds.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { bytesPerSecond, noise, wav } from "../../support/sounds.js";
 import { MemoryServer } from "../update/server.js";
 import { clock } from "../update/timer.js";
@@ -22,19 +23,20 @@ test("a sound begins after the silence that the output needs, whole, and fades i
 	const updates: SoundUpdate[] = [];
 	const rig = new Rig({ server, volume: 50, leadInMs: 120, onUpdate: (update) => updates.push(update) });
 	const silentBytes = 120 * 32;
+	const silence = Buffer.alloc(silentBytes);
 	rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
 	clock.pass(1_000);
 	const played = () => Buffer.concat(rig.output?.written ?? []);
 	const first = played();
-	assert.ok(first.subarray(0, silentBytes).every((byte) => byte === 0));
-	assert.ok(first.subarray(silentBytes, silentBytes + 4_000).equals(samples.subarray(0, 4_000)));
+	assertSameBytes(first.subarray(0, silentBytes), silence);
+	assertSameBytes(first.subarray(silentBytes, silentBytes + 4_000), samples.subarray(0, 4_000));
 
 	rig.press("play");
 	clock.pass(1_000);
 	const pausedAt = played().length;
 	rig.press("play");
 	const resumed = played().subarray(pausedAt);
-	assert.ok(resumed.subarray(0, silentBytes).every((byte) => byte === 0));
+	assertSameBytes(resumed.subarray(0, silentBytes), silence);
 	assert.equal(Math.abs(resumed.readInt16LE(silentBytes)), 0, "the first sample of the fade");
 	clock.pass(5_000);
 	const end = updates.at(-1);

@@ -90,7 +90,7 @@ test("an urgent sound interrupts another, which goes on after it at the sample w
 	const heard = captured();
 	const samples = samplesOf("a");
 	const urgent = heard.indexOf(samplesOf("u"));
-	assert.ok(urgent > 0);
+	assert.ok(urgent > 0, `urgent announcement at byte ${urgent}`);
 	const after = heard.subarray(urgent + short * bytesPerSecond);
 	const rest = after.subarray(after.findIndex((byte) => byte !== 0) & ~1);
 	const goesOnAt = samples.indexOf(rest.subarray(0, 64));

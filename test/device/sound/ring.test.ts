@@ -37,8 +37,11 @@ test("bytes come out in order, are repeated from where it is rewound, and none i
 					case "take": {
 						const bytes = ring.take(count);
 						assert.equal(bytes.length % 2, 0, "whole samples");
-						assert.ok(bytes.length <= count);
-						assert.ok(bytes.length > 0 || count < 2 || added - taken < 2);
+						assert.ok(bytes.length <= count, `took ${bytes.length} bytes, asked for ${count}`);
+						assert.ok(
+							bytes.length > 0 || count < 2 || added - taken < 2,
+							`took nothing of ${added - taken} bytes`,
+						);
 						assert.deepEqual(
 							[...bytes],
 							Array.from(bytes, (_, index) => byteAt(taken + index)),
@@ -62,7 +65,7 @@ test("bytes come out in order, are repeated from where it is rewound, and none i
 					[ring.available, ring.taken, ring.free],
 					[added - taken, taken, byteLength - (added - released)],
 				);
-				assert.ok(ring.free >= 0);
+				assert.ok(ring.free >= 0, `${ring.free} bytes free`);
 			}
 		}),
 		{ numRuns: runs(5000) },

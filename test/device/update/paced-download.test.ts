@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { LookupTicket } from "../../../device/network/lookup.js";
 import { Download } from "../../../device/update/download.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { NodeSha256, resolverOf } from "./rig.js";
 import { MemoryServer, type ServerOptions } from "./server.js";
 import { clock } from "./timer.js";
@@ -53,7 +54,7 @@ function fetchSlowly(options: Partial<ServerOptions>, onTurn = (_server: MemoryS
 test("no block is fetched before the one before it is used up", () => {
 	const { reason, bytes, mostAhead, server } = fetchSlowly({});
 	assert.equal(reason, undefined);
-	assert.ok(bytes.equals(file));
+	assertSameBytes(bytes, file);
 	assert.equal(mostAhead, 1);
 	assert.equal(server.requests.length, 4);
 });
@@ -66,7 +67,7 @@ test("a damaged block and a lost connection cost a block each", () => {
 		],
 	});
 	assert.equal(reason, undefined);
-	assert.ok(bytes.equals(file));
+	assertSameBytes(bytes, file);
 });
 
 test("a connection that is idle meanwhile may be ended by the server", () => {
@@ -75,7 +76,7 @@ test("a connection that is idle meanwhile may be ended by the server", () => {
 		clock.spend(1_000);
 	});
 	assert.equal(reason, undefined);
-	assert.ok(bytes.equals(file));
+	assertSameBytes(bytes, file);
 	assert.equal(server.requests.length, 4);
 	assert.equal(server.connections, 4);
 });

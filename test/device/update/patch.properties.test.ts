@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { Patch } from "../../../device/update/patch.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { sortSuffixes } from "../../../scripts/release/suffixes.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { runs } from "../../support/property-runs.js";
 import { NodeSha256 } from "./rig.js";
 
@@ -38,7 +39,7 @@ function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): B
 		to: digestOf(to),
 		onPiece: (piece, total) => {
 			pieces.push(Buffer.from(piece));
-			assert.ok(piece.byteLength <= 4096 && total > 0);
+			assert.ok(piece.byteLength <= 4096 && total > 0, `${piece.byteLength} bytes of ${total}`);
 			assert.ok(Buffer.concat(pieces).byteLength <= total, "more than announced");
 		},
 	});
@@ -92,7 +93,7 @@ test("suffixes are sorted", () => {
 test("any firmware is made from any other, by pieces of any size", () => {
 	fc.assert(
 		fc.property(pair, fc.integer({ min: 1, max: 5000 }), ({ from, to }, chunkBytes) => {
-			assert.ok(apply({ patch: makePatch(from, to), from, to, chunkBytes }).equals(to));
+			assertSameBytes(apply({ patch: makePatch(from, to), from, to, chunkBytes }), to);
 		}),
 		{ numRuns: runs(300) },
 	);
@@ -117,11 +118,11 @@ test("a damaged or cut patch is refused, or makes the right firmware", () => {
 				refused += 1;
 				return;
 			}
-			assert.ok(made.equals(to));
+			assertSameBytes(made, to);
 		}),
 		{ numRuns: runs(500) },
 	);
-	assert.ok(refused > 0);
+	assert.notEqual(refused, 0);
 });
 
 test("a patch for other firmware than the one that runs makes nothing", () => {
@@ -144,5 +145,5 @@ test("firmware that differs little makes a small patch, also where its parts hav
 	for (let at = 0; at < to.length; at += 1000) to[at] = (to[at] ?? 0) + 4;
 	const patch = makePatch(from, to);
 	assert.ok(patch.byteLength < 2_000, `${patch.byteLength} bytes`);
-	assert.ok(apply({ patch, from, to }).equals(to));
+	assertSameBytes(apply({ patch, from, to }), to);
 });

@@ -20,6 +20,7 @@ import {
 } from "../../../hosts/virtual/node/boot/ota-data.js";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { makePatch } from "../../../scripts/release/patch.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { FlashSlot, makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import { clock } from "./timer.js";
@@ -173,7 +174,7 @@ for (const [name, prepare] of [
 test("the patch of those power cuts makes the firmware by itself", () => {
 	const rig = patched();
 	updateAndConfirm(rig, secondFile);
-	assert.ok(rig.boot.image.bytes.equals(second));
+	assertSameBytes(rig.boot.image.bytes, second);
 	assert.doesNotMatch(rig.log.join(""), /without the patch/);
 });
 
@@ -186,7 +187,7 @@ test("a power cut in the very first start leaves a device that starts", () => {
 			rig.flash.cutAt(operation, moment);
 			assert.throws(() => rig.restart(), PowerCut);
 			start(rig);
-			assert.ok(rig.boot.image.bytes.equals(first));
+			assertSameBytes(rig.boot.image.bytes, first);
 			updateAndConfirm(rig, secondFile);
 		}
 });

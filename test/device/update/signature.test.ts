@@ -102,7 +102,7 @@ describe("beside OpenSSL", () => {
 	const key = makeReleaseKey();
 	const other = makeReleaseKey();
 	const [publicKey] = readReleaseKeys(key.text);
-	assert.ok(publicKey);
+	assert.ok(publicKey, "no release key was read");
 
 	test("what it signs is taken, by either of two keys", () => {
 		fc.assert(

@@ -156,7 +156,7 @@ describe("progress", () => {
 		});
 		assert.equal(rig.update(new MemoryServer({ file: newFirmware })), undefined);
 		const progress = rig.messages.filter((message) => message.type === "ota_progress");
-		assert.ok(progress.length >= 2);
+		assert.ok(progress.length >= 2, `${progress.length} progress messages`);
 		for (const start of times)
 			assert.ok(times.filter((time) => time >= start && time < start + 1000).length <= 4, times.join());
 		const written = progress.map(({ bytes_written }) => bytes_written);
@@ -164,7 +164,7 @@ describe("progress", () => {
 			written,
 			[...written].sort((a, b) => a - b),
 		);
-		assert.ok(progress.every(({ bytes_total }) => bytes_total === newFirmware.length));
+		assert.deepEqual([...new Set(progress.map(({ bytes_total }) => bytes_total))], [newFirmware.length]);
 		assert.equal(progress.filter(({ percent }) => percent === 100).length, 1);
 		assert.equal(written.at(-1), newFirmware.length);
 		assert.deepEqual(rig.messages.at(-1), { type: "ota_complete" });
@@ -228,7 +228,7 @@ test("an update logs how long its steps took", () => {
 			?.map(Number) ?? [];
 	assert.ok(network !== undefined && network > 0, "blocks overlap with flash");
 	assert.equal(flash, Number((pieces / 10).toFixed(1)));
-	assert.ok(readBack !== undefined && readBack >= blocks / 5);
+	assert.ok(readBack !== undefined && readBack >= blocks / 5, `read back in ${readBack} s, ${blocks} blocks`);
 	assert.equal(verification, (verificationMs + 700) / 1000);
 });
 
