@@ -1,30 +1,21 @@
 /** Names of Object.prototype, such as `constructor`, wherever the gateway takes a name from outside: it knows none of them. */
 
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { checkCommand, checkUplink, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, matches } from "../../device/protocol/schema.js";
-import { withFieldName } from "../../gateway/api/client/words.js";
 import { mayDo, rolesOf } from "../../gateway/api/permissions.js";
 import { personRoles } from "../../gateway/api/person.js";
-import { resetText } from "../../gateway/api/statuses.js";
 import { tag } from "../../gateway/api/tags.js";
-import { changeText } from "../../gateway/dashboard/page/model/change-words.js";
-import { markText } from "../../gateway/dashboard/page/model/health-words.js";
-import { uplinkText } from "../../gateway/dashboard/page/model/report-changes.js";
-import { moveVolumes } from "../../gateway/dashboard/page/model/rooms.js";
 import { parseJson } from "../../gateway/json.js";
 import { readSettings } from "../../gateway/settings.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { UplinkReader } from "../../gateway/uplinks/uplink-reader.js";
-import { readHooks } from "../../gateway/webhooks/hooks.js";
 import { inheritedNames } from "../support/arbitraries.js";
 import { runs } from "../support/property-runs.js";
-import { bearer, monitorToken, type RunOptions, temporaryDirectory } from "../support/running.js";
+import { bearer, monitorToken, type RunOptions } from "../support/running.js";
 import { altered, type Json, sampleReport } from "../support/sample-report.js";
 import { probes } from "./api/probes.js";
 import { ask } from "./api/server.js";
@@ -181,20 +172,6 @@ test("an uplink with an inherited name in it is read as JSON.parse reads it", ()
 	);
 });
 
-test("a file of webhooks knows no event and no field with an inherited name", async (t) => {
-	const path = join(await temporaryDirectory(t), "webhooks.json");
-	const hook = { url: "http://127.0.0.1/", secret: "secret-of-the-fixtures", events: ["away"] };
-	for (const name of inheritedNames) {
-		for (const wrong of [
-			{ ...hook, events: [name] },
-			Object.fromEntries([...Object.entries(hook), [name, 1]]),
-		]) {
-			await writeFile(path, JSON.stringify([wrong]));
-			assert.throws(() => readHooks(path), { name: "StartError" });
-		}
-	}
-});
-
 test("no setting, role, route or command has an inherited name", () => {
 	for (const name of inheritedNames) {
 		for (const setting of ["LOG_LEVEL", "AUTH", "MDNS", "PORT", "MAX_UPLOAD", "TRUST_PROXY", "PUBLIC_URL"])
@@ -202,23 +179,5 @@ test("no setting, role, route or command has an inherited name", () => {
 		assert.equal(checkCommand({ command: name }).refusal?.code, "unknown_command");
 		assert.deepEqual(rolesOf(name), ["monitor"]);
 		for (const role of personRoles) assert.equal(mayDo({ name, role }, name), role === "monitor");
-	}
-});
-
-test("words for people show an inherited name as it is", () => {
-	const report = sampleReport("DEV-1");
-	for (const name of inheritedNames) {
-		const words = name.replaceAll("_", " ");
-		const mark = { at: "", version: null, reason: name };
-		assert.equal(resetText(name), words.toLowerCase());
-		assert.equal(markText({ ...mark, kind: "crash" }), `Crash: ${name.toLowerCase()}`);
-		assert.equal(markText({ ...mark, kind: "update" }), `Update: ${name}`);
-		assert.equal(changeText({ what: name, detail: null }).words, name);
-		assert.match(changeText({ what: "set_led", detail: null }).words, /…/);
-		assert.equal(withFieldName(`${name} must be 1`, {}), `${name} must be 1`);
-		const known = Object.fromEntries([...Object.entries(report), [name, 1]]);
-		assert.equal(matches(uplinks.state_report, known) && uplinkText(known, report), `${words} – → 1`);
-		const moved = moveVolumes([{ a: 50 }, { [name]: 20, a: 20 }], { [name]: 20, a: 20 }, 40);
-		assert.deepEqual(moved.at(-1), { [name]: 0, a: 40 });
 	}
 });

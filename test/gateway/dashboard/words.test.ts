@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
+import { withFieldName } from "../../../gateway/api/client/words.js";
 import { resetText } from "../../../gateway/api/statuses.js";
+import { changeText } from "../../../gateway/dashboard/page/model/change-words.js";
 import { markText, memoryText, signalText } from "../../../gateway/dashboard/page/model/health-words.js";
 import { uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
+import { moveVolumes } from "../../../gateway/dashboard/page/model/rooms.js";
+import { inheritedNames } from "../../support/arbitraries.js";
 import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 
 function reportWith(fields: Readonly<Record<string, Json>>) {
@@ -57,4 +61,22 @@ test("a device's health is described in words", () => {
 		markText({ ...update, kind: "restart", reason: "BROWNOUT_RESET" }),
 		"Restart: supply voltage too low",
 	);
+});
+
+test("words for people show an inherited name as it is", () => {
+	const report = sampleReport("DEV-1");
+	for (const name of inheritedNames) {
+		const words = name.replaceAll("_", " ");
+		const mark = { at: "", version: null, reason: name };
+		assert.equal(resetText(name), words.toLowerCase());
+		assert.equal(markText({ ...mark, kind: "crash" }), `Crash: ${name.toLowerCase()}`);
+		assert.equal(markText({ ...mark, kind: "update" }), `Update: ${name}`);
+		assert.equal(changeText({ what: name, detail: null }).words, name);
+		assert.match(changeText({ what: "set_led", detail: null }).words, /…/);
+		assert.equal(withFieldName(`${name} must be 1`, {}), `${name} must be 1`);
+		const known = Object.fromEntries([...Object.entries(report), [name, 1]]);
+		assert.equal(matches(uplinks.state_report, known) && uplinkText(known, report), `${words} – → 1`);
+		const moved = moveVolumes([{ a: 50 }, { [name]: 20, a: 20 }], { [name]: 20, a: 20 }, 40);
+		assert.deepEqual(moved.at(-1), { [name]: 0, a: 40 });
+	}
 });

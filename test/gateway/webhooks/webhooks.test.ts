@@ -509,7 +509,7 @@ test("a file that is wrong stops the start, and says what to change without a se
 		[[{ url: "https://example.org/a b", secret }], /url must be an address/],
 		[[{ url: "ftp://example.org", secret }], /url must be an address/],
 		[[{ url: "https://user:password@example.org", secret }], /url must be an address/],
-		[[{ url, secret, events: ["gone"] }], /events\.0 must be/],
+		[[{ url, secret, events: ["constructor"] }], /events\.0 must be/],
 		[[{ url, secret, tags: ["beta"] }], /tags must be a string/],
 		[
 			[{ url, secret, tags: "Beta" }],
