@@ -4,16 +4,17 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import { text } from "node:stream/consumers";
 import { run as runTests } from "node:test";
 import { spec } from "node:test/reporters";
+import { buildMachine } from "../hosts/virtual/node/build.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { groupTests } from "./test/grouping.js";
+import { unfinishedMark } from "./test/limit.js";
 import { selectTests } from "./test/selection.js";
 import { Slowest } from "./test/slowest.js";
-import { Unfinished } from "./test/unfinished.js";
 
 /** Given by package.json to `npm run test:all`. */
 const isAll = process.argv.includes("--all");
@@ -25,9 +26,6 @@ such as: npm test -- wifi sound, and checks meanwhile.
 Files named *.long.test.ts take minutes: npm test runs those in whose name a word is, npm run test:all runs them too
 and tries properties as often as they are meant to be.`;
 
-/** The first test of a clone compiles XS; the simulator's compile the firmware too. */
-const testTimeoutMs = 20 * 60_000;
-/** Such a file is sent SIGTERM, at which it ends what it has started. */
 const terminationMs = 15_000;
 /** Not committed. */
 const groupsFolder = join(".cache", "tests");
@@ -57,29 +55,29 @@ async function run(given: readonly string[]): Promise<void> {
 	}
 	if (isAll) process.env.PROPERTY_RUNS ??= "100";
 	const slowest = new Slowest();
-	const unfinished = new Unfinished();
-	const tests = runTests({ files: groupTests(files, groupsFolder), concurrency, timeout: testTimeoutMs });
+	const unfinished: string[] = [];
+	// Takes minutes in a new clone. The tests that need it report why it failed.
+	await buildMachine().catch(() => {});
+	const tests = runTests({ files: groupTests(files, groupsFolder), concurrency });
 	const note = ({ file, nesting, details }: Ended) => {
 		if (file !== undefined && nesting === 0) slowest.add(relative("", file), details.duration_ms);
 	};
-	tests.on("test:dequeue", ({ file, name }) => {
-		if (file !== undefined && resolve(name) !== file) unfinished.begin(relative("", file), name);
+	tests.on("test:stderr", ({ message }) => {
+		unfinished.push(...message.split(/(?<=\n)/).filter((line) => line.startsWith(unfinishedMark)));
 	});
 	tests.on("test:pass", note);
 	tests.on("test:fail", (ended) => {
 		note(ended);
-		if (ended.file !== undefined && resolve(ended.name) === ended.file)
-			unfinished.end(relative("", ended.file));
 		if (ended.todo === undefined || ended.todo === false) process.exitCode = 1;
 	});
 	const report = tests.compose(new spec());
 	report.pipe(process.stdout, { end: false });
 	await once(report, "end");
-	console.log(`\n${unfinished.format()}${slowest.format()}`);
+	console.log(`\n${unfinished.join("")}${slowest.format()}`);
 	const [code, problems] = await checked;
 	if (code !== 0) process.exitCode = 1;
 	process.stdout.write(problems);
-	// What a file that took too long has started may hold its output open, and Node would wait for it.
+	// A process that an unfinished test has started may hold its output open, and Node would wait for it.
 	setTimeout(() => process.exit(), terminationMs).unref();
 }
 

@@ -7,10 +7,15 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isLong } from "./selection.js";
 
+/** Longest time of one test. The engine, which takes minutes to compile, is there already. */
+const quickLimitMs = Number(process.env.TEST_LIMIT_MS || 2 * 60_000);
+/** The simulator's compile it, and the firmware. */
+const longLimitMs = 20 * 60_000;
+
 /**
  * @param files test files, by their path from the project's folder
  * @param folder where modules are written that import the files of a group; emptied first
- * @returns what a process is started for: a module for each group, and each long test file; the largest group first
+ * @returns the module of each group and of each long test file, for each of which a process is started; the largest group first
  */
 export function groupTests(files: readonly string[], folder: string): string[] {
 	const groups = new Map<string, string[]>();
@@ -22,11 +27,10 @@ export function groupTests(files: readonly string[], folder: string): string[] {
 	mkdirSync(folder, { recursive: true });
 	const bySize = [...groups].sort(([, a], [, b]) => b.length - a.length);
 	return bySize.map(([name, group]) => {
-		const [first] = group;
-		if (group.length === 1 && first !== undefined) return first;
-		const module = join(folder, `${name.replaceAll(/[\\/]/g, "-")}.ts`);
-		const imports = group.map((file) => `import ${JSON.stringify(relative(folder, file))};\n`);
-		writeFileSync(module, imports.join(""));
+		const module = join(folder, `${name.replace(/\.ts$/, "").replaceAll(/[\\/]/g, "-")}.ts`);
+		const limit = new URL(`limit.ts?ms=${isLong(name) ? longLimitMs : quickLimitMs}`, import.meta.url);
+		const imports = [limit.href, ...group.map((file) => relative(folder, file))];
+		writeFileSync(module, imports.map((each) => `import ${JSON.stringify(each)};\n`).join(""));
 		return module;
 	});
 }

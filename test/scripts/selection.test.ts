@@ -6,7 +6,6 @@ import { test } from "node:test";
 import { groupTests } from "../../scripts/test/grouping.js";
 import { selectTests } from "../../scripts/test/selection.js";
 import { Slowest } from "../../scripts/test/slowest.js";
-import { Unfinished } from "../../scripts/test/unfinished.js";
 import { onEnd } from "../support/cleanup.js";
 
 const quick = ["test/gateway/killed.test.ts", "test/gateway/main.test.ts"];
@@ -40,27 +39,30 @@ test("the slowest files are listed, with the time of all their tests", () => {
 	assert.equal(rest.length, 9);
 });
 
-test("of a file that did not end the test is named that it began last", () => {
-	const unfinished = new Unfinished();
-	unfinished.begin("a.test.ts", "first");
-	unfinished.begin("b.test.ts", "other");
-	unfinished.begin("a.test.ts", "second");
-	assert.equal(unfinished.format(), "");
-	for (const file of ["a.test.ts", "c.test.ts"]) unfinished.end(file);
-	assert.equal(
-		unfinished.format(),
-		"a.test.ts did not end; the last test that began: second\nc.test.ts did not end; the last test that began: none\n",
-	);
-});
-
 test("quick files of a folder run in one process, long ones each in its own, the largest group first", (t) => {
 	const folder = mkdtempSync(join(tmpdir(), "groups-"));
 	onEnd(t, () => rmSync(folder, { recursive: true }));
 	writeFileSync(join(folder, "old.ts"), "");
 	const alone = "test/system/update.test.ts";
-	const module = join(folder, "test-gateway.ts");
-	assert.deepEqual(groupTests([alone, ...quick, ...long], folder), [module, alone, ...long]);
-	const imported = quick.map((file) => `import ${JSON.stringify(relative(folder, file))};\n`);
-	assert.equal(readFileSync(module, "utf8"), imported.join(""));
-	assert.deepEqual(readdirSync(folder), ["test-gateway.ts"]);
+	const modules = [
+		"test-gateway",
+		"test-system",
+		"test-gateway-heap.long.test",
+		"test-gateway-killed.long.test",
+	];
+	const paths = modules.map((name) => join(folder, `${name}.ts`));
+	assert.deepEqual(groupTests([alone, ...quick, ...long], folder), paths);
+	assert.deepEqual(
+		readdirSync(folder)
+			.map((name) => join(folder, name))
+			.sort(),
+		paths.toSorted(),
+	);
+	const [limit = "", ...imported] = readFileSync(paths[0] ?? "", "utf8").split("\n");
+	assert.match(limit, /limit\.ts\?ms=120000"/);
+	assert.deepEqual(imported, [
+		...quick.map((file) => `import ${JSON.stringify(relative(folder, file))};`),
+		"",
+	]);
+	assert.match(readFileSync(paths[2] ?? "", "utf8"), /limit\.ts\?ms=1200000"/);
 });

@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
+import { buildMachine } from "../../hosts/virtual/node/build.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 
 const limitMs = 60_000;
@@ -16,6 +17,8 @@ const waitFor = (name: string) => `
 
 /** @param files by their paths; check.cjs is what `npm run check` runs */
 async function runTests(t: TestContext, files: Readonly<Record<string, string>>, words: readonly string[]) {
+	// The command compiles it first, which may take longer than the limit.
+	await buildMachine();
 	const cwd = await temporaryDirectory(t);
 	const packageJson = JSON.stringify({ type: "module", scripts: { check: "node check.cjs" } });
 	for (const [path, text] of Object.entries({ "package.json": packageJson, ...files })) {
@@ -24,7 +27,8 @@ async function runTests(t: TestContext, files: Readonly<Record<string, string>>,
 	}
 	await symlink(resolve("node_modules"), join(cwd, "node_modules"));
 	// The runner sets it, and refuses to run inside of itself.
-	const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+	const { NODE_TEST_CONTEXT: _, ...inherited } = process.env;
+	const env = { ...inherited, TEST_LIMIT_MS: "3000" };
 	const argv = ["--import", "tsx", resolve("scripts/test.ts"), ...words];
 	return new Promise<{ isDone: boolean; output: string }>((end) => {
 		execFile(process.execPath, argv, { cwd, env, timeout: 2 * limitMs }, (error, stdout, stderr) =>
@@ -54,5 +58,23 @@ test("fails if a test does, and checks all the same", async (t) => {
 	};
 	const { isDone, output } = await runTests(t, files, ["some"]);
 	assert.match(output, /✖ fails.*\nall fine\n/s);
+	assert.equal(isDone, false);
+});
+
+test("ends a quick test that takes too long, also in a synchronous loop, and names it", async (t) => {
+	const testing = 'import { describe, test } from "node:test";';
+	const files = {
+		"check.cjs": "",
+		"test/loop/some.test.ts": `${testing} test("ends", () => {}); test("loops", () => { for (;;); });`,
+		"test/wait/some.test.ts": `${testing} describe("group", () => {
+			test("waits", () => new Promise((end) => setTimeout(end, ${10 * limitMs})));
+		});`,
+	};
+	const { isDone, output } = await runTests(t, files, ["some"]);
+	for (const name of ["loops", "waits"])
+		assert.match(
+			output,
+			new RegExp(`\nUnfinished test: ${name} took longer than 3 s\n.*Slowest files:`, "s"),
+		);
 	assert.equal(isDone, false);
 });
