@@ -4,6 +4,7 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
+import { ServerCertificate } from "./http/certificate.js";
 import { alone, type Peers } from "./peers.js";
 import { type AnswerError, createAnswerError } from "./problem.js";
 import { defaultSettings, type Settings } from "./settings.js";
@@ -23,6 +24,8 @@ export interface Base {
 	readonly limits: SocketLimits;
 	readonly log: Logger;
 	readonly metrics: Metrics;
+	/** Undefined: plain http and ws. */
+	readonly certificate: ServerCertificate | undefined;
 	readonly disk: Disk;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -51,14 +54,20 @@ export function createBase(options: BaseOptions): Base {
 	const settings: Settings = { ...defaultSettings, ...options };
 	const disk = strictDisk(options.disk ?? fs);
 	const log = options.log ?? createLog(settings.logLevel);
+	const metrics = createMetrics(options.registry ?? new Registry());
+	const now = options.now ?? Date.now;
+	const limits = { ...socketLimits, ...options.limits };
+	const { certificateCheckMs: checkMs } = limits;
 	const folder = (name: string) => ({ directory: join(settings.dataDir, name), disk });
 	return {
 		settings,
-		limits: { ...socketLimits, ...options.limits },
+		limits,
 		log,
-		metrics: createMetrics(options.registry ?? new Registry()),
+		metrics,
+		certificate:
+			settings.tls && new ServerCertificate({ files: settings.tls, disk, log, metrics, now, checkMs }),
 		disk,
-		now: options.now ?? Date.now,
+		now,
 		monotonic: options.monotonic ?? (() => performance.now()),
 		yieldToLoop: createYield(),
 		records: options.records ?? (({ name, ...kind }) => fileRecords({ ...kind, ...folder(name) })),

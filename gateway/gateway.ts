@@ -1,6 +1,7 @@
 /** A gateway: starts the core and its extensions, listens, and stops them. */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { Server as TlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Express } from "express";
 import { loginRouter } from "./access/login.js";
@@ -44,7 +45,7 @@ export class Gateway {
 	#opening: Promise<void> | undefined;
 	#closing: Promise<void> | undefined;
 
-	/** @throws {StartError} if settings contradict each other or the certificate cannot be used */
+	/** @throws {StartError} if settings contradict each other */
 	constructor(options: GatewayOptions = {}) {
 		this.#parts = createCore(options, () => this.#port);
 		const { core, extensions } = this.#parts;
@@ -68,7 +69,7 @@ export class Gateway {
 		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, refusalOf });
 		this.#app = this.#createApp();
 		this.#server = createHttpServer(
-			settings.tls,
+			settings.tls !== undefined,
 			limits.requestHeadersMs,
 			limits.stalledMs,
 			(request, response) => this.#onRequest(request, response),
@@ -83,10 +84,11 @@ export class Gateway {
 		return { device: tokens.current("device"), monitor: tokens.current("monitor") };
 	}
 
-	/** @throws {StartError} if its data folder, tokens or address cannot be used */
+	/** @throws {StartError} if its data folder, tokens, certificate or address cannot be used */
 	async listen(): Promise<Listening> {
-		const { settings, log, peers, tokens, access } = this.#parts.core;
+		const { settings, log, peers, tokens, access, certificate } = this.#parts.core;
 		const { dataDir, publicUrl } = settings;
+		if (this.#server instanceof TlsServer) await certificate?.open(this.#server);
 		await usable(dataDir, this.#lock.take());
 		let url: string;
 		try {
@@ -111,6 +113,11 @@ export class Gateway {
 		return { url, port: this.#port, loginUrl: `${base}/login?code=${access.logins.makeCode()}` };
 	}
 
+	/** Reads the TLS certificate again, at once; that also happens by itself. */
+	async reload(): Promise<void> {
+		await this.#parts.core.certificate?.reload();
+	}
+
 	/** Closes monitors with 1001, then devices with 1012, writes all data, and cuts off the rest after 10 s. */
 	close(): Promise<void> {
 		this.#closing ??= this.#close();
@@ -119,10 +126,10 @@ export class Gateway {
 
 	#createApp(): Express {
 		const { core, extensions } = this.#parts;
-		const { settings, metrics, requirePerson, firmware, access, answerError } = core;
+		const { settings, firmware, access, answerError } = core;
 		const routers = [
 			...extensions.flatMap(({ routes }) => routes ?? []),
-			telemetryRoutes(metrics, requirePerson, () => this.#findReadinessProblem()),
+			telemetryRoutes(core, () => this.#findReadinessProblem()),
 			firmware.router,
 			peopleRoutes(core),
 			loginRouter(access),
@@ -198,6 +205,7 @@ export class Gateway {
 	async #closeParts(): Promise<void> {
 		const { core, endedLogins, extensions } = this.#parts;
 		this.#heartbeat.close();
+		core.certificate?.close();
 		for (const extension of extensions.toReversed()) await extension.close?.();
 		await core.firmware.close();
 		await core.deviceStore.close();

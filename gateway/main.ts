@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { isatty } from "node:tty";
 import { Registry } from "prom-client";
 import { loadExtensions } from "./extensions.js";
 import { Gateway } from "./gateway.js";
@@ -19,7 +20,7 @@ const usage = `Usage: npm start
 Runs the gateway. Settings come from the environment, such as PORT=8090 npm start:
 
   HOST, PORT                    where it listens; default: 127.0.0.1 and 8080
-  TLS_CERT, TLS_KEY             PEM files, for https and wss
+  TLS_CERT, TLS_KEY             PEM files, for https and wss; SIGHUP reloads them
   DATA_DIR, RELEASES_DIR        folders; default: data and releases
   DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
   PUBLIC_URL, TRUST_PROXY       behind a proxy
@@ -59,6 +60,7 @@ async function start(): Promise<void> {
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
 	makeFragmentListsLate();
 	refuseArguments(words);
+	const hasTerminal = isatty(0);
 	const settings = readSettings(process.env);
 	const registry = new Registry();
 	collectProcessMetrics(registry);
@@ -85,6 +87,8 @@ async function start(): Promise<void> {
 	};
 	process.on("SIGINT", stop);
 	process.on("SIGTERM", stop);
+	// A closed terminal stops the gateway, a daemon reloads.
+	process.on("SIGHUP", hasTerminal ? stop : () => void gateway.reload());
 }
 
 function describeSigning({ releaseKeys }: Settings): string {

@@ -12,6 +12,7 @@ import { token } from "./access/tokens.js";
 import { tag } from "./api/tags.js";
 import { cleanText, freeText, percentDecoded } from "./api/text.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
+import type { TlsFiles } from "./http/certificate.js";
 import { errorCode, StartError } from "./problem.js";
 import { requireRegularFile } from "./storage/atomic-file.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
@@ -40,7 +41,7 @@ export function readSettings(environment: Environment) {
 		host: given("HOST") ?? "127.0.0.1",
 		/** 0 to 65535; 0 takes any free one. */
 		port: read("PORT", "8080", parsePort, "a whole number from 0 to 65535"),
-		/** PEM; undefined: plain http and ws. */
+		/** Undefined: plain http and ws. */
 		tls: readTls(given("TLS_CERT"), given("TLS_KEY")),
 		dataDir: resolve(given("DATA_DIR") ?? "data"),
 		/** Catalog and images, from the release script. */
@@ -245,14 +246,12 @@ function decodePart(name: string, text: string): string | undefined {
 	throw new StartError(`${name} has a % in its user name or password that is not written %25; correct it.`);
 }
 
-function readTls(certPath: string | undefined, keyPath: string | undefined) {
-	if (certPath === undefined && keyPath === undefined) return undefined;
-	if (certPath === undefined || keyPath === undefined) {
-		const missing = certPath === undefined ? "TLS_CERT" : "TLS_KEY";
-		throw new StartError(`TLS_CERT and TLS_KEY belong together; set ${missing} too.`);
-	}
-	const what = "a PEM file";
-	return { cert: readContent("TLS_CERT", certPath, what), key: readContent("TLS_KEY", keyPath, what) };
+/** The files are read at the start and after each renewal: http/certificate.ts. */
+function readTls(cert: string | undefined, key: string | undefined): TlsFiles | undefined {
+	if (cert === undefined && key === undefined) return undefined;
+	if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) };
+	const missing = cert === undefined ? "TLS_CERT" : "TLS_KEY";
+	throw new StartError(`TLS_CERT and TLS_KEY belong together; set ${missing} too.`);
 }
 
 /** @param what it should be */

@@ -16,7 +16,7 @@ export interface DeviceSetupOptions {
 	/** As `deviceAddresses`. */
 	readonly addresses: () => readonly string[];
 	/** PEM; undefined: devices need none, or must be given another one. */
-	readonly authority: string | undefined;
+	readonly authority: () => string | undefined;
 }
 
 const tokenRequest = object({ deviceId });
@@ -39,7 +39,7 @@ export function deviceSetupRoutes(options: DeviceSetupOptions): Router {
 		.get(requirePerson, (_request, response) => {
 			response
 				.set("Cache-Control", "no-store")
-				.json({ addresses: addresses(), authority: authority ?? null });
+				.json({ addresses: addresses(), authority: authority() ?? null });
 		})
 		.all(refuseMethod("GET, HEAD"));
 	return router;

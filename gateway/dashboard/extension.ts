@@ -4,7 +4,6 @@ import { Router } from "express";
 import { loginRouter } from "../access/login.js";
 import { deviceTokenOf } from "../access/secrets.js";
 import type { Core, Extension } from "../extension.js";
-import { findAuthority } from "../firmware/service.js";
 import { deviceAddresses } from "../http/server.js";
 import { bundlePage } from "./bundle.js";
 import { deviceSetupRoutes } from "./device-setup.js";
@@ -19,7 +18,7 @@ export function createDashboard(core: Core, pageEntry?: string): Extension {
 		requirePerson,
 		tokenOf: (deviceId) => deviceTokenOf(deviceToken(), deviceId),
 		addresses: () => deviceAddresses(settings, port()),
-		authority: findAuthority(settings.tls?.cert),
+		authority: () => core.certificate?.authority,
 	});
 	return { routes: Router().use(loginRouter(access, dashboard.loginPage), setup, dashboard.router) };
 }

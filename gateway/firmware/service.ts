@@ -1,8 +1,6 @@
 /** The firmware service: makes its parts and connects them, so that no other file depends on them. */
 
-import { X509Certificate } from "node:crypto";
 import type { Router } from "express";
-import { commands } from "../../device/protocol/messages.js";
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
 import type { Base } from "../base.js";
@@ -21,7 +19,16 @@ import { UploadStore } from "./upload-store.js";
 export interface FirmwareServiceOptions
 	extends Pick<
 		Base,
-		"settings" | "log" | "metrics" | "now" | "monotonic" | "answerError" | "disk" | "records" | "blobs"
+		| "settings"
+		| "log"
+		| "metrics"
+		| "certificate"
+		| "now"
+		| "monotonic"
+		| "answerError"
+		| "disk"
+		| "records"
+		| "blobs"
 	> {
 	readonly access: Access;
 	readonly sessions: Sessions;
@@ -64,7 +71,6 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		...jobsFile,
 		onRecord: (deviceId, jobs) => updates.take(deviceId, jobs, sessions.devices.get(deviceId)),
 	});
-	const authority = findAuthority(settings.tls?.cert);
 	const publicBase = settings.publicUrl && trimmed(settings.publicUrl);
 	const updates: Updates = new Updates({
 		selection,
@@ -75,7 +81,8 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		setOta: (device, metadata) => sessions.setOta(device, metadata),
 		onEnded: (outcome) => metrics.updates.inc({ outcome }),
 		keepDevice: (device) => options.deviceStore.keep(device),
-		certPemFor: (baseUrl) => (baseUrl.startsWith("https:") && baseUrl !== publicBase ? authority : undefined),
+		certPemFor: (baseUrl) =>
+			baseUrl.startsWith("https:") && baseUrl !== publicBase ? options.certificate?.authority : undefined,
 	});
 	const router = createFirmwareRoutes({
 		upload: { store: uploads, maxBytes, checkImages, releaseKeys },
@@ -103,24 +110,3 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		},
 	};
 };
-
-/** The longest that a device takes: `cert_pem` of `start_ota`. A longer one it must have among its settings. */
-const longestAuthority = commands.start_ota.fields.cert_pem.maxLength;
-
-/**
- * The CA certificate with which a device can check ours: the last of the chain, if it is self-signed. Devices have
- * the public ones.
- */
-export function findAuthority(chain: Buffer | undefined): string | undefined {
-	const pem = chain
-		?.toString()
-		.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g)
-		?.at(-1);
-	if (pem === undefined || pem.length >= longestAuthority) return undefined;
-	try {
-		const certificate = new X509Certificate(pem);
-		return certificate.checkIssued(certificate) ? `${pem}\n` : undefined;
-	} catch {
-		return undefined;
-	}
-}

@@ -12,10 +12,9 @@ import type { Settings } from "../settings.js";
 /**
  * @param headersMs limit for the TLS handshake, and for the headers of a request
  * @param stalledMs limit for a connection that neither sends nor reads
- * @throws {StartError} if the certificate cannot be used
  */
 export function createHttpServer(
-	tls: Settings["tls"],
+	isTls: boolean,
 	headersMs: number,
 	stalledMs: number,
 	listener: RequestListener,
@@ -26,16 +25,10 @@ export function createHttpServer(
 		requestTimeout: 0,
 		connectionsCheckingInterval: headersMs / 2,
 	};
-	if (!tls) return createServer(timeouts, listener).setTimeout(stalledMs);
-	try {
-		const options = { ...timeouts, ...tls, handshakeTimeout: headersMs };
-		return createTlsServer(options, listener).setTimeout(stalledMs);
-	} catch (error) {
-		const why = error instanceof Error ? error.message : "unknown";
-		throw new StartError(
-			`TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`,
-		);
-	}
+	const server = isTls
+		? createTlsServer({ ...timeouts, handshakeTimeout: headersMs }, listener)
+		: createServer(timeouts, listener);
+	return server.setTimeout(stalledMs);
 }
 
 const cuts = new WeakMap<IncomingMessage, NodeJS.Timeout>();

@@ -44,6 +44,8 @@ export const socketLimits = Object.freeze({
 	maxFragments: 256,
 	/** At the start. Others are refused with `Retry-After`. */
 	devicesASecond: 600,
+	/** Interval between two reads of TLS_CERT and TLS_KEY, which a renewal replaces. */
+	certificateCheckMs: 5_000,
 	/** Destroys the socket of a peer that does not read its close frame; see server-socket.ts for one that does. */
 	closeTimeoutMs: 10_000,
 	/** For devices to answer the close frame of a stopping gateway; the next one waits for that. */

@@ -1,13 +1,16 @@
 /** `/healthz`: the process responds. `/readyz`: devices may be sent here. `/metrics`: for monitors alone. */
 
 import { type RequestHandler, Router } from "express";
+import type { Core } from "../extension.js";
 import { refuseMethod, sendProblem } from "../problem.js";
-import type { Metrics } from "./metrics.js";
 
 /** @param findReadinessProblem resolves to a sentence, or undefined */
 export function telemetryRoutes(
-	{ registry }: Metrics,
-	requirePerson: RequestHandler,
+	{
+		metrics: { registry },
+		requirePerson,
+		certificate,
+	}: Pick<Core, "metrics" | "requirePerson" | "certificate">,
 	findReadinessProblem: () => Promise<string | undefined>,
 ): Router {
 	const router = Router({ caseSensitive: true, strict: true });
@@ -21,7 +24,10 @@ export function telemetryRoutes(
 		const detail = await findReadinessProblem();
 		response.set("Cache-Control", "no-store");
 		if (detail) sendProblem(response, { status: 503, detail });
-		else response.json({ status: "ready" });
+		else {
+			const { warnings = [] } = certificate ?? {};
+			response.json({ status: "ready", ...(warnings.length > 0 && { warnings }) });
+		}
 	});
 	get("/metrics", requirePerson, async (_request, response) => {
 		const numbers = await registry.metrics();

@@ -3,8 +3,15 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
+import { Authority, tlsFiles, whyNoCertificates } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
-import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
+import {
+	bearer,
+	monitorToken,
+	runGateway,
+	temporaryDirectory,
+	wholeFleetAtOnce,
+} from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
@@ -188,6 +195,15 @@ test("ages are by the gateway's clock: a browser's is two days ahead", { skip },
 	await page.getByRole("link", { name: "Attention" }).click();
 	await page.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
 	await shows(page, "");
+});
+
+test("a certificate that expires soon is in Attention", { skip: skip || whyNoCertificates() }, async (t) => {
+	const folder = await temporaryDirectory(t);
+	const tls = tlsFiles(folder, new Authority(folder, "ca").issue("IP:127.0.0.1", 10));
+	const { url } = await runGateway(t, { ...wholeFleetAtOnce, tls });
+	const page = await open(t, url, { view: "#/attention", ignoreHTTPSErrors: true });
+	await page.getByRole("region", { name: "Gateway" }).getByText("The TLS certificate expires at").waitFor();
+	await shows(page, "1");
 });
 
 test("a gateway that is not ready, as its disk is full, is in Attention until it is", { skip }, async (t) => {

@@ -11,7 +11,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { readStrings } from "../hosts/esp32/nvs/reader.js";
-import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { Authority, tlsFiles, whyNoCertificates } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
 import { runCommand } from "../support/command-line.js";
 import { runFleet } from "../support/fleet.js";
@@ -138,7 +138,7 @@ describe("installing from the dashboard", { skip }, () => {
 		const releasesDir = join(dataDir, "releases");
 		const authority = new Authority(dataDir, "test");
 		const { cert, key } = authority.issue("IP:127.0.0.1");
-		const tls = { cert: Buffer.from(`${cert}${authority.certificate}`), key: Buffer.from(key) };
+		const tls = tlsFiles(dataDir, { cert: `${cert}${authority.certificate}`, key });
 		const { url } = await runGateway(t, { dataDir, releasesDir, tls, authority: authority.certificate });
 		const images = await makeVirtualImages("1.1.0", 0);
 		await addRelease(releasesDir, { version: "1.1.0", date: "2026-01-02", notes: "", images });

@@ -166,9 +166,8 @@ test("TLS_CERT and TLS_KEY make it https and wss", async (t) => {
 		]),
 		{ stdio: "ignore" },
 	);
-	const tls = { key: await readFile(key), cert: await readFile(cert) };
-	const gateway = await runGateway(t, { tls });
+	const gateway = await runGateway(t, { tls: { cert, key } });
 	assert.match(gateway.url, /^https:/);
-	const device = await gateway.device({}, { ca: tls.cert });
+	const device = await gateway.device({}, { ca: await readFile(cert) });
 	assert.equal(device.socket.readyState, device.socket.OPEN);
 });

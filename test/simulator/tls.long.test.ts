@@ -17,6 +17,7 @@ import {
 	type Certificate,
 	type KeyKind,
 	selfSigned,
+	tlsFiles,
 	whyNoCertificates,
 } from "../support/certificates.js";
 import { portOf } from "../support/ports.js";
@@ -85,7 +86,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "authority");
 		const { cert, key } = authority.issue(name);
-		const tls = { cert: Buffer.from(cert + authority.certificate), key: Buffer.from(key) };
+		const tls = tlsFiles(folder, { cert: cert + authority.certificate, key });
 		const releasesDir = join(folder, "releases");
 		const versions = Array.from({ length: 10 }, (_, minor) => `2.${minor}.0`);
 		for (const version of versions) {

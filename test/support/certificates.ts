@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { TlsFiles } from "../../gateway/http/certificate.js";
 
 export interface Certificate {
 	/** PEM, as is `key`. */
@@ -11,7 +12,14 @@ export interface Certificate {
 	readonly key: string;
 }
 
-const newKey = Object.freeze({ ec: "ec -pkeyopt ec_paramgen_curve:P-256", rsa: "rsa:2048" });
+const newKey = Object.freeze({
+	ec: "ec -pkeyopt ec_paramgen_curve:P-256",
+	p384: "ec -pkeyopt ec_paramgen_curve:P-384",
+	rsa: "rsa:2048",
+	"rsa-pss": "rsa-pss",
+	secp256k1: "ec -pkeyopt ec_paramgen_curve:secp256k1",
+	ed25519: "ed25519",
+});
 export type KeyKind = keyof typeof newKey;
 
 export class Authority {
@@ -61,13 +69,14 @@ export class Authority {
 		return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
 	}
 
-	/** @param names as in a subjectAltName, e.g. `DNS:localhost`; @param days of validity, below 0: it has expired */
-	issue(names: string, days = 30): Certificate {
+	/**
+	 * @param names as in a subjectAltName, e.g. `DNS:localhost` @param days of validity, below 0: it has expired
+	 * @param kind of its key
+	 */
+	issue(names: string, days = 30, kind = this.#kind): Certificate {
 		const base = join(this.#folder, `server-${names.replace(/\W/g, "-")}-${days}`);
 		writeFileSync(`${base}.ext`, `subjectAltName=${names}\n`);
-		openssl(
-			`req -newkey ${newKey[this.#kind]} -nodes -subj /CN=server ` + `-keyout ${base}.key -out ${base}.csr`,
-		);
+		openssl(`req -newkey ${newKey[kind]} -nodes -subj /CN=server ` + `-keyout ${base}.key -out ${base}.csr`);
 		openssl(
 			`x509 -req -in ${base}.csr -CA ${this.#path("pem")} -CAkey ${this.#path("key")} -CAcreateserial ` +
 				`-days ${days} -extfile ${base}.ext -out ${base}.pem`,
@@ -99,14 +108,22 @@ export class Authority {
 	}
 }
 
-/** A server certificate that is its own authority. @param folder where its files go */
-export function selfSigned(folder: string, names: string): Certificate {
+/** A server certificate that is its own authority. @param folder where its files go @param kind of its key */
+export function selfSigned(folder: string, names: string, kind: KeyKind = "ec"): Certificate {
 	const base = join(folder, "self-signed");
 	openssl(
-		`req -x509 -newkey ${newKey.ec} -nodes -days 30 -subj /CN=self -addext subjectAltName=${names} ` +
+		`req -x509 -newkey ${newKey[kind]} -nodes -days 30 -subj /CN=self -addext subjectAltName=${names} ` +
 			`-keyout ${base}.key -out ${base}.pem`,
 	);
 	return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
+}
+
+/** Writes it to a folder, as TLS_CERT and TLS_KEY. */
+export function tlsFiles(folder: string, { cert, key }: Certificate): TlsFiles {
+	const files = { cert: join(folder, "tls-cert.pem"), key: join(folder, "tls-key.pem") };
+	writeFileSync(files.cert, cert);
+	writeFileSync(files.key, key);
+	return files;
 }
 
 /** Why certificates cannot be made on this computer; undefined where they can. */

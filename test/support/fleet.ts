@@ -13,7 +13,7 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease, type NewRelease } from "../../scripts/release/folder.js";
-import type { Authority } from "./certificates.js";
+import { type Authority, tlsFiles } from "./certificates.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import {
 	bearer,
@@ -69,7 +69,7 @@ export async function runFleet(
 		...options,
 		dataDir,
 		releasesDir,
-		...(authority && tlsOf(authority)),
+		...(authority && tlsOf(dataDir, authority)),
 	});
 	failOnDroppedUplinks(t, running.url, authority);
 	const gatewayUrl = `${running.url.replace("http", "ws")}/device`;
@@ -133,10 +133,9 @@ export function failOnDroppedUplinks(t: TestContext, gatewayUrl: string, authori
 	});
 }
 
-function tlsOf(authority: Authority) {
-	const { cert, key } = authority.issue("IP:127.0.0.1");
+function tlsOf(folder: string, authority: Authority) {
 	return {
-		tls: { cert: Buffer.from(cert), key: Buffer.from(key) },
+		tls: tlsFiles(folder, authority.issue("IP:127.0.0.1")),
 		authority: authority.certificate,
 	};
 }

@@ -12,7 +12,7 @@ import { connect as connectTls } from "node:tls";
 import { bodyOf } from "../../../gateway/announcements/sounds.js";
 import { HttpProblem } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { Authority } from "../../support/certificates.js";
+import { Authority, tlsFiles } from "../../support/certificates.js";
 import { portOf } from "../../support/ports.js";
 import {
 	bearer,
@@ -121,10 +121,10 @@ describe("a sound", () => {
 	});
 
 	test("is sent over TLS in records that a device decrypts within 20 ms", async (t) => {
-		const authority = new Authority(await temporaryDirectory(t), "test");
-		const { cert, key } = authority.issue("IP:127.0.0.1");
+		const folder = await temporaryDirectory(t);
+		const authority = new Authority(folder, "test");
 		const { url } = await run(t, {
-			tls: { cert: Buffer.from(cert), key: Buffer.from(key) },
+			tls: tlsFiles(folder, authority.issue("IP:127.0.0.1")),
 			authority: authority.certificate,
 		});
 		const socket = connect(Number(new URL(url).port), "127.0.0.1");

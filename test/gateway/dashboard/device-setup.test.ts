@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { deviceAddresses } from "../../../gateway/http/server.js";
 import { defaultSettings } from "../../../gateway/settings.js";
-import { Authority, whyNoCertificates } from "../../support/certificates.js";
+import { Authority, tlsFiles, whyNoCertificates } from "../../support/certificates.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const askFor = (
@@ -64,9 +64,10 @@ describe("how a device reaches the gateway", () => {
 	test("is sent with the authority where the gateway's own signed its certificate", {
 		skip: whyNoCertificates(),
 	}, async (t) => {
-		const authority = new Authority(await temporaryDirectory(t), "test");
+		const folder = await temporaryDirectory(t);
+		const authority = new Authority(folder, "test");
 		const { cert, key } = authority.issue("IP:127.0.0.1");
-		const tls = { cert: Buffer.from(`${cert}${authority.certificate}`), key: Buffer.from(key) };
+		const tls = tlsFiles(folder, { cert: `${cert}${authority.certificate}`, key });
 		const { url } = await runGateway(t, { tls, authority: authority.certificate });
 		const asked = get(`${url}/api/device-setup`, {
 			ca: authority.certificate,

@@ -204,17 +204,16 @@ describe("an update", () => {
 				stdio: "ignore",
 			},
 		);
-		const tls = { cert: await readFile(cert), key: await readFile(key) };
 		const releasesDir = join(directory, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "virtual" }]);
-		const gateway = await runGateway(t, { tls, releasesDir });
+		const gateway = await runGateway(t, { tls: { cert, key }, releasesDir });
 		const client = { rejectUnauthorized: false };
 		const device = await gateway.device(virtualDevice, client);
 		const monitor = await gateway.open("/monitor", { ...client, headers: bearer(monitorToken) });
 		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
 		assert.equal(command.url, `${gateway.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
-		assert.equal(command.cert_pem.trim(), tls.cert.toString().trim());
+		assert.equal(command.cert_pem, await readFile(cert, "utf8"));
 	});
 });
 

@@ -17,7 +17,7 @@ import { extensions } from "../../../gateway/extensions.js";
 import type { FirmwareService } from "../../../gateway/firmware/service.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import { Connections } from "../../../gateway/guard/connections.js";
-import { Authority } from "../../support/certificates.js";
+import { Authority, tlsFiles } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
 import { portOf } from "../../support/ports.js";
 import {
@@ -33,7 +33,7 @@ const folder = mkdtempSync(join(tmpdir(), "connections-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const authority = new Authority(folder, "test");
 const { cert, key } = authority.issue("IP:127.0.0.1");
-const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
+const tls = tlsFiles(folder, { cert, key });
 
 function dial(t: TestContext, url: string): Socket {
 	const { protocol, hostname, port } = new URL(url);
@@ -76,7 +76,7 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 		paths.push(request.url ?? "");
 		answers.push(() => response.end(request.url));
 	};
-	const server = isTls ? createTlsServer(tls, answerLater) : createServer(answerLater);
+	const server = isTls ? createTlsServer({ cert, key }, answerLater) : createServer(answerLater);
 	connections.watch(server, isTls);
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");

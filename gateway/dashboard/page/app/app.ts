@@ -90,7 +90,7 @@ export class App {
 		() => askIfThere<CrashList>("api/crashes"),
 		() => this.painter.mark("refusals"),
 	);
-	/** Why the gateway is not ready, such as a full disk; empty: it is. */
+	/** Why the gateway is not ready, such as a full disk, or what will need a person, such as an expiring certificate. */
 	readonly readiness = new Resource(readReadiness, () => this.painter.mark("refusals"));
 	/** Null: this gateway has none. */
 	readonly quietHours = new Resource(
@@ -358,12 +358,14 @@ const doneShownMs = 60_000;
 const readinessMs = 20_000;
 const answerMs = 5_000;
 
-async function readReadiness(): Promise<string> {
+async function readReadiness(): Promise<readonly string[]> {
 	const signal = AbortSignal.timeout(answerMs);
 	const response = await fetch("readyz", { cache: "no-store", signal });
 	// A body that is not read keeps its connection.
 	const text = await response.text();
-	return response.status === 503 ? problemDetail(response.status, text) : "";
+	if (response.status === 503) return [problemDetail(response.status, text)];
+	const { warnings = [] }: { readonly warnings?: readonly string[] } = response.ok ? JSON.parse(text) : {};
+	return warnings;
 }
 
 /** Whether it is the first report of a later start than the one before it. */

@@ -18,9 +18,9 @@ export function useCauses() {
 		() => causesOf(fleet.all(), refused ?? [], crashList, now),
 		[fleet, listVersion, refused, crashList, now],
 	);
-	const notReady = readiness.value ?? "";
-	const count = causes.filter(({ seen, isHint }) => !seen && !isHint).length + Number(notReady !== "");
-	return { causes, notReady, count };
+	const ofGateway = readiness.value ?? [];
+	const count = causes.filter(({ seen, isHint }) => !seen && !isHint).length + ofGateway.length;
+	return { causes, ofGateway, count };
 }
 
 /** The link in the header, with the number of what was not seen. */

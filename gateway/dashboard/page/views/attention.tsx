@@ -15,7 +15,7 @@ import { DueUpdates } from "./due-updates.js";
 const namedAtMost = 8;
 
 export function AttentionView() {
-	const { causes, notReady, count } = useCauses();
+	const { causes, ofGateway, count } = useCauses();
 	const seen = causes.filter((cause) => cause.seen);
 	return (
 		<div class="attention">
@@ -25,11 +25,11 @@ export function AttentionView() {
 					{count > 0 ? `${plural(count, "thing")} to look at` : <Calm isSeen={seen.length > 0} />}
 				</span>
 			</h1>
-			{notReady !== "" && (
-				<Panel title="Gateway" look="concern bad">
-					<p>{notReady}</p>
+			{ofGateway.map((problem) => (
+				<Panel key={problem} title="Gateway" label={`Gateway: ${problem}`} look="concern bad">
+					<p>{problem}</p>
 				</Panel>
-			)}
+			))}
 			<Causes causes={causes.filter((cause) => !cause.seen)} />
 			<DueUpdates />
 			<CrashCauses />

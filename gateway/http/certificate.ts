@@ -1,0 +1,222 @@
+/**
+ * The certificate of https and wss: loaded from PEM files, checked for what boards can use, and applied again after a
+ * renewal. An invalid renewal is reported, and the previous certificate stays in use.
+ */
+
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
+import type { Logger } from "pino";
+import { commands } from "../../device/protocol/messages.js";
+import { errorCode, StartError } from "../problem.js";
+import { isoTime } from "../sessions/view.js";
+import type { Disk } from "../storage/atomic-file.js";
+import type { Metrics } from "../telemetry/metrics.js";
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+	/** The server's certificate, followed by those of its authorities in order. */
+	readonly cert: string;
+	readonly key: string;
+}
+
+export interface ServerCertificateOptions {
+	readonly files: TlsFiles;
+	readonly disk: Disk;
+	readonly log: Logger;
+	readonly metrics: Metrics;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Interval between two reads of the files, in ms. */
+	readonly checkMs: number;
+}
+
+/** An https server. */
+interface TlsServer {
+	setSecureContext(options: SecureContextOptions): void;
+}
+
+interface Loaded {
+	readonly cert: Buffer;
+	readonly key: Buffer;
+	readonly chain: readonly X509Certificate[];
+}
+
+const expiresSoonMs = 14 * 24 * 60 * 60 * 1000;
+/** `cert_pem` of `start_ota`; a longer authority must be among the device's settings. */
+const longestAuthority = commands.start_ota.fields.cert_pem.maxLength;
+
+export class ServerCertificate {
+	readonly #options: ServerCertificateOptions;
+	#loaded: Loaded | undefined;
+	#server: TlsServer | undefined;
+	#timer: NodeJS.Timeout | undefined;
+	/** Why the files are not used as they are. */
+	#problem: string | undefined;
+	#logged: readonly string[] = [];
+
+	constructor(options: ServerCertificateOptions) {
+		this.#options = options;
+		options.metrics.watch(
+			"gateway_certificate_expiry_timestamp_seconds",
+			"Earliest expiry of the TLS certificate and its authorities, in seconds since 1970",
+			() => Math.min(...this.#chain.map(({ validTo }) => Date.parse(validTo))) / 1000,
+		);
+	}
+
+	/** Loads it for a server, and from then on watches its files. @throws {StartError} if it cannot be used */
+	async open(server: TlsServer): Promise<void> {
+		const loaded = await this.#load();
+		if (typeof loaded === "string") throw new StartError(loaded);
+		this.#server = server;
+		this.#apply(loaded);
+		// By reading: events of the file system do not cover symbolic links, mounts and network shares.
+		this.#timer = setInterval(() => void this.reload(), this.#options.checkMs).unref();
+	}
+
+	close(): void {
+		clearInterval(this.#timer);
+	}
+
+	/** Serves the present content of the files to new connections, if it is valid. */
+	async reload(): Promise<void> {
+		const loaded = await this.#load();
+		this.#problem =
+			typeof loaded === "string"
+				? `The TLS certificate was not reloaded, and the previous one stays in use: ${loaded}`
+				: undefined;
+		const { cert, key } = this.#loaded ?? {};
+		if (typeof loaded === "string" || (cert?.equals(loaded.cert) && key?.equals(loaded.key)))
+			return this.#logWarnings();
+		this.#apply(loaded);
+		this.#options.log.info({ subject: loaded.chain[0]?.subjectAltName }, "TLS certificate reloaded");
+	}
+
+	/** Sentences for a person; empty if all is well. */
+	get warnings(): readonly string[] {
+		const now = this.#options.now();
+		const ofChain = this.#chain.flatMap(({ validFrom, validTo, subjectAltName }, index) => {
+			const which = index === 0 ? "The TLS certificate" : `Certificate ${index + 1} of TLS_CERT`;
+			const [from, to] = [Date.parse(validFrom), Date.parse(validTo)];
+			const warnings: string[] = [];
+			if (to < now) warnings.push(`${which} expired at ${isoTime(to)}, so clients reject it. Renew it.`);
+			else if (to < now + expiresSoonMs) warnings.push(`${which} expires at ${isoTime(to)}. Renew it.`);
+			if (from > now)
+				warnings.push(`${which} is not valid before ${isoTime(from)}. Check the clock of this computer.`);
+			if (index === 0 && !/\b(DNS|IP Address):/.test(subjectAltName ?? ""))
+				warnings.push(`${which} names no host, so clients reject it. Issue it with a subjectAltName.`);
+			return warnings;
+		});
+		return this.#problem === undefined ? ofChain : [this.#problem, ...ofChain];
+	}
+
+	/**
+	 * CA certificate with which a device can check ours: the last of the chain, if it is self-signed; otherwise
+	 * undefined, as devices have the public ones.
+	 */
+	get authority(): string | undefined {
+		const last = this.#chain.at(-1);
+		const pem = last?.checkIssued(last) ? last.toString() : undefined;
+		return pem !== undefined && pem.length <= longestAuthority ? pem : undefined;
+	}
+
+	get #chain(): readonly X509Certificate[] {
+		return this.#loaded?.chain ?? [];
+	}
+
+	#apply(loaded: Loaded): void {
+		this.#loaded = loaded;
+		this.#server?.setSecureContext({ cert: loaded.cert, key: loaded.key });
+		this.#logWarnings();
+	}
+
+	#logWarnings(): void {
+		const { warnings } = this;
+		for (const problem of warnings)
+			if (!this.#logged.includes(problem)) this.#options.log.warn({ problem }, "TLS certificate");
+		this.#logged = warnings;
+	}
+
+	/** @returns a sentence if it cannot be used */
+	async #load(): Promise<Loaded | string> {
+		const { cert: certPath, key: keyPath } = this.#options.files;
+		try {
+			const cert = await this.#read("TLS_CERT", certPath);
+			const key = await this.#read("TLS_KEY", keyPath);
+			const chain = chainOf(cert);
+			requirePair(chain, keyOf(key));
+			for (const [index, certificate] of chain.entries()) requireUsable(certificate, index, chain[index + 1]);
+			createSecureContext({ cert, key });
+			return { cert, key, chain };
+		} catch (error) {
+			if (error instanceof StartError) return error.message;
+			const why = error instanceof Error ? error.message : String(error);
+			return `TLS_CERT and TLS_KEY cannot be used (${why}); set them to a certificate and its key in PEM.`;
+		}
+	}
+
+	async #read(name: string, path: string): Promise<Buffer> {
+		try {
+			return await this.#options.disk.readFile(path);
+		} catch (error) {
+			throw new StartError(
+				`${name} is "${path}", which cannot be read (${errorCode(error)}); set it to a PEM file.`,
+			);
+		}
+	}
+}
+
+function chainOf(pem: Buffer): readonly X509Certificate[] {
+	const blocks = pem.toString().match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+	if (!blocks) throw new Error("TLS_CERT has no certificate");
+	return blocks.map((block) => new X509Certificate(block));
+}
+
+function keyOf(pem: Buffer): KeyObject {
+	if (/ENCRYPTED/.test(pem.toString()))
+		throw new StartError("TLS_KEY is encrypted. Decrypt it: openssl pkey -in encrypted.pem -out key.pem.");
+	if (!/PRIVATE KEY-----/.test(pem.toString())) throw new Error("TLS_KEY has no private key");
+	return createPrivateKey(pem);
+}
+
+function requirePair([own, ...authorities]: readonly X509Certificate[], key: KeyObject): void {
+	if (own?.checkPrivateKey(key)) return;
+	const isLater = authorities.some((each) => each.checkPrivateKey(key));
+	throw new StartError(
+		isLater
+			? "TLS_CERT is not in order. Put the server's certificate first, followed by those of its authorities."
+			: "TLS_KEY is not the key of the first certificate in TLS_CERT. Set both to files of the same certificate.",
+	);
+}
+
+/** @param issuer the next certificate of the chain @throws {StartError} if boards reject it (hosts/moddable/tls) */
+function requireUsable(certificate: X509Certificate, index: number, issuer: X509Certificate | undefined) {
+	const { asymmetricKeyType = "unknown", asymmetricKeyDetails: details } = certificate.publicKey;
+	const type = details?.namedCurve ?? asymmetricKeyType;
+	const kind = keyNames.get(type) ?? type;
+	const which = index === 0 ? "" : `Certificate ${index + 1} of `;
+	// A P-384 authority, such as Let's Encrypt's, may issue a P-256 certificate.
+	if (kind !== "RSA" && kind !== "P-256" && (kind !== "P-384" || index === 0))
+		throw new StartError(
+			`${which}TLS_CERT has a key of type ${kind}, which boards cannot use. Issue it with a key of RSA or P-256.`,
+		);
+	if (!issuer) return;
+	if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey))
+		throw new StartError(
+			`TLS_CERT is not in order: certificate ${index + 2} did not issue certificate ${index + 1}. Put the server's certificate first, followed by those of its authorities.`,
+		);
+	if (!issuer.ca && !issuer.checkIssued(issuer))
+		throw new StartError(
+			`Certificate ${index + 2} of TLS_CERT may not issue others (basicConstraints), so boards reject it. Leave it out.`,
+		);
+}
+
+/** By OpenSSL's names. */
+const keyNames: ReadonlyMap<string, string> = new Map([
+	["rsa", "RSA"],
+	["rsa-pss", "RSA-PSS"],
+	["prime256v1", "P-256"],
+	["secp384r1", "P-384"],
+	["secp521r1", "P-521"],
+	["ed25519", "Ed25519"],
+	["ed448", "Ed448"],
+]);
