@@ -409,7 +409,7 @@ describe("a link for another device", () => {
 			const { status, url, expiresAt } = await linkOf(gateway.url, { cookie });
 			assert.equal(status, 201);
 			assert.ok(url.startsWith(`${gateway.url}/login?code=`), url);
-			assert.ok(Date.parse(expiresAt) > Date.now());
+			assert.ok(Date.parse(expiresAt) > Date.now(), `expired at ${expiresAt}`);
 			const first = await fetch(url, press);
 			assert.deepEqual(await stateOf(gateway.url, cookieOf(first)), person);
 			assert.equal((await fetch(url, press)).status, 401);

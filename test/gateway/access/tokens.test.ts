@@ -140,7 +140,7 @@ test("a viewer's token is made with its name, is none that changes anything, and
 	};
 	assert.deepEqual(await answers(), [200, 200, 403]);
 	const file = parseTokens(await readFile(tokenPath(dataDir), "utf8"));
-	assert.ok(file);
+	assert.ok(file, "no token file");
 	await writeTokenFile(
 		disk,
 		tokenPath(dataDir),

@@ -12,6 +12,7 @@ import { connect as connectTls } from "node:tls";
 import { bodyOf } from "../../../gateway/announcements/sounds.js";
 import { HttpProblem } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
 import { portOf } from "../../support/ports.js";
 import {
@@ -104,7 +105,7 @@ describe("a sound", () => {
 			canSpeak: false,
 		});
 		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
-		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav));
+		assertSameBytes(Buffer.from(await served.arrayBuffer()), wav);
 		const names = [...served.headers.keys()].filter((name) => !["connection", "keep-alive"].includes(name));
 		const read = ["accept-ranges", "cache-control", "content-length", "content-type", "date", "etag"];
 		assert.deepEqual(names, read, "a device reads a head byte by byte");
@@ -112,7 +113,7 @@ describe("a sound", () => {
 			headers: { ...bearer(deviceToken), Range: "bytes=100-199" },
 		});
 		assert.equal(part.status, 206);
-		assert.ok(Buffer.from(await part.arrayBuffer()).equals(wav.subarray(100, 200)));
+		assertSameBytes(Buffer.from(await part.arrayBuffer()), wav.subarray(100, 200));
 		assert.equal((await fetch(`${url}/sounds/${sha256}.wav`)).status, 401);
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
 		assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 404);
@@ -156,8 +157,8 @@ describe("a sound", () => {
 		ask(`GET /sounds/${sha256}.wav`, deviceToken, ["Connection: close"]);
 		let received = 0;
 		for await (const chunk of secure) received += chunk.length;
-		assert.ok(received > wav.length);
-		assert.ok(handshakeBytes > 0);
+		assert.ok(received > wav.length, `received ${received} bytes for a file of ${wav.length}`);
+		assert.notEqual(handshakeBytes, 0);
 		const records = Buffer.concat(encrypted).subarray(handshakeBytes);
 		for (let at = 0; at < records.length; at += 5 + records.readUInt16BE(at + 3))
 			// With the nonce and the tag of AES-GCM.
@@ -265,7 +266,7 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 		socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
 		while (requests.length === 0) await setTimeout(5);
 		const [request] = requests.splice(0);
-		assert.ok(request);
+		assert.ok(request, "no request was received");
 		const chunks = bodyOf(request, status === 408 ? 50 : 30_000)[Symbol.asyncIterator]();
 		assert.equal(String((await chunks.next()).value), "abc");
 		end(socket);

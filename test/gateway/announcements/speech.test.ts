@@ -79,7 +79,7 @@ async function runHolders(t: TestContext) {
 	const port = portOf(server);
 	const connected = async () => {
 		const [socket]: Socket[] = await once(server, "connection");
-		assert.ok(socket);
+		assert.ok(socket, "no connection");
 		socket.resume().on("error", () => {});
 		return { socket, closed: once(socket, "close") };
 	};
@@ -136,7 +136,10 @@ describe("a text", () => {
 		};
 		const pieces = await voiceOf(["cat", path], yieldToLoop)("hello");
 		assert.equal(Buffer.concat(pieces).length, 44 + 70 * 32_000);
-		assert.ok(pieces.every(({ length }) => length <= 2 * 2_048));
+		assert.deepEqual(
+			pieces.map(({ length }) => length).filter((bytes) => bytes > 2 * 2_048),
+			[],
+		);
 		assert.equal(yields, pieces.length);
 	});
 
@@ -232,7 +235,10 @@ describe("a text", () => {
 			[status, body.detail],
 			[502, "The program of SPEECH_COMMAND gave no sound. It ended with code 3."],
 		);
-		assert.ok(speechLimits.speechMs < socketLimits.stalledMs);
+		assert.ok(
+			speechLimits.speechMs < socketLimits.stalledMs,
+			`speech may take ${speechLimits.speechMs} ms, a connection may stall for ${socketLimits.stalledMs} ms`,
+		);
 		const endless = await run(t, slowVoice, { limits: { speechProgramMs: 50 } });
 		assert.match(
 			(await endless.call("/api/speech", { text: "hello" })).body.detail,
@@ -280,7 +286,10 @@ describe("a text", () => {
 		const last = new AbortController();
 		waiting.push(speak("one more", last.signal));
 		for (const each of [...stops, last]) each.abort();
-		assert.ok((await Promise.allSettled(waiting)).every(({ status }) => status === "rejected"));
+		assert.deepEqual(
+			(await Promise.allSettled(waiting)).filter(({ status }) => status !== "rejected"),
+			[],
+		);
 	});
 
 	test("is not in the program's arguments: they are those of the setting, read without a shell", () => {

@@ -48,7 +48,7 @@ test("openapi.yaml declares each tag, and its login cookie has a name that a cli
 	);
 	const used = new Set(operations.flatMap((each) => (isRecord(each) ? (each.tags ?? []) : [])));
 	const { tags } = openApi.content;
-	assert.ok(Array.isArray(tags));
+	assert.ok(Array.isArray(tags), "openapi.yaml has no tags");
 	assert.deepEqual(tags.map(({ name }) => name).sort(), [...used].sort());
 	const { name } = openApi.at("components", "securitySchemes", "login");
 	// Of a token: RFC 9110, section 5.6.2.

@@ -85,7 +85,7 @@ describe("an expression of tags", () => {
 				try {
 					expression = parseTags(text);
 				} catch (error) {
-					assert.ok(error instanceof Error);
+					assert.ok(error instanceof Error, `threw ${error}`);
 					assert.match(error.message, /^(At (character \d+|the end): (write|remove)|Write) .+\.$/s);
 					const [, at] = /^At character (\d+):/.exec(error.message) ?? [];
 					if (at) assert.ok(Number(at) >= 1 && Number(at) <= text.length, error.message);
@@ -128,7 +128,7 @@ describe("an expression of tags", () => {
 test("a tag is a word that an expression can name", () => {
 	fc.assert(
 		fc.property(valid(tag), (one) => {
-			assert.ok(typeof one === "string");
+			assert.ok(typeof one === "string", `not a string: ${one}`);
 			assert.deepEqual(parseTags(one), { type: "tag", tag: one });
 		}),
 	);

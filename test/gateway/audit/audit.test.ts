@@ -124,7 +124,8 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	const second = await runGateway(t, options);
 	assert.deepEqual(shown(await changesAt(second.url, 4)), expected);
 	const kept = await fs.readFile(`${dataDir}/audit/changes.jsonl`, "utf8");
-	for (const secret of [annasToken, deviceToken, "a password", "hush"]) assert.ok(!kept.includes(secret));
+	for (const secret of [annasToken, deviceToken, "a password", "hush"])
+		assert.ok(!kept.includes(secret), `the audit log contains ${secret}`);
 });
 
 test("gateways that act as one share the audit, of which the latest 2,000 are kept", async () => {

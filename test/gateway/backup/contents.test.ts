@@ -45,7 +45,7 @@ describe("GET /api/backup", () => {
 			const query = withImages ? "?releases=1" : "";
 			const headers = bearer(monitorToken);
 			const { body } = await fetch(`${url}/api/backup${query}`, { headers });
-			assert.ok(body);
+			assert.ok(body, "the response has no body");
 			const found = new Map<string, string>();
 			for await (const { name, content } of new ArchiveReader(body).files()) found.set(name, String(content));
 			const tokens = found.get("data/tokens.json") ?? "";
@@ -58,8 +58,14 @@ describe("GET /api/backup", () => {
 			);
 			// What is written before it is acted on is read last; a record before its blob.
 			const order = [...found.keys()];
-			assert.ok(order.indexOf("data/sounds/ab.json") < order.indexOf("data/sound-files/ab.wav"));
-			assert.ok(order.indexOf("data/labels/a.json") < order.indexOf("data/rollouts/autumn.jsonl"));
+			assert.ok(
+				order.indexOf("data/sounds/ab.json") < order.indexOf("data/sound-files/ab.wav"),
+				`order: ${order}`,
+			);
+			assert.ok(
+				order.indexOf("data/labels/a.json") < order.indexOf("data/rollouts/autumn.jsonl"),
+				`order: ${order}`,
+			);
 			assert.match(await readFile(join(dataDir, "gateway.lock"), "utf8"), /pid/);
 		});
 

@@ -22,13 +22,11 @@ const other = "dev-1-000002";
 export function testCluster(name: string, make: (t: TestContext) => Promise<Buses>): void {
 	const two = async (t: TestContext) => {
 		const [a, b] = await runGateways(t, await make(t), 2);
-		assert.ok(a && b);
 		return { a, b };
 	};
 	const three = async (t: TestContext) => {
 		const buses = await make(t);
 		const [a, b, c] = await runGateways(t, buses, 3);
-		assert.ok(a && b && c);
 		return { a, b, c, buses };
 	};
 
@@ -61,7 +59,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const text = JSON.stringify({ ...reportWithVolume(34, id), more: ["ä", { 1: "\u2028" }] });
 			device.sendText(text);
 			await there.until(isReport(34));
-			assert.ok(there.lastText.includes(`"message":${text}`));
+			assert.ok(there.lastText.includes(`"message":${text}`), `relayed as ${there.lastText}`);
 			device.report({ "system.firmware_version": "2.0.0" });
 			await there.change("identified", id);
 			device.close();
@@ -138,7 +136,10 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const path = `/api/devices/${id}/history`;
 			const [here, there] = [await a.api("GET", path), await b.api("GET", path)];
 			assert.deepEqual(fieldOf(there.body.rssi, "min"), fieldOf(here.body.rssi, "min"));
-			assert.ok(JSON.stringify(there.body.rssi).includes("-61"));
+			assert.ok(
+				JSON.stringify(there.body.rssi).includes("-61"),
+				`history: ${JSON.stringify(there.body.rssi)}`,
+			);
 			assert.deepEqual(there.body.marks, here.body.marks);
 		});
 
@@ -229,7 +230,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			}
 			for (const each of [a, b]) {
 				const { resets } = (await each.api("GET", `/api/devices/${id}`)).body;
-				assert.ok(Array.isArray(resets));
+				assert.ok(Array.isArray(resets), `resets: ${JSON.stringify(resets)}`);
 				assert.deepEqual(
 					resets.map((reset) => fieldOf(reset, "reason")),
 					["POWERON_RESET", "PANIC_RESET"],
@@ -265,7 +266,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const all = await b.watch();
 			await relay(4);
 			await all.each(isReport(4, id), isReport(4, other));
-			assert.ok((await a.published("report")) > 1);
+			assert.notEqual(await a.published("report"), 1);
 		});
 
 		test("of a device keep their order, also to its changes, and each is told once", async (t) => {
@@ -398,7 +399,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 					[other, true],
 				],
 			);
-			assert.ok(!there.told.some(isCluster));
+			assert.deepEqual(there.told.filter(isCluster), []);
 		});
 
 		test("that start know the others' devices before they let any in", ofFleet, async (t) => {
@@ -414,7 +415,6 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 	async function cuttable(t: TestContext, more: object = {}) {
 		const buses = await make(t);
 		const [a, b] = await runGateways(t, buses, 2, { limits: { ...limits, ...more } });
-		assert.ok(a && b);
 		return { a, b, buses };
 	}
 }

@@ -45,7 +45,12 @@ interface Answer {
 
 export type Watch = Awaited<ReturnType<typeof watchOf>>;
 
+type Two = readonly [Clustered, Clustered];
+type Three = readonly [...Two, Clustered];
+
 /** @returns gateways that know each other */
+export function runGateways(t: TestContext, buses: Buses, count: 2, options?: RunOptions): Promise<Two>;
+export function runGateways(t: TestContext, buses: Buses, count: 3, options?: RunOptions): Promise<Three>;
 export async function runGateways(
 	t: TestContext,
 	buses: Buses,
@@ -157,7 +162,7 @@ async function watchOf(running: Running, path: string) {
 				(frame) => frame.type === "status_update" && frame.reason === reason && deviceOf(frame) === deviceId,
 			);
 			const [session] = sessions;
-			assert.ok(session);
+			assert.ok(session, "the change names no device");
 			return session;
 		},
 		/** Reasons of the changes of that device until now, in order. */

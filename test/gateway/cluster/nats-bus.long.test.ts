@@ -104,7 +104,7 @@ else {
 				if (!isRefused) await bus.open();
 				else
 					await assert.rejects(bus.open(), (error) => {
-						assert.ok(error instanceof StartError);
+						assert.ok(error instanceof StartError, `failed with ${error}`);
 						assert.match(error.message, /is 2\.10\.29, .* set NATS_ALLOW_OLD=1\.$/);
 						return true;
 					});

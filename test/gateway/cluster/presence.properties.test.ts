@@ -174,7 +174,7 @@ class World {
 
 	at(index: number): Node {
 		const node = this.nodes[index % this.nodes.length];
-		assert.ok(node);
+		assert.ok(node, "the world has no nodes");
 		return node;
 	}
 
@@ -285,7 +285,7 @@ test("a report of another gateway's device is kept only while a monitor needs it
 	b.monitor.devices = undefined;
 	await b.cluster.gather();
 	assert.equal(kept(), a.sessions.devices.get(id)?.state.text);
-	assert.ok(kept());
+	assert.notEqual(kept(), undefined);
 	b.monitor.devices = new Set();
 	await world.pass(1);
 	assert.equal(kept(), undefined);
@@ -325,7 +325,7 @@ test("an entry that the servers have lost again is written again with the next c
 	const { world, a, b, id } = await runTwo(t);
 	const entries = world.server.buckets.get("gw-directory")?.entries;
 	const entry = entries?.get(id);
-	assert.ok(entry && entry.revision > 1);
+	assert.ok(entry && entry.revision > 1, `the entry has revision ${entry?.revision}`);
 	entries?.set(id, { ...entry, revision: entry.revision - 1 });
 	a.disconnect(id);
 	await world.pass(1);

@@ -112,7 +112,7 @@ test("a roll-out that any gateway is asked for updates the devices of all, and a
 	const { members, devices, add } = await run(t, 3);
 	for (const member of [...members, ...members]) await add(member);
 	const [driver, second, third] = members;
-	assert.ok(driver && second && third);
+	assert.ok(driver && second && third, `only ${members.length} gateways`);
 	const finished = members.map((member) => member.shows("finished"));
 	const { status, body } = await second.call("PUT", "rollouts/autumn", quick);
 	assert.equal(status, 201, JSON.stringify(body));
@@ -147,7 +147,7 @@ test("each gateway sends its devices the patch from what they run, if they take 
 		await add(member, "updates", { version: "1.4.1", features: ["sound"] });
 	}
 	const [driver] = members;
-	assert.ok(driver);
+	assert.ok(driver, "no gateway");
 	const finished = driver.shows("finished");
 	const plan = { ...quick, firmware: { version: "1.4.2" } };
 	assert.equal((await driver.call("PUT", "rollouts/autumn", plan)).status, 201);
@@ -169,7 +169,7 @@ test("each gateway sends its devices the patch from what they run, if they take 
 test("any gateway steers, with the revision that a person has seen there", async (t) => {
 	const { members, add } = await run(t, 2);
 	const [driver, other] = members;
-	assert.ok(driver && other);
+	assert.ok(driver && other, `only ${members.length} gateways`);
 	await add(other, "waits");
 	await add(driver, "waits");
 	const preview = await other.call("POST", "rollouts/preview", quick);
@@ -220,7 +220,7 @@ test("a roll-out that two gateways are asked for at the same moment begins once,
 test("a command at a gateway that has not read the latest one yet is carried out after that", async (t) => {
 	const { server, members, add, releasesDir } = await run(t, 1);
 	const [driver] = members;
-	assert.ok(driver);
+	assert.ok(driver, "no gateway");
 	await add(driver, "waits");
 	const bus = server.connect();
 	const open = bus.log.bind(bus);
@@ -263,7 +263,7 @@ test("a command at a gateway that has not read the latest one yet is carried out
 test("without the bus nothing can be changed, and what was stored is still shown", async (t) => {
 	const { members, add } = await run(t, 2);
 	const [driver, other] = members;
-	assert.ok(driver && other);
+	assert.ok(driver && other, `only ${members.length} gateways`);
 	await add(other, "waits");
 	await other.call("PUT", "rollouts/autumn", quick);
 	await other.shows("running");
@@ -281,7 +281,7 @@ test("without the bus nothing can be changed, and what was stored is still shown
 test("when the driver stops, another goes on where it was", async (t) => {
 	const { members, devices, add } = await run(t, 2);
 	const [driver, other] = members;
-	assert.ok(driver && other);
+	assert.ok(driver && other, `only ${members.length} gateways`);
 	for (let count = 0; count < 4; count++) await add(other, "waits");
 	const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
 	await driver.call("PUT", "rollouts/autumn", { ...quick, groups });
@@ -391,13 +391,13 @@ test("a roll-out of the time before a gateway joined others goes on among them",
 	// The driver may have given back an offer by then that no gateway has marked as sent.
 	assert.deepEqual([step?.deviceId, ["offered", "queued"].includes(step?.status)], [deviceId, true]);
 	await joined?.call("POST", "rollouts/autumn/cancel");
-	assert.ok(!existsSync(join(dataDir, "rollouts", "autumn")));
+	assert.equal(existsSync(join(dataDir, "rollouts", "autumn")), false);
 });
 
 test("a gateway that cannot read the devices of the others yet drives nothing, and so ends no step of a device", async (t) => {
 	const { server, members, add, releasesDir } = await run(t, 1);
 	const [driver] = members;
-	assert.ok(driver);
+	assert.ok(driver, "no gateway");
 	const away = await add(driver);
 	const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
 	const target = { devices: [away.deviceId] };

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { readTokenFile, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import { makeImage } from "../../support/images.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
@@ -65,7 +66,6 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 	const two = async (t: TestContext) => {
 		const buses = await make(t);
 		const [a, b] = await runGateways(t, buses, 2);
-		assert.ok(a && b);
 		return { a, b, buses };
 	};
 
@@ -74,10 +74,10 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const { a, b, buses } = await two(t);
 			const [first, second] = [makeImage({ version: "1.5.0" }), makeImage({ version: "1.6.0" })];
 			await upload(a, first);
-			assert.ok((await eventually(async () => same(await served(b), first))).equals(first));
+			assertSameBytes(await eventually(async () => same(await served(b), first)), first);
 			await buses.cut(b.bus);
 			await upload(b, second, 503);
-			for (const each of [a, b]) assert.ok(first.equals(await served(each)));
+			for (const each of [a, b]) assertSameBytes(await served(each), first);
 			await buses.heal(b.bus);
 			await upload(b, second);
 			await eventually(async () => same(await served(a), second));
@@ -237,7 +237,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const { name, crashes, connected } = await details(a);
 			assert.deepEqual([name, Array.isArray(crashes) && crashes.length, connected], ["Kitchen", 1, false]);
 			const b = await runClustered(t, await buses.connect());
-			for (const each of [a, b]) assert.ok(image.equals(await served(each)));
+			for (const each of [a, b]) assertSameBytes(await served(each), image);
 			await eventually(async () => assert.equal((await a.api("DELETE", `/api/devices/${id}`)).status, 204));
 			await a.gateway.close();
 			const again = await runClustered(t, await buses.connect(), { dataDir });
@@ -258,7 +258,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const again = await runClustered(t, await buses.connect(), { dataDir });
 			const { name, firmwareVersion } = await details(again);
 			assert.deepEqual([name, firmwareVersion], ["Kitchen", "1.2.3"]);
-			assert.ok(image.equals(await served(again)));
+			assertSameBytes(await served(again), image);
 		});
 
 		test("logins: a code counts once, and who logs out does so everywhere", async (t) => {
@@ -310,7 +310,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			const [b, c] = [await start(), await start()];
 			const change = async (by: typeof rotate, where: typeof a) => {
 				const file = await readTokenFile(disk, tokenPath(where.dataDir));
-				assert.ok(file);
+				assert.ok(file, "no token file");
 				const changed = by(file, ["device"]);
 				await writeTokenFile(disk, tokenPath(where.dataDir), changed);
 				return changed;
@@ -335,7 +335,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 			assert.deepEqual(await readTokenFile(disk, tokenPath(a.dataDir)), rotated);
 			// As servers that have lost their disks.
 			const state = await a.bus.bucket("gw-state");
-			assert.ok(await state.remove("tokens", (await state.get("tokens"))?.revision ?? 0));
+			assert.equal(await state.remove("tokens", (await state.get("tokens"))?.revision ?? 0), true);
 			// Nor does anything else that is written there end a gateway.
 			const restored = async () => (await state.get("tokens")) ?? assert.fail("not stored yet");
 			const { text, revision } = await eventually(restored);

@@ -18,7 +18,7 @@ function sha256(text: string): string {
 
 async function start(t: TestContext, bus: Bus, dataDir: string) {
 	const { records, blobs } = joinGateways(bus, dataDir, []);
-	assert.ok(records && blobs);
+	assert.ok(records && blobs, "the gateway has no stores on the bus");
 	const problems: string[] = [];
 	const onProblem = (problem: string) => void problems.push(problem);
 	const store = new UploadStore({ records, blobs, now: () => 0, onProblem });

@@ -15,7 +15,7 @@ function begin(count: number, ask = volume) {
 	const asked = command.next(at(0));
 	const reports = (deviceId: string, value: number, ms = 100, path = "peripherals.audio.volume") => {
 		const report = altered(sampleReport("DEV-1"), path, value);
-		assert.ok(matches(uplinks.state_report, report));
+		assert.ok(matches(uplinks.state_report, report), `invalid report: ${JSON.stringify(report)}`);
 		command.hear(deviceId, report, at(ms));
 	};
 	const refuses = (deviceId: string, what: Pick<CommandError, "command" | "message">) =>

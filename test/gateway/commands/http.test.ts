@@ -45,7 +45,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	};
 	const device = async (more?: Partial<ScriptedDeviceOptions>) => {
 		const [made] = await connect(1, more);
-		assert.ok(made);
+		assert.ok(made, "no device connected");
 		return made;
 	};
 	const watcher = await gateway.open("/monitor?commands", { headers: bearer(monitorToken) });

@@ -261,7 +261,7 @@ describe("what a device can be updated to", () => {
 
 	test("say what an update would do", () => {
 		const [firmware] = firmwareOf(catalog, undefined);
-		assert.ok(firmware);
+		assert.ok(firmware, "no firmware is listed");
 		const effect = (like: Like) => effectOn(entry("x", like), firmware);
 		assert.equal(effect({ version: "1.9.0" }), "update");
 		assert.equal(effect({ version: "1.10.0-rc.1" }), "update");

@@ -15,7 +15,6 @@ async function run(t: TestContext) {
 	const buses = await memoryBuses();
 	const { limits } = wholeFleetAtOnce;
 	const [a, b] = await runGateways(t, buses, 2, { releasesDir, limits });
-	assert.ok(a && b);
 	return { buses, a, b };
 }
 

@@ -27,7 +27,7 @@ async function run(t: TestContext, options: Parameters<typeof runGateways>[3] = 
 	const devices: QuietDevice[] = [];
 	for (const [index, deviceId] of ids.entries()) {
 		const { url } = gateways[index] ?? {};
-		assert.ok(url);
+		assert.ok(url, `no gateway for device ${index}`);
 		const device = await new QuietDevice({ url, deviceId, features }).connect();
 		t.after(() => device.close());
 		devices.push(device);
@@ -56,8 +56,7 @@ test(
 	ofActions,
 	async (t) => {
 		const { clock, gateways, devices } = await run(t);
-		const [a, b, c] = gateways;
-		assert.ok(a && b && c);
+		const [a, b] = gateways;
 		const { status, body } = await b.api("POST", "/api/schedules", {
 			at: { weekly: { time: "18:00" } },
 			do: loud(80),
@@ -84,7 +83,6 @@ test(
 	async (t) => {
 		const { clock, gateways, devices } = await run(t);
 		const [a, b] = gateways;
-		assert.ok(a && b);
 		const daily = { at: { weekly: { time: "18:00" } }, do: loud(80) };
 		const { body: changed } = await a.api("POST", "/api/schedules", daily);
 		const { body: deleted } = await a.api("POST", "/api/schedules", { ...daily, do: loud(70) });
@@ -111,19 +109,19 @@ test(
 test("a claim of a gateway that has gone is taken over by one of the others", ofActions, async (t) => {
 	const { clock, buses, gateways, devices } = await run(t, { limits: { scheduleTakeOverMs: 300 } });
 	const [a] = gateways;
-	assert.ok(a);
 	const { body } = await a.api("POST", "/api/schedules", { at: { in: 3600 }, do: loud(80) });
 	const bucket = await (await buses.connect()).bucket("gw-record-schedules");
 	const entry = await bucket.get(String(body.id));
 	const { nextAt: dueAt, ...record } = JSON.parse(entry?.text ?? "{}");
 	clock.set("2026-11-27T13:00:10Z");
 	const claim = { dueAt, job: "0123456789abcdef", gateway: "a gateway that was killed" };
-	assert.ok(
+	assert.notEqual(
 		await bucket.set(
 			String(body.id),
 			JSON.stringify({ ...record, nextAt: null, claim }),
 			entry?.revision ?? 0,
 		),
+		undefined,
 	);
 	const { last } = await ended(a.url, body.id);
 	assert.deepEqual([last?.outcome, last?.job], ["late", "0123456789abcdef"]);
@@ -150,7 +148,6 @@ test("a text that takes long to be spoken is not taken over, and played once", o
 		limits: { scheduleTakeOverMs: 300 },
 	});
 	const [a] = gateways;
-	assert.ok(a);
 	const announcement = { text: "Pizza", targets: { devices: ids }, together: false };
 	const { body } = await a.api("POST", "/api/schedules", { at: { in: 1 }, do: { announcement } });
 	const { last } = await ended(a.url, body.id);
@@ -171,7 +168,6 @@ test("a text that takes long to be spoken is not taken over, and played once", o
 test("quiet hours that one gateway is asked for reach the devices of all", async (t) => {
 	const { gateways, devices } = await run(t);
 	const [a, b] = gateways;
-	assert.ok(a && b);
 	const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
 	const { body } = await a.api("PUT", "/api/quiet-hours", nights);
 	for (const device of devices) while (device.quiet.length < 1) await setTimeout(10);
