@@ -12,7 +12,7 @@ import type { SetByPeople } from "./settings-trial.js";
 const writeDelayMs = 5_000;
 
 /** Remembered values that the device has learnt itself, which stay where settings are erased. */
-type LearntSetting = "codec" | "clock";
+type LearntSetting = "codec" | "clock" | "sound";
 /** At most 15 characters (NVS). The gateway is learnt where it was not installed, and erased with the settings. */
 type RememberedSetting = SetByPeople | LearntSetting | "gateway";
 

@@ -80,6 +80,19 @@ export type QuietHours = Infer<typeof quietHours>;
 /** Names a sound in commands, uplinks and `audio.current_track`. */
 const soundId = pattern(64, "^[A-Za-z0-9][A-Za-z0-9._-]*$", "letters, digits, '.', '_' or '-'");
 
+/** Content of the uplink `sound_update`. */
+export const soundUpdate = object({
+	id: soundId,
+	/** `waiting`, `resumed` and `expired` only of one with a priority. */
+	state: oneOf("waiting", "ready", "playing", "resumed", "played", "stopped", "failed", "expired"),
+	/** Of `failed` a sentence; of `stopped` why: button, chime, another sound, update, restart, command, quiet hours. */
+	reason: optional(string(512)),
+	/** At the end: how often samples did not come in time. */
+	underruns: optional(uint32),
+	/** At the end: of its samples. */
+	heard_ms: optional(uint32),
+});
+
 const playerState = oneOf("idle", "playing", "paused", "stopped");
 export type PlayerState = Infer<typeof playerState>;
 
@@ -395,20 +408,8 @@ export const uplinks = Object.freeze({
 		/** Why the device returned to its previous settings. */
 		reason: optional(string(512)),
 	}),
-	/** Of a sound that was asked for. Each has exactly one end: played, stopped, failed or expired. */
-	sound_update: object({
-		type: oneOf("sound_update"),
-		deviceId,
-		id: soundId,
-		/** `waiting`, `resumed` and `expired` only of one with a priority. */
-		state: oneOf("waiting", "ready", "playing", "resumed", "played", "stopped", "failed", "expired"),
-		/** Of `failed` a sentence; of `stopped` why: button, chime, another sound, update, restart, command, quiet hours. */
-		reason: optional(string(512)),
-		/** At the end: how often samples did not come in time. */
-		underruns: optional(uint32),
-		/** At the end: of its samples. */
-		heard_ms: optional(uint32),
-	}),
+	/** Progress of a sound that was asked for. Each has exactly one end: played, stopped, failed or expired. */
+	sound_update: object({ type: oneOf("sound_update"), deviceId, ...soundUpdate.fields }),
 	command_error: object({
 		type: oneOf("command_error"),
 		deviceId,

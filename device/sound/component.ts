@@ -3,6 +3,7 @@
 import type { ComponentKind, Core } from "../firmware.js";
 import { openHttp } from "../network/http-connection.js";
 import type { Audio } from "../peripherals/audio.js";
+import { Results } from "./results.js";
 import { Sounds } from "./sounds.js";
 
 export const sound: ComponentKind = Object.freeze({
@@ -14,9 +15,10 @@ export const sound: ComponentKind = Object.freeze({
 	},
 });
 
-function createSounds({ host, gateway, peripherals, deviceId, now }: Core, audio: Audio): Sounds {
+function createSounds({ host, settings, gateway, peripherals, deviceId, now }: Core, audio: Audio): Sounds {
 	return new Sounds({
 		audio,
+		results: new Results(settings),
 		bufferBytes: host.soundBufferBytes,
 		connect: (address, options) => openHttp(host.network, address, options, gateway.certificate),
 		createLookup: () => gateway.createLookup(),

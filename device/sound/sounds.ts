@@ -13,7 +13,8 @@ import type { Url } from "../network/url.js";
 import { type Audio, codecFault } from "../peripherals/audio.js";
 import { ChimeTrack } from "../peripherals/chimes.js";
 import type { Stopper, Track, TrackEnd } from "../peripherals/track.js";
-import { type Command, type CommandOf, priorities, type UplinkOf } from "../protocol/messages.js";
+import { type Command, type CommandOf, priorities } from "../protocol/messages.js";
+import type { Results, SoundUpdate } from "./results.js";
 import { Ring } from "./ring.js";
 import { bytesPerSecond, SoundStream } from "./sound-stream.js";
 
@@ -29,7 +30,6 @@ const silenceBytes = 0.3 * bytesPerSecond;
 /** More wait at the gateway; an urgent one is taken beside them. */
 const mostWaiting = 2;
 
-export type SoundUpdate = Omit<UplinkOf<"sound_update">, "type" | "deviceId">;
 type SoundRequest = CommandOf<"play_sound">["value"];
 
 export interface SoundsOptions {
@@ -37,7 +37,8 @@ export interface SoundsOptions {
 		Audio,
 		"playTrack" | "stopTrack" | "checkOutput" | "lastingVolume" | "audibleVolume" | "isUrgentOnly" | "report"
 	>;
-	/** Of the ring buffer. */
+	readonly results: Results;
+	/** Size of the ring buffer. */
 	readonly bufferBytes: number;
 	readonly connect: (url: Url, options: HttpClientOptions) => HttpClient;
 	readonly createLookup: () => CancellableLookup;
@@ -72,19 +73,25 @@ export class Sounds implements Component {
 	execute(command: Command): Answer {
 		switch (command.command) {
 			case "play_sound":
+				if (this.#repeat(command.value.id)) return "executed";
 				if (this.#options.isUpdating()) return busy("the device is being updated; try again after it");
 				return this.#play(command.value);
-			case "start_sound":
-				if (this.#sound?.id !== command.value.id)
-					return invalid(`there is no sound ${command.value.id}; play it first`);
-				this.#sound.allow();
-				return "executed";
+			case "start_sound": {
+				const { id } = command.value;
+				if (this.#active.find((sound) => sound.id === id)?.allow() || this.#repeat(id)) return "executed";
+				return invalid(`there is no sound ${id}; play it first`);
+			}
 			case "stop_sound":
 				this.#stop("command", command.value?.id);
 				return "executed";
 			default:
 				return undefined;
 		}
+	}
+
+	/** A gateway that was restarted, or saw the device leave, learns what each sound does. */
+	onConnected(): void {
+		for (const { id } of this.#active) this.#repeat(id);
 	}
 
 	/** Frees the ring buffer until the next sound: an update needs the memory. */
@@ -99,21 +106,34 @@ export class Sounds implements Component {
 		this.flush();
 	}
 
-	/** Says what waits for the end of the turn. */
+	/** Sends what waits for the end of the turn. */
 	flush(): void {
 		const isActive = this.#sound !== undefined;
 		if (isActive !== this.#isActive) this.#options.onActive(isActive);
 		this.#isActive = isActive;
-		for (const update of this.#updates) this.#options.send(update);
+		for (const update of this.#updates) {
+			this.#options.send(update);
+			this.#options.results.keep(update);
+		}
 		this.#updates.length = 0;
 		const next = this.#sound ? undefined : this.#waiting.shift();
 		if (next) this.#begin(next);
 	}
 
+	get #active(): readonly Sound[] {
+		return this.#sound ? [this.#sound, ...this.#waiting] : this.#waiting;
+	}
+
+	/** Sends the latest update of a sound again, if there was one. @returns whether the sound is known */
+	#repeat(id: string): boolean {
+		const isUnsent = this.#updates.some((update) => update.id === id);
+		const update = isUnsent ? undefined : this.#options.results.find(id);
+		if (update) this.#send(update);
+		return isUnsent || update !== undefined || this.#active.some((sound) => sound.id === id);
+	}
+
 	/** Accepts it; a sound_update follows. */
 	#play(request: SoundRequest): Answer {
-		if (this.#sound?.id === request.id || this.#waiting.some(({ id }) => id === request.id))
-			return invalid(`the sound ${request.id} is already being played; give each sound an id of its own`);
 		if (this.#options.audio.isUrgentOnly && request.priority !== "urgent") {
 			this.#send({ id: request.id, state: "stopped", reason: "quiet hours", underruns: 0, heard_ms: 0 });
 			return "executed";
@@ -281,10 +301,12 @@ class Sound implements Track {
 		return this.#state === "playing";
 	}
 
-	/** It begins as soon as it is ready. */
-	allow(): void {
+	/** Lets it begin as soon as it is ready. @returns false if it may already */
+	allow(): boolean {
+		if (this.#isAllowed) return false;
 		this.#isAllowed = true;
 		this.#onProgress();
+		return true;
 	}
 
 	stop(by: Stopper): void {

@@ -137,6 +137,8 @@ export class Announcement implements Job<Shown> {
 	hear(deviceId: string, update: UplinkOf<"sound_update">, moment: Moment): void {
 		if (this.parts.stateOf(deviceId) === undefined) return;
 		const { state, reason = null, underruns, heard_ms: heardMs } = update;
+		// Repeated after a reconnect if start_sound was lost.
+		if (state === "ready") this.#started.delete(deviceId);
 		const heard = {
 			...(underruns !== undefined && { underruns }),
 			...(heardMs !== undefined && { heardMs }),

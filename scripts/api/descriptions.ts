@@ -26,7 +26,7 @@ export const commandDocuments: {
 	},
 	play_sound: {
 		description:
-			"Loads a sound and plays it from the first second on: a WAV of PCM, 16 bit, mono, 16 kHz, by http or https, without redirect, of a known length. It replaces what plays. volume holds for this sound alone. With ready the device waits for start_sound, at most 10 s. chime is heard before it, at chime_volume, and then 0.3 s of silence. sound_update says how it goes. The device's token is sent to its own gateway alone.",
+			"Loads a sound and plays it from the first second on: a WAV of PCM, 16 bit, mono, 16 kHz, by http or https, without redirect, of a known length. It replaces what plays. volume holds for this sound alone. With ready the device waits for start_sound, at most 10 s. chime is heard before it, at chime_volume, and then 0.3 s of silence. sound_update says how it goes. The device's token is sent to its own gateway alone. A repeated id is answered with its latest sound_update and not played again.",
 		example: {
 			command: "play_sound",
 			value: { id: "dinner-1", url: "http://192.168.1.10:8080/sounds/dinner.wav", volume: 60, ready: true },

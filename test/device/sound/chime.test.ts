@@ -29,8 +29,8 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 			command: "play_sound",
 			value: { id: "a", url: a.url, priority: "normal", chime: "attention", ...value },
 		});
-	const playUrgent = () =>
-		connection.send({ command: "play_sound", value: { id: "u", url: urgent.url, priority: "urgent" } });
+	const playUrgent = (id: string) =>
+		connection.send({ command: "play_sound", value: { id, url: urgent.url, priority: "urgent" } });
 	const says = (id: string, state: SoundUpdate["state"]) =>
 		passUntil(
 			device,
@@ -123,14 +123,15 @@ test("a sound that is interrupted during its chime begins with it again; later i
 	const captured = capture(device.board);
 	for (const afterMs of [100, chime.length / 32 + 600]) {
 		const from = captured().length;
-		play();
-		await says("a", "playing");
+		const [id, urgentId] = [`a${afterMs}`, `u${afterMs}`];
+		play({ id });
+		await says(id, "playing");
 		await passWithSockets(afterMs);
-		playUrgent();
-		await says("a", "waiting");
-		await says("u", "played");
-		await says("a", "resumed");
-		const { heard_ms, underruns } = await end("a");
+		playUrgent(urgentId);
+		await says(id, "waiting");
+		await says(urgentId, "played");
+		await says(id, "resumed");
+		const { heard_ms, underruns } = await end(id);
 		assert.deepEqual([heard_ms, underruns], [1000, 0]);
 		const heard = captured().subarray(from);
 		const urgentAt = heard.indexOf(urgentWords);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { SoundUpdate } from "../../../device/sound/sounds.js";
+import type { SoundUpdate } from "../../../device/sound/results.js";
 import { runs } from "../../support/property-runs.js";
 import { wav } from "../../support/sounds.js";
 import { MemoryServer } from "../update/server.js";

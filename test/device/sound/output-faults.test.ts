@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SoundUpdate } from "../../../device/sound/sounds.js";
+import type { SoundUpdate } from "../../../device/sound/results.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { bytesPerSecond, noise, wav } from "../../support/sounds.js";
 import { MemoryServer } from "../update/server.js";

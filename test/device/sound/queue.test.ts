@@ -147,11 +147,11 @@ test("an update and stop_sound without an id also end those that wait; with one 
 	await says("b", "stopped");
 	connection.send({ command: "stop_sound" });
 	for (const id of ["c", "a"]) assert.equal((await says(id, "stopped")).reason, "command");
-	play("a");
-	play("b");
-	await says("a", "playing");
+	play("d");
+	play("u");
+	await says("d", "playing");
 	connection.send({ command: "start_ota", url: silent.url });
-	for (const id of ["a", "b"]) assert.equal((await says(id, "stopped")).reason, "update");
+	for (const id of ["d", "u"]) assert.equal((await says(id, "stopped")).reason, "update");
 });
 
 test("a muted device stays silent, but for an urgent sound, which plays at its volume; afterwards it is muted again", async (t) => {

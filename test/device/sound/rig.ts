@@ -16,7 +16,8 @@ import { LookupTicket } from "../../../device/network/lookup.js";
 import { Audio } from "../../../device/peripherals/audio.js";
 import { type ControlledPeripherals, Controls } from "../../../device/peripherals/controls.js";
 import type { Command, QuietHours } from "../../../device/protocol/messages.js";
-import { Sounds, type SoundUpdate } from "../../../device/sound/sounds.js";
+import { Results, type SoundUpdate } from "../../../device/sound/results.js";
+import { Sounds } from "../../../device/sound/sounds.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
 import type { MemoryServer } from "../update/server.js";
 import Timer, { clock } from "../update/timer.js";
@@ -158,6 +159,27 @@ export interface RigOptions {
 	/** Default: 0. */
 	readonly leadInMs?: number;
 	readonly onUpdate: (update: SoundUpdate) => void;
+	/** Default: empty. */
+	readonly memory?: Memory;
+}
+
+/** Survives a restart. */
+export class Memory {
+	/** JSON of the sound that was heard last. */
+	sound = "";
+	writes = 0;
+
+	remembered(): string {
+		return this.sound;
+	}
+
+	remember(name: "sound", text: string): void {
+		if (this[name] === text) return;
+		this[name] = text;
+		this.writes += 1;
+	}
+
+	flush(): void {}
 }
 
 export class Rig {
@@ -172,7 +194,8 @@ export class Rig {
 	readonly reading = new Work();
 	#isUpdating = false;
 
-	constructor({ server, volume, slowness = 1, fault, leadInMs = 0, onUpdate }: RigOptions) {
+	constructor(options: RigOptions) {
+		const { server, volume, slowness = 1, fault, leadInMs = 0, onUpdate, memory = new Memory() } = options;
 		this.fault = fault;
 		const currentFault = () => this.fault;
 		const codecs: ReadyCodec[] = [];
@@ -213,6 +236,7 @@ export class Rig {
 		this.codec = codec;
 		this.sounds = new Sounds({
 			audio: this.audio,
+			results: new Results(memory),
 			bufferBytes,
 			connect: (_url, options) => new HttpClient(options, (socketOptions) => new io(socketOptions)),
 			createLookup: () => new LookupTicket(InstantResolver),

@@ -16,11 +16,16 @@ import {
 	tone,
 	wav,
 } from "../../support/sounds.js";
-import { letSocketsWork, powerOnInVirtualTime, type TimedDevice } from "../../support/virtual-time.js";
+import {
+	letSocketsWork,
+	passUntil,
+	powerOnInVirtualTime,
+	type TimedDevice,
+} from "../../support/virtual-time.js";
 
 type Update = UplinkOf<"sound_update">;
 
-const isEnd = ({ state }: Update) => state !== "ready" && state !== "playing";
+const isEnd = ({ state }: Pick<Update, "state">) => state !== "ready" && state !== "playing";
 
 /** Lets device and link run until a promise settles. @param onStep called each `stepMs` of the device's clock */
 async function run<T>(
@@ -362,6 +367,42 @@ describe("a sound", () => {
 		const { id, state, heard_ms } = await run(timed, again.next("sound_update"));
 		assert.deepEqual([id, state, heard_ms], ["a", "played", 2000]);
 	});
+
+	test("that plays while the gateway reconnects is reported as playing again", async (t) => {
+		const server = await SoundServer.run(t, { file: wav(noise(30 * bytesPerSecond)) });
+		const timed = await powerOnInVirtualTime(t, "DEV-1");
+		timed.connection.send({ command: "play_sound", value: { id: "a", url: server.url } });
+		await run(
+			timed,
+			timed.connection.next("sound_update", ({ state }) => state === "playing"),
+		);
+		timed.connection.socket.terminate();
+		const again = await run(timed, timed.gateway.connection());
+		const { id, state } = await run(timed, again.next("sound_update"));
+		assert.deepEqual([id, state], ["a", "playing"]);
+	});
+
+	for (const isPlayed of [true, false])
+		test(`that was ${isPlayed ? "played" : "cut off"} before a power failure is not heard again`, async (t) => {
+			const server = await SoundServer.run(t, { file: wav(noise(3 * bytesPerSecond)) });
+			const timed = await powerOnInVirtualTime(t, "DEV-1");
+			const { device, gateway } = timed;
+			const play = (connection: TimedDevice["connection"]) => {
+				connection.send({ command: "play_sound", value: { id: "a", url: server.url } });
+				const isMeant = ({ state }: Update) => !isPlayed || isEnd({ state });
+				return passUntil(device, connection.next("sound_update", isMeant));
+			};
+			const before = await play(timed.connection);
+			assert.equal(before.state, isPlayed ? "played" : "playing");
+			await device.powerCycle();
+			const again = await passUntil(device, gateway.connection());
+			const { type, deviceId } = before;
+			assert.deepEqual(
+				await play(again),
+				isPlayed ? before : { type, deviceId, id: "a", state: "stopped", reason: "restart" },
+			);
+			assert.equal(server.requests.length, 1);
+		});
 });
 
 test("sounds leave nothing in the heap but the ring buffer, which an update gets", async (t) => {
@@ -385,10 +426,14 @@ test("sounds leave nothing in the heap but the ring buffer, which an update gets
 		first.chunkBytesUsed - before.chunkBytesUsed < 40_960 + 1024,
 		`${first.chunkBytesUsed - before.chunkBytesUsed} bytes allocated`,
 	);
-	for (let count = 0; count < 20; count++) await play(`s${count}`);
+	// The results of 16 sounds are remembered.
+	for (let count = 0; count < 16; count++) await play(`s${count}`);
+	const full = await machine.statistics(true);
+	assert.ok(full.chunkBytesUsed - first.chunkBytesUsed < 2048, "bytes of results");
+	for (let count = 16; count < 36; count++) await play(`s${count}`);
 	const last = await machine.statistics(true);
-	assert.ok(last.chunkBytesUsed - first.chunkBytesUsed < 200, "chunks");
-	assert.ok(last.slotsUsed - first.slotsUsed < 50, "slots");
+	assert.ok(last.chunkBytesUsed - full.chunkBytesUsed < 200, "chunks");
+	assert.ok(last.slotsUsed - full.slotsUsed < 50, "slots");
 	timed.connection.send({ command: "start_ota", url: silent.url });
 	await timed.connection.next(
 		"state_report",

@@ -29,6 +29,9 @@ describe("an announcement", () => {
 		says("b", "ready", 200);
 		assert.deepEqual(announcement.starts(200), ["a", "b"]);
 		assert.deepEqual(announcement.starts(250), []);
+		announcement.parts.set("a", "away", at(300));
+		says("a", "ready", 350);
+		assert.deepEqual(announcement.starts(350), ["a"], "start_sound was lost");
 	});
 
 	test("does not wait for a device that cannot play, nor longer than 3 s, and says how late the others begin", () => {

@@ -1,0 +1,71 @@
+/**
+ * Latest update of each of the last 16 sounds. A gateway that repeats a command after a crash gets the same answer, and
+ * the sound is not heard twice. The result of the sound that was heard last survives a restart.
+ */
+
+import { soundUpdate } from "../protocol/messages.js";
+import { type Infer, matches } from "../protocol/schema.js";
+
+export type SoundUpdate = Infer<typeof soundUpdate>;
+
+const size = 16;
+
+interface Store {
+	remembered(name: "sound"): string;
+	remember(name: "sound", text: string): void;
+	flush(): void;
+}
+
+export class Results {
+	readonly #settings: Store;
+	/** JSON, the oldest sound first: a text takes less heap than an object. */
+	readonly #texts: string[] = [];
+	/** Id of the sound whose result is in flash. */
+	#storedId: string | undefined;
+
+	constructor(settings: Store) {
+		this.#settings = settings;
+		const text = settings.remembered("sound");
+		const update = parse(text);
+		if (!update) return;
+		this.#texts.push(text);
+		this.#storedId = update.id;
+	}
+
+	find(id: string): SoundUpdate | undefined {
+		return parse(this.#texts.find((text) => isOf(text, id)) ?? "");
+	}
+
+	/** Replaces the previous update of the sound. */
+	keep({ id, state, ...rest }: SoundUpdate): void {
+		// The id comes first: isOf relies on it.
+		const text = JSON.stringify({ id, state, ...rest });
+		const known = this.#texts.findIndex((each) => isOf(each, id));
+		if (known >= 0) this.#texts[known] = text;
+		else if (this.#texts.push(text) > size) this.#texts.shift();
+		if (state === "playing" || state === "resumed") {
+			this.#storedId = id;
+			// Holds if power fails before the end.
+			this.#store(JSON.stringify({ id, state: "stopped", reason: "restart" }));
+		} else if (id === this.#storedId && state !== "waiting" && state !== "ready") this.#store(text);
+	}
+
+	/** Two writes a sound are a sector erasure each 18 sounds. */
+	#store(text: string): void {
+		this.#settings.remember("sound", text);
+		this.#settings.flush();
+	}
+}
+
+function isOf(text: string, id: string): boolean {
+	return text.startsWith(`{"id":"${id}",`);
+}
+
+function parse(text: string): SoundUpdate | undefined {
+	try {
+		const update: unknown = JSON.parse(text);
+		return matches(soundUpdate, update) ? update : undefined;
+	} catch {
+		return undefined;
+	}
+}
