@@ -19,7 +19,14 @@ import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { parseSettingWords } from "./command-line/setting-words.js";
-import { anyVersionFlag, findApp, findSdk, findTypeScript, type ModdableSdk } from "./moddable/sdk.js";
+import {
+	anyVersionFlag,
+	findApp,
+	findProject,
+	findSdk,
+	findTypeScript,
+	type ModdableSdk,
+} from "./moddable/sdk.js";
 import { buildForSimulator, findWindow, startSimulator } from "./simulator/app.js";
 import { startDebugger } from "./simulator/debugger.js";
 import { claimFolder, type SimulatorFolder } from "./simulator/folder.js";
@@ -49,6 +56,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const problems = new Problems();
 	const { model, settings, isDebugged, isAnyVersion } = readArguments(words, problems);
 	const machine = thisMachine();
+	problems.need(findProject(machine));
 	problems.need(findTypeScript(machine));
 	const sdk = problems.need(findSdk(machine, { isAnyVersion }));
 	const xsbug = isDebugged && sdk ? problems.need(findApp(sdk, "xsbug", machine))?.what : undefined;

@@ -2,15 +2,15 @@
 
 import {
 	type Found,
+	findPathProblem,
 	foldersOnPath,
 	type Machine,
 	pathsOf,
-	quoted,
 	type ToolProblem,
 	thisMachine,
 } from "../command-line/machine.js";
 import type { Problems } from "../command-line/problems.js";
-import { type FindOptions, findSdk, findTypeScript, type ModdableSdk } from "../moddable/sdk.js";
+import { type FindOptions, findProject, findSdk, findTypeScript, type ModdableSdk } from "../moddable/sdk.js";
 import {
 	activateIdf,
 	idfSeries,
@@ -45,6 +45,8 @@ export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions 
 	if (!folder) return { problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.", fix };
 	if (!machine.exists(join(folder, "tools", "idf.py")))
 		return { problem: `IDF_PATH is ${folder}, but there is no ESP-IDF.`, fix };
+	const ofPath = findPathProblem(machine, "ESP-IDF", folder);
+	if (ofPath) return ofPath;
 	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");
 	if (!isIdfFitting(version ?? "") && !isAnyVersion)
 		return {
@@ -60,7 +62,7 @@ export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions 
 				? 'in this shell: set "PATH=%IDF_PATH%\\tools;%PATH%"'
 				: machine.environment.IDF_PYTHON_ENV_PATH
 					? 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"'
-					: `in this terminal: . ${quoted(join(folder, "export.sh"))}`,
+					: `in this terminal: . ${join(folder, "export.sh")}`,
 		};
 	return { what: `v${version ?? "unknown"}, ${folder}` };
 }
@@ -116,6 +118,7 @@ export function findPort(machine: Machine, given?: string): Found | ToolProblem 
 /** What builds for boards and QEMU. @param problems gets what is missing or wrong */
 export function needBoardTools(problems: Problems, options: FindOptions): ModdableSdk | undefined {
 	const machine = thisMachine();
+	problems.need(findProject(machine));
 	problems.need(findTypeScript(machine));
 	const sdk = problems.need(findSdk(machine, options));
 	problems.need(findIdf(machine, options));

@@ -119,6 +119,27 @@ export function foldersOnPath(machine: Machine): readonly string[] {
 	return PATH.split(pathsOf(machine).delimiter).filter((folder) => folder !== "");
 }
 
+/**
+ * The build with make, nmake and CMake takes other characters for separators, patterns and variables.
+ *
+ * @param what such as "The project" @returns undefined: it can build there
+ */
+export function findPathProblem(
+	{ platform }: Pick<Machine, "platform">,
+	what: string,
+	folder: string,
+): ToolProblem | undefined {
+	const path = platform === "win32" ? folder.replace(/^[a-z]:/i, "").replaceAll("\\", "/") : folder;
+	const characters = new Set(path.match(/[^\p{L}\p{M}\p{N}/_.,+@~-]/gu));
+	if (characters.size === 0) return undefined;
+	const listed = [...characters].map((each) => JSON.stringify(each)).join(", ");
+	return {
+		isWrong: true,
+		problem: `${what} is in ${folder}; the Moddable SDK and ESP-IDF cannot build with ${listed} in a path.`,
+		fix: 'move it to a folder whose path has only letters, digits, ".", "_" and "-".',
+	};
+}
+
 /** For a command line that a person copies. */
 export function quoted(file: string): string {
 	return /^[\w@%+=:,./\\~-]+$/.test(file) ? file : `"${file}"`;

@@ -1,11 +1,11 @@
 /** The project's folder and version. */
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isRecord } from "../../device/protocol/schema.js";
 
-export const projectFolder = fileURLToPath(new URL("../..", import.meta.url));
+export const projectFolder = resolve(fileURLToPath(new URL("../..", import.meta.url)));
 
 export function packageVersion(): string {
 	const value: unknown = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));

@@ -10,7 +10,7 @@ import {
 	quoted,
 	type ToolProblem,
 } from "../command-line/machine.js";
-import { findApp, findSdk, findTypeScript } from "../moddable/sdk.js";
+import { findApp, findProject, findSdk, findTypeScript } from "../moddable/sdk.js";
 import { activateIdf } from "../moddable/versions.js";
 import { findQemu } from "../qemu/tools.js";
 import { findWindow } from "../simulator/app.js";
@@ -42,6 +42,7 @@ export const checks: readonly Check[] = [
 	{ name: "XS engine", purposes: ["demo"], isOptional: true, look: lookForEngine },
 	{ name: "port", purposes: ["demo"], look: lookForPort },
 	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, look: lookForGateway },
+	{ name: "project", purposes: ["simulator", "board"], look: findProject },
 	{ name: "Moddable SDK", purposes: ["simulator", "board"], look: (machine) => findSdk(machine) },
 	{ name: "its simulator", purposes: ["simulator"], look: lookForSimulator },
 	{ name: "window", purposes: ["simulator"], look: findWindow },

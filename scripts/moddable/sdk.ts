@@ -4,7 +4,13 @@ import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { exitCodeOf } from "../command-line/child.js";
-import { type Found, type Machine, pathsOf, quoted, type ToolProblem } from "../command-line/machine.js";
+import {
+	type Found,
+	findPathProblem,
+	type Machine,
+	pathsOf,
+	type ToolProblem,
+} from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
 import { findLackingPath } from "./sdk-paths.js";
 import { installSdk, sdkVersion } from "./versions.js";
@@ -33,6 +39,11 @@ export interface FindOptions {
 	readonly isAnyVersion?: boolean;
 }
 
+/** The SDK's makefiles name the project's files by their whole paths. */
+export function findProject(machine: Machine): Found | ToolProblem {
+	return findPathProblem(machine, "This project", machine.project) ?? { what: machine.project };
+}
+
 /** Looks where MODDABLE points, else where xs-dev installs it. */
 export function findSdk(
 	machine: Machine,
@@ -56,9 +67,11 @@ export function findSdk(
 				: `There is no Moddable SDK in ${folder}, and MODDABLE is not set.`,
 			fix: `${given ? "set MODDABLE to the SDK's folder, or without MODDABLE: " : ""}${installSdk}`,
 		};
+	const ofSdk = findPathProblem(machine, "The Moddable SDK", folder);
+	if (ofSdk) return ofSdk;
 	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
 	// xs-dev leaves a folder that is there as it is.
-	const reinstall = `${isWindows ? "move" : "mv"} ${quoted(folder)} ${quoted(`${folder}-previous`)} && ${installSdk}`;
+	const reinstall = `${isWindows ? "move" : "mv"} ${folder} ${folder}-previous && ${installSdk}`;
 	if (version !== sdkVersion && !isAnyVersion)
 		return {
 			isWrong: true,
@@ -99,9 +112,8 @@ export function findApp(
 /** @returns the command that builds the SDK's programs */
 function makeTools({ folder, desktop, tools }: Pick<ModdableSdk, "folder" | "desktop" | "tools">): string {
 	if (desktop === "win")
-		return `in the x86 Native Tools Command Prompt: cd ${quoted(`${folder}\\build\\makefiles\\win`)} && build.bat`;
-	const makefiles = quoted(`${folder}/build/makefiles/${desktop}`);
-	return `cd ${makefiles} && MODDABLE=${quoted(folder)} PATH="${tools}:$PATH" make release`;
+		return `in the x86 Native Tools Command Prompt: cd ${folder}\\build\\makefiles\\win && build.bat`;
+	return `cd ${folder}/build/makefiles/${desktop} && MODDABLE=${folder} PATH="${tools}:$PATH" make release`;
 }
 
 /** @returns the compiler that mcconfig uses: the project's own */

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { findIdf } from "../../scripts/boards/tools.js";
-import { isProblem, type Machine, thisMachine } from "../../scripts/command-line/machine.js";
+import { findPathProblem, isProblem, type Machine, thisMachine } from "../../scripts/command-line/machine.js";
 import { examine } from "../../scripts/doctor/report.js";
 import { type FindOptions, findSdk } from "../../scripts/moddable/sdk.js";
 import {
@@ -22,7 +22,7 @@ import { idfFiles, type MadeUp, madeUpMachine, sdkFiles } from "../support/made-
 
 const sdk = "/home/ann/.local/share/moddable";
 const idf = "/home/ann/.espressif/v6.0.2/esp-idf";
-const project = "/home/ann/device gateway";
+const project = "/home/ann/device-gateway";
 const python = "/home/ann/.espressif/tools/python/v6.0.2/venv";
 
 /** A computer with all that is needed. */
@@ -52,6 +52,10 @@ const complete = {
 function without(path: string): Record<string, string> {
 	return Object.fromEntries(Object.entries(complete.files).filter(([each]) => each !== path));
 }
+
+const inFolder = (folder: string) => ({
+	[`${folder}/node_modules/typescript/package.json`]: '{"version": "7.0.2"}',
+});
 
 async function reportOf(given: MadeUp, asked?: "demo" | "simulator" | "board") {
 	const { lines, isWell } = await examine(madeUpMachine(given), asked);
@@ -119,6 +123,42 @@ describe("npm run doctor", () => {
 			assert.match(text, sentence);
 			assert.equal(text.match(/✘/g)?.length, 1, text);
 		});
+
+	for (const [name, folder] of [
+		["project", "/home/ann/my projects (new)/device-gateway"],
+		["Moddable SDK", "/home/ann/R&D/moddable"],
+		["ESP-IDF", "/opt/esp:v6/$idf"],
+	] as const)
+		test(`rejects the path ${folder} of the ${name} for builds with the SDK, but not for the demo`, async () => {
+			const { files, environment } = complete;
+			const { isWell, text } = await reportOf({
+				files: { ...files, ...sdkFiles(folder), ...idfFiles(folder), ...inFolder(folder) },
+				environment: {
+					...environment,
+					...(name === "Moddable SDK" && { MODDABLE: folder }),
+					...(name === "ESP-IDF" && { IDF_PATH: folder }),
+				},
+				...(name === "project" && { project: folder }),
+			});
+			assert.equal(isWell, false);
+			assert.match(text, /npm run demo: ready\n.*\nnpm run flash: not yet$/);
+			assert.ok(text.includes(`is in ${folder}; the Moddable SDK and ESP-IDF cannot build with`), text);
+		});
+
+	test("takes paths of other scripts and of Windows", () => {
+		for (const [platform, folder] of [
+			["linux", "/home/Jürgen/проекты/gw_2.0-beta+1"],
+			["darwin", "/Users/Ju\u0308rgen/ゲートウェイ"],
+			["win32", "C:\\Users\\ANNLEE~1\\device-gateway"],
+		] as const)
+			assert.equal(findPathProblem({ platform }, "It", folder), undefined, folder);
+		for (const character of ` '"&()$:%#;|<>*?[]{}!=^\\\``)
+			assert.match(
+				findPathProblem({ platform: "linux" }, "It", `/home/a${character}b`)?.problem ?? "",
+				/cannot build with ".{1,2}" in a path/,
+			);
+		assert.ok(findPathProblem({ platform: "win32" }, "It", "C:\\Users\\Ann Lee"), "a space on Windows");
+	});
 
 	test("says where the packages are not installed how to install them", async (t) => {
 		const folder = await temporaryDirectory(t);
@@ -192,18 +232,16 @@ describe("a Moddable SDK", () => {
 		assert.equal(fix, `mv ${sdk} ${sdk}-previous && ${installSdk}`);
 	});
 
-	test("that is half built, in a path with spaces, is built by a line that can be pasted", () => {
-		const folder = "/home/ann/Moddable SDK";
-		const { [`${folder}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(folder);
-		const text = found(madeUpMachine({ files, environment: { MODDABLE: folder } }));
+	test("that is half built is built by a line that can be pasted", () => {
+		const { [`${sdk}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(sdk);
 		assert.match(
-			text,
-			/are not built.*cd \\"\/home\/ann\/Moddable SDK\/build\/makefiles\/lin\\" && MODDABLE=\\"/,
+			found(madeUpMachine({ files })),
+			/are not built.*cd \/home\/ann\/.local\/share\/moddable\/build\/makefiles\/lin && MODDABLE=/,
 		);
 	});
 
 	test("on Windows is where xs-dev installs it there, with Windows' names and commands", () => {
-		const folder = "C:\\Users\\Ann Lee\\xs-dev\\moddable";
+		const folder = "C:\\Users\\Ann\\xs-dev\\moddable";
 		const windows = (files: Record<string, string>) => madeUpMachine({ platform: "win32", files });
 		assert.deepEqual(find(windows(sdkFiles(folder, sdkVersion, "win"))), {
 			folder,
@@ -212,7 +250,7 @@ describe("a Moddable SDK", () => {
 			what: `${sdkVersion}, ${folder}`,
 		});
 		const wrong = JSON.parse(found(windows(sdkFiles(folder, "10.0.2", "win"))));
-		assert.equal(wrong.fix, `move "${folder}" "${folder}-previous" && ${installSdk}`);
+		assert.equal(wrong.fix, `move ${folder} ${folder}-previous && ${installSdk}`);
 		assert.match(found(windows({})), /There is no Moddable SDK in C:.*xs-dev.*moddable/);
 	});
 
@@ -286,7 +324,7 @@ test("flash, qemu, simulator and release refuse an SDK 10.0.2 and an ESP-IDF 5.1
 	skip: process.platform === "win32" && "the tools are laid out as on Unix",
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
-	const [MODDABLE, IDF_PATH] = [join(folder, "the SDK"), join(folder, "esp-idf")];
+	const [MODDABLE, IDF_PATH] = [join(folder, "moddable"), join(folder, "esp-idf")];
 	const desktop = process.platform === "darwin" ? "mac" : "lin";
 	const files = { ...sdkFiles(MODDABLE, "10.0.2", desktop), ...idfFiles(IDF_PATH, "5.1.2") };
 	for (const [path, content] of Object.entries(files)) {

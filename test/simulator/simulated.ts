@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Model } from "../../device/protocol/schema.js";
 import type { DeviceSettings } from "../../scripts/command-line/device-settings.js";
 import { describeProblem, isProblem, thisMachine } from "../../scripts/command-line/machine.js";
-import { findSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
+import { findProject, findSdk, type ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { startSimulator } from "../../scripts/simulator/app.js";
 import { end, Screen } from "./screen.js";
 
@@ -22,6 +22,8 @@ export interface Found {
 }
 
 export function findSimulator(): Found {
+	const project = findProject(thisMachine());
+	if (isProblem(project)) return { reason: describeProblem(project) };
 	const sdk = findSdk(thisMachine());
 	if (isProblem(sdk)) return { reason: describeProblem(sdk) };
 	if (process.platform !== "linux") return { reason: "invisible windows need Xvfb, on Linux" };

@@ -26,8 +26,8 @@ export function madeUpMachine(given: MadeUp = {}): Machine {
 	return {
 		platform,
 		nodeVersion: given.nodeVersion ?? "22.1.0",
-		home: given.home ?? (isWindows ? "C:\\Users\\Ann Lee" : "/home/ann"),
-		project: given.project ?? (isWindows ? "D:\\device gateway" : "/home/ann/device gateway"),
+		home: given.home ?? (isWindows ? "C:\\Users\\Ann" : "/home/ann"),
+		project: given.project ?? (isWindows ? "D:\\device-gateway" : "/home/ann/device-gateway"),
 		environment: given.environment ?? {},
 		exists,
 		read: (path) => files[path],

@@ -57,8 +57,7 @@ export async function buildMachine(options: { sanitize?: boolean } = {}): Promis
 	const parameters = [
 		`-j${availableParallelism()}`,
 		`--directory=${machineFolder}`,
-		`XS_DIR=${path.join(xs, "moddable/xs")}`,
-		`BUILD_DIR=${folder}`,
+		`BUILD_DIR=${path.relative(machineFolder, folder)}`,
 		...variant,
 	];
 	await run("make", parameters, showProgress(process.stderr));

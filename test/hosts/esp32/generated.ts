@@ -7,13 +7,14 @@ import { join } from "node:path";
 import { boardPlatform, writeSdkconfig } from "../../../scripts/boards/build.js";
 import { describeProblem, isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
+import { findProject, findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
 
 /** The SDK, or why there is none: node:test takes that for the reason of a skip. */
 export function sdkOrReason():
 	| { readonly sdk: ModdableSdk; readonly reason?: never }
 	| { readonly sdk?: never; readonly reason: string } {
-	const found = findSdk(thisMachine());
+	const project = findProject(thisMachine());
+	const found = isProblem(project) ? project : findSdk(thisMachine());
 	return isProblem(found) ? { reason: describeProblem(found) } : { sdk: found };
 }
 

@@ -14,6 +14,7 @@ import {
 	readFileSync,
 	renameSync,
 	rmSync,
+	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -31,6 +32,9 @@ const xs = join(xsPackage, "moddable", "xs");
 
 const work = mkdtempSync(join(tmpdir(), "tcp-xs-"));
 after(() => rmSync(work, { recursive: true, force: true }));
+// Relative to `work`: make cannot handle each path that the project may have.
+symlinkSync(xs, join(work, "xs"));
+symlinkSync(join(tests, "xs"), join(work, "platform"));
 
 const compiler = ["cc", "gcc", "clang"].find((name) => spawnSync(name, ["--version"]).status === 0) ?? "cc";
 const common = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-common", "-pthread"];
@@ -40,8 +44,8 @@ const forXs = [
 	"-DmxNoConsole=1",
 	"-DmxParse=1",
 	"-DmxRun=1",
-	...["includes", "platforms", "sources"].flatMap((folder) => ["-I", join(xs, folder)]),
-	...["-I", join(tests, "xs")],
+	...["includes", "platforms", "sources"].flatMap((folder) => ["-I", `xs/${folder}`]),
+	...["-I", "platform"],
 ];
 
 /** XS as a library, under .cache by what it is made of. */
@@ -59,7 +63,7 @@ function buildXs(): string {
 	const sources = readdirSync(join(xs, "sources")).filter((file) => file.endsWith(".c"));
 	const rules = [
 		`xs.a: ${sources.map((file) => `${file}.o`).join(" ")}\n\tar rcs $@ $^`,
-		`%.c.o: ${join(xs, "sources")}/%.c\n\t${compiler} ${common.join(" ")} ${forXs.map((word) => `'${word}'`).join(" ")} -w -c $< -o $@`,
+		`%.c.o: xs/sources/%.c\n\t${compiler} ${common.join(" ")} ${forXs.map((word) => `'${word}'`).join(" ")} -w -c $< -o $@`,
 	];
 	writeFileSync(join(work, "Makefile"), `${rules.join("\n\n")}\n`);
 	const made = spawnSync("make", [`-j${availableParallelism()}`, "-C", work], { encoding: "utf8" });
@@ -96,7 +100,7 @@ function buildHost(): string {
 			"-o",
 			object,
 		];
-		const made = spawnSync(compiler, words, { encoding: "utf8" });
+		const made = spawnSync(compiler, words, { cwd: work, encoding: "utf8" });
 		assert.equal(made.status, 0, made.stderr);
 		return object;
 	});

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { rm, writeFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { cp, symlink, writeFile } from "node:fs/promises";
+import { delimiter, join, resolve } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { runCommand } from "../../support/command-line.js";
 import { temporaryDirectory } from "../../support/running.js";
 
@@ -11,11 +12,15 @@ if [ "$1" = --version ]; then echo "quick ${folder}"; exit; fi
 while [ $# -gt 1 ]; do if [ "$1" = -o ]; then : > "$2"; fi; shift; done
 `;
 
-test("compiling the XS engine says how many files are done, of how many", async (t) => {
+test("compiles the XS engine in a project with any path, and says how many files are done, of how many", async (t) => {
 	const folder = await temporaryDirectory(t);
+	const project = join(folder, `it's my "projects" (new) & 50% $HOME #1: a\\b`);
+	for (const part of ["hosts/virtual/machine", "hosts/virtual/node/build.ts", "package.json"])
+		await cp(part, join(project, part), { recursive: true });
+	await symlink(resolve("node_modules"), join(project, "node_modules"));
 	await writeFile(join(folder, "cc"), compiler(folder), { mode: 0o755 });
 	const script = join(folder, "build.ts");
-	const module = new URL("../../../hosts/virtual/node/build.ts", import.meta.url).href;
+	const module = pathToFileURL(join(project, "hosts/virtual/node/build.ts")).href;
 	await writeFile(
 		script,
 		`import { buildMachine } from ${JSON.stringify(module)};\nbuildMachine().then((path) => console.log(path));\n`,
@@ -25,7 +30,7 @@ test("compiling the XS engine says how many files are done, of how many", async 
 	assert.equal(await first.exitCode, 0, first.output());
 	const lines = first.output().trimEnd().split("\n");
 	const executable = lines.pop() ?? "";
-	t.after(() => rm(executable, { force: true }));
+	assert.ok(executable.startsWith(join(project, ".cache/virtual/machine-")), executable);
 	const [, total = ""] = /^compiling the XS engine, once: 0 of (\d+) files$/.exec(lines[0] ?? "") ?? [];
 	assert.ok(Number(total) > 50, first.output());
 	assert.equal(lines.at(-1), `compiling the XS engine, once: ${total} of ${total} files`);
