@@ -10,6 +10,7 @@ import { Gateway } from "../../../gateway/gateway.js";
 import { StartError } from "../../../gateway/problem.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { addRelease } from "../../../scripts/release/folder.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { makeImage } from "../../support/images.js";
 import { applyPatch } from "../../support/patches.js";
 import { writeReleases } from "../../support/releases.js";
@@ -79,7 +80,7 @@ describe("an update", () => {
 		assert.deepEqual(command, { command: "start_ota", url: `${gateway.url}/ota/firmware.bin` });
 		const block = await fetch(command.url, { headers: { ...bearer(deviceToken), Range: "bytes=0-16383" } });
 		assert.equal(block.status, 206);
-		assert.ok(Buffer.from(await block.arrayBuffer()).equals(image.subarray(0, 16_384)));
+		assertSameBytes(Buffer.from(await block.arrayBuffer()), image.subarray(0, 16_384));
 
 		for (const [message, status] of [
 			[{ type: "ota_progress", percent: 50, bytes_written: 1, bytes_total: 2 }, "downloading"],
@@ -93,7 +94,7 @@ describe("an update", () => {
 		const back = await gateway.device(virtualDevice);
 		back.send(runs("1.4.0"));
 		const { metadata, firmwareVersion } = await monitor.until(isUpdated).then(({ sessions: [session] }) => {
-			assert.ok(session);
+			assert.ok(session, "the change names no device");
 			return session;
 		});
 		assert.equal(firmwareVersion, "1.4.0");
@@ -222,7 +223,7 @@ test("a data folder that cannot be used stops the start with a sentence that nam
 	await writeFile(join(dataDir, "firmware"), "a file where a folder belongs");
 	const gateway = new Gateway({ port: 0, dataDir, deviceToken, monitorToken, log: createLog("silent") });
 	await assert.rejects(gateway.listen(), (error) => {
-		assert.ok(error instanceof StartError);
+		assert.ok(error instanceof StartError, `failed with ${error}`);
 		assert.match(
 			error.message,
 			/^DATA_DIR is ".+", which cannot be used \(EEXIST\); set it to a folder of its own\.$/,

@@ -129,7 +129,7 @@ describe("trigger_ota", () => {
 		const { updates, shelf } = await run(t);
 		const [from, to] = ["1".repeat(64), "2".repeat(64)];
 		const path = "/releases/firmware-v1.4.0.from-v1.3.0.patch";
-		assert.ok(!shelf.choice.refusal);
+		assert.ok(!shelf.choice.refusal, `refused: ${shelf.choice.refusal}`);
 		shelf.choice = { ...shelf.choice, patch: { path, from, to } };
 		const longest = `http://${"g".repeat(512 - "http://".length - path.length)}`;
 		const sent: string[] = [];
@@ -294,7 +294,10 @@ describe("what monitors receive", () => {
 			"rebooting 100",
 			"updated 100",
 		]);
-		assert.ok(changes.every(({ otaVersion, otaReason }) => otaVersion === "1.4.0" && otaReason === null));
+		assert.deepEqual(
+			changes.filter(({ otaVersion, otaReason }) => otaVersion !== "1.4.0" || otaReason !== null),
+			[],
+		);
 	});
 	test("an update by a forwarded start_ota", async (t) => {
 		const { updates, changes } = await run(t);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { makeImage } from "../../support/images.js";
 import { uploadsIn } from "../../support/serving.js";
@@ -46,7 +47,7 @@ describe("kill -9 at any step of an upload", () => {
 			assert.deepEqual([current.sha256, current.size], [sha256(expected), expected.length]);
 			assert.equal(current.version, isNew ? "1.5.0" : "1.4.0");
 			const path = await store.path(current);
-			assert.ok(path && (await readFile(path)).equals(expected));
+			assertSameBytes(await readFile(path ?? assert.fail("no file")), expected);
 			assert.equal((await readdir(folder)).length, 2, `leftovers of step ${step}`);
 			await keep(folder, next, "after.bin");
 			return { wasKilled: signal === "SIGKILL", isNew };
@@ -64,9 +65,9 @@ describe("kill -9 at any step of an upload", () => {
 		t.diagnostic(
 			`${outcomes.length} steps, the new firmware counts after ${outcomes.filter(Boolean).length} of them`,
 		);
-		assert.ok(outcomes.length >= 12);
+		assert.ok(outcomes.length >= 12, `only ${outcomes.length} steps`);
 		assert.deepEqual(outcomes, [...outcomes].sort(), "once the new one counts, it does at every later step");
-		assert.ok(outcomes.includes(true) && outcomes.includes(false));
+		assert.equal(new Set(outcomes).size, 2);
 	});
 });
 

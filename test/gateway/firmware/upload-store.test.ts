@@ -4,6 +4,7 @@ import fs, { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { makeImage } from "../../support/images.js";
 import { serveFirmware, uploadsIn } from "../../support/serving.js";
@@ -51,13 +52,13 @@ describe("a full disk", () => {
 			assert.equal(answer.status, 507, `step ${step}`);
 			assert.match(String(answer.json.detail), /disk is full; nothing was changed/);
 			assert.deepEqual((await serving.ask("/ota/status")).json, status);
-			assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(previous));
+			assertSameBytes((await serving.ask("/ota/firmware.bin")).body, previous);
 			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
 			assert.equal(serving.problems.length, step);
 			assert.equal(await inNextRun(serving.uploadsDir), sha256(previous), `after step ${step}`);
 		}
 		assert.ok(steps >= 10, `only ${steps} steps were tried`);
-		assert.ok((await serving.ask("/ota/firmware.bin")).body.equals(next));
+		assertSameBytes((await serving.ask("/ota/firmware.bin")).body, next);
 		assert.equal(await inNextRun(serving.uploadsDir), sha256(next));
 	});
 });

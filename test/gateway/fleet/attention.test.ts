@@ -38,7 +38,7 @@ async function fleet(t: TestContext) {
 	};
 	const device = () => {
 		const found = sessions.devices.get(deviceId);
-		assert.ok(found);
+		assert.ok(found, `${deviceId} is unknown`);
 		return found;
 	};
 	const report = (fields: Readonly<Record<string, Json>>) => {

@@ -26,7 +26,10 @@ test("the bound does not depend on the unit of time", () => {
 		fc.property(count, time, count, time, (a, hours, b, otherHours) => {
 			const inHours = leastRatio({ count: a, time: hours }, { count: b, time: otherHours });
 			const inSeconds = leastRatio({ count: a, time: 3600 * hours }, { count: b, time: 3600 * otherHours });
-			assert.ok(Math.abs(inHours - inSeconds) <= 1e-9 * Math.max(1, inHours));
+			assert.ok(
+				Math.abs(inHours - inSeconds) <= 1e-9 * Math.max(1, inHours),
+				`${inHours} in hours, ${inSeconds} in seconds`,
+			);
 		}),
 	);
 });

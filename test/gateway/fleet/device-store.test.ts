@@ -62,7 +62,7 @@ describe("a device that was connected", () => {
 		assert.deepEqual(gone.features, ["identify", "restart"]);
 		assert.equal(gone.metadata.otaStatus, "failed");
 		assert.deepEqual(await ask(second, "/dev-1-a1b2c3"), known);
-		assert.ok(Date.parse(known.json.settingsKeptAt) > 0);
+		assert.ok(Date.parse(known.json.settingsKeptAt) > 0, `settings kept at ${known.json.settingsKeptAt}`);
 		assert.equal(known.json.updates[0].reason, "HTTP 404");
 		for (const targetId of [gone.sessionId, "dev-1-a1b2c3"])
 			assert.equal((await later.ask({ type: "boot_device", targetId })).code, "target_offline");
@@ -201,7 +201,7 @@ describe("a device that was connected", () => {
 		test("immediately when it has changed, and within minutes when it connects, disconnects or reports", async (t) => {
 			const { known, devices, pass, settle } = await seen(t, 1);
 			const [device] = devices;
-			assert.ok(device);
+			assert.ok(device, "no device");
 			known.onSeen(device);
 			assert.equal(await pass(), 0);
 			device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];

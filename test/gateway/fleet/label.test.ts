@@ -25,7 +25,7 @@ describe("a device's name, room, note and tags", () => {
 		const gateway = await runGateway(t, { dataDir });
 		const monitors = [await gateway.monitor(), await gateway.monitor()];
 		const [monitor] = monitors;
-		assert.ok(monitor);
+		assert.ok(monitor, "no monitor");
 		await gateway.namedDevice(monitor);
 		const texts = { name: "Lobby \u{1f50a}", room: "Lobby", note: "behind the plant\nsince May" };
 		const label = { ...texts, tags: ["beta", "shop-berlin"] };

@@ -14,7 +14,7 @@ import "../../support/property-runs.js";
 test("a label's record is read back unchanged", () => {
 	fc.assert(
 		fc.property(valid(label), (given) => {
-			assert.ok(matches(label, given));
+			assert.ok(matches(label, given), `invalid label: ${JSON.stringify(given)}`);
 			const each = labelOf(given);
 			// An empty one has no record.
 			fc.pre(each !== noLabel);
@@ -38,7 +38,7 @@ test("a label that another process sets is shown, also of a device that is known
 	engine.onChange?.("dev-1-000001", labelRecord.format({ name: "Hall" }));
 	const { device } = sessions.open(handshakeOf("dev-1-000001"), link);
 	assert.equal(device?.label.name, "Hall");
-	assert.ok(shown.some(([reason, name]) => reason === "labelled" && name === "Hall"));
+	assert.deepEqual(shown.filter(([reason]) => reason === "labelled").at(-1), ["labelled", "Hall"]);
 	engine.onChange?.("dev-1-000001", undefined);
 	assert.deepEqual([device?.label, shown.at(-1)], [noLabel, ["labelled", undefined]]);
 	await labels.close();

@@ -106,7 +106,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 			const known = [...sessions.devices.values()].map((device) => JSON.parse(textOf(device)));
 			const byId = new Map(known.map((device) => [device.deviceId, device]));
 			for (const { picture } of subscribers) {
-				assert.ok(picture.isWhole);
+				assert.ok(picture.isWhole, "the summary is incomplete");
 				assert.deepEqual(new Map(picture.devices), byId);
 			}
 			summary.close();

@@ -196,7 +196,7 @@ describe("devices that reconnect at the same time", () => {
 		for (let i = 0; i < 5; i += 1) assert.equal((await gateway.refused("/device", headers)).status, 503);
 		assert.equal(looks, before);
 		assert.equal((await gateway.refused("/device", bearer("wrong"))).status, 401);
-		assert.ok(looks > before);
+		assert.notEqual(looks, before);
 	});
 
 	test("to unknown paths are counted too, and the log does not repeat what may be a token", async (t) => {
@@ -234,7 +234,7 @@ describe("devices that reconnect at the same time", () => {
 			return String(answer);
 		});
 		const refused = (await Promise.all(answers)).filter((answer) => !answer.startsWith("HTTP/1.1 101 "));
-		assert.ok(refused.length > 0);
+		assert.notEqual(refused.length, 0);
 		for (const answer of refused)
 			assert.match(answer, /^HTTP\/1\.1 429 .+Retry-After: \d+.+Too many connections from this address/s);
 	});

@@ -43,7 +43,7 @@ const effects: readonly unknown[] = [noEffect, ...lightEffects];
 const tones: readonly unknown[] = chimes;
 
 function check(actions: readonly Action[]): void {
-	assert.ok(actions.length >= 2);
+	assert.ok(actions.length >= 2, `only ${actions.length} actions`);
 	for (const { action, data = {} } of actions) {
 		const known = fields[action];
 		assert.ok(known, action);
@@ -61,7 +61,10 @@ test("the blueprint's actions are those of the entities, and it uses each of its
 	check(actionsIn(automation));
 	const used = [...objectsIn(automation)].flatMap((each) => (each instanceof Input ? each.name : []));
 	assert.deepEqual([...new Set(used)].sort(), Object.keys(about.input).sort());
-	assert.ok(tones.includes(about.input.tone.default));
+	assert.ok(
+		tones.includes(about.input.tone.default),
+		`tone ${about.input.tone.default} is not one of ${tones}`,
+	);
 	assert.deepEqual(Object.keys(automation), ["mode", "max_exceeded", "triggers", "conditions", "actions"]);
 });
 

@@ -119,7 +119,7 @@ test(
 		await add(proto);
 		await home.until(() => home.isAvailable(dev) && home.isAvailable(proto));
 		const config = home.heard.find(({ topic }) => topic === `homeassistant/device/${proto}/config`);
-		assert.ok(config);
+		assert.ok(config, `no discovery message for ${proto}`);
 		const { topic, payload } = config;
 		checkDiscovery(topic, payload);
 		const refuses = (what: string, change: (message: Discovery & Record<string, unknown>) => void) => {
@@ -380,8 +380,8 @@ test("a gateway with a new name leaves nothing of the previous one", skipWithout
 	await home.until(() => home.states.get("device-gateway/The%20lobby/status") === "online");
 	const gatewayOf = (id: string) => home.devices.get(id)?.device.via_device;
 	assert.deepEqual([gatewayOf(dev), gatewayOf(proto)], Array(2).fill("device-gateway/The%20lobby"));
-	assert.ok(!home.devices.has("device-gateway/hall"));
-	assert.ok(!home.isAvailable(proto));
+	assert.ok(!home.devices.has("device-gateway/hall"), "the gateway's previous device is left");
+	assert.ok(!home.isAvailable(proto), `${proto} is available`);
 	const device = await add(dev, { url: renamed.url });
 	await home.until(() => home.isAvailable(dev));
 	await home.command(dev, "volume", "5");
@@ -446,7 +446,7 @@ test("a crash is an event, with its kind", skipWithout("fleet"), async (t) => {
 	await home.until(() => home.count(/\/crash$/) === 1);
 	const { payload } = home.heard.find(({ topic }) => topic.endsWith("/crash")) ?? { payload: "" };
 	assert.deepEqual(JSON.parse(payload), { event_type: "exception" });
-	assert.ok(device.isConnected);
+	assert.ok(device.isConnected, "the device disconnected");
 });
 
 test(
@@ -587,7 +587,7 @@ test("with a password and TLS; a wrong password is tried again, with a sentence 
 	const wrong = await isConnected({ ...given, password: "wrong" });
 	while (problems.length === 0) await setTimeout(20);
 	assert.match(String(problems[0]), /Not authorized/);
-	assert.ok(!(await wrong()));
+	assert.equal(await wrong(), false);
 });
 
 test("at most one message a second for each entity, and the newest state follows", skip, async (t) => {
@@ -636,7 +636,7 @@ test(
 			.connect()
 			.then((again) => t.after(() => again.close()));
 		await home.until(() => home.isAvailable(dev));
-		assert.ok(!home.isAvailable(proto));
+		assert.ok(!home.isAvailable(proto), `${proto} is available`);
 	},
 );
 

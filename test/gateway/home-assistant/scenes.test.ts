@@ -58,7 +58,10 @@ describe("a house", { concurrency: 4 }, () => {
 			const later = await SimulatedHomeAssistant.start(t, broker);
 			await later.until(() => isWhole(later, [dev]));
 			assert.equal(later.registry.device(registered(dev)).area, "Hall");
-			assert.ok(later.registry.entityIds(registered(dev)).includes("number.lobby_volume"));
+			assert.ok(
+				later.registry.entityIds(registered(dev)).includes("number.lobby_volume"),
+				`entities: ${later.registry.entityIds(registered(dev))}`,
+			);
 
 			Object.assign(known, { nameByUser: "Kitchen", area: "Kitchen" });
 			await call(url, "PATCH", `devices/${dev}`, { name: "Entrance", room: "Porch" });
@@ -98,11 +101,11 @@ describe("a house", { concurrency: 4 }, () => {
 			await home.until(() => !home.isAvailable(dev));
 			await call(url, "DELETE", `devices/${dev}`);
 			await home.until(() => !home.topics.some((topic) => topic.includes(dev)));
-			assert.ok(!home.devices.has(dev) && home.registry.entityIds(registered(dev)).length === 0);
+			assert.deepEqual([home.devices.has(dev), home.registry.entityIds(registered(dev))], [false, []]);
 			await add(dev);
 			await home.until(() => isWhole(home, [dev]));
 			assert.deepEqual(home.registry.entityIds(registered(dev)).toSorted(), left.toSorted(), "as they were");
-			assert.ok(home.isAvailable(proto));
+			assert.ok(home.isAvailable(proto), `${proto} is unavailable`);
 		},
 	);
 
