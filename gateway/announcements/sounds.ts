@@ -84,7 +84,7 @@ export class Sounds {
 			this.#removeAbandoned().catch((error) => this.#core.log.error({ err: error }, "sounds"));
 		// Of several gateways another one may use its own for longer.
 		if (!this.#core.peers.bus) this.#timer = setInterval(remove, abandonedMs).unref();
-		await this.#blobs.open((sha256) => this.#sounds.has(sha256));
+		await this.#blobs.open((sha256) => this.#sounds.has(sha256) || this.#records.unread.has(sha256));
 	}
 
 	/** Of announcements that a gateway had begun before its end. */

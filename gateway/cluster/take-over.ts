@@ -35,7 +35,7 @@ export async function takeOverRecords(
 	if (!(await isFolder(disk, directory))) return;
 	const texts: (readonly [string, string])[] = [];
 	const engine = new FileEngine({ directory, disk, what: name, ...(isKey && { isKey }), onProblem });
-	await engine.each((key, text) => texts.push([key, text]));
+	await engine.each((key, text) => text !== undefined && texts.push([key, text]));
 	// A cache of blobs stays.
 	if (texts.length === 0) return;
 	for (const file of await disk.readdir(directory)) {

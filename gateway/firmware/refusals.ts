@@ -10,6 +10,8 @@ export interface UpdateRefusal {
 		| "target_offline";
 	/** One sentence that says what to change. */
 	readonly message: string;
+	/** Waiting does not help this device; absent: the condition may pass, such as a catalog that is being written. */
+	readonly isFinal?: true;
 }
 
 export const inProgress: UpdateRefusal = Object.freeze({
@@ -23,6 +25,7 @@ export const hasGone: UpdateRefusal = Object.freeze({
 export const isReplaced: UpdateRefusal = Object.freeze({
 	code: "unknown_version",
 	message: "The firmware was replaced by another one of the same name after the roll-out had begun.",
+	isFinal: true,
 });
 export const notKept: UpdateRefusal = Object.freeze({
 	code: "storage_failed",

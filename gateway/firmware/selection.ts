@@ -119,7 +119,7 @@ export class Selection {
 		const upload = this.#options.uploads.current;
 		if (!upload) return noUpload;
 		const detail = `The uploaded firmware is for ${describeFit(upload)}, the device is ${describeFit(device)}.`;
-		if (!fits(upload, device)) return refuse("incompatible_firmware", detail);
+		if (!fits(upload, device)) return refuse("incompatible_firmware", detail, true);
 		const { version = null, sha256, signature } = upload;
 		const refusal = refuseDowngrade("The uploaded firmware", upload, device);
 		return refusal ?? { path: uploadPath, version, sha256, upload: sha256, signature };
@@ -171,7 +171,6 @@ export class Selection {
 function findRelease(known: Catalog, version: string): Release | { refusal: UpdateRefusal } {
 	const asked = parse(version);
 	const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
-	// Without any, the folder may only be not there for a moment: that ends no roll-out.
 	const code = known.releases.length === 0 ? "no_firmware" : "unknown_version";
 	return release ?? refuse(code, `There is no release "${version}"; ${describeReleases(known)}`);
 }
@@ -199,11 +198,11 @@ function refuseDowngrade(
 ): { refusal: UpdateRefusal } | undefined {
 	if (offered >= least) return undefined;
 	const detail = `${what} has the security version ${offered}; the device runs ${least} and takes none below.`;
-	return refuse("incompatible_firmware", detail);
+	return refuse("incompatible_firmware", detail, true);
 }
 
-function refuse(code: UpdateRefusal["code"], message: string): { refusal: UpdateRefusal } {
-	return { refusal: { code, message } };
+function refuse(code: UpdateRefusal["code"], message: string, isFinal?: true): { refusal: UpdateRefusal } {
+	return { refusal: { code, message, ...(isFinal && { isFinal }) } };
 }
 
 const noUpload = refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");

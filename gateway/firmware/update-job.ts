@@ -37,6 +37,8 @@ export const updateJob = object({
 	endedAt: optional(time),
 	/** It timed out; later messages still count. */
 	silent: optional(boolean()),
+	/** The device refused it with `busy`, and takes it later. */
+	busy: optional(boolean()),
 	/** `ota_complete` was received: the new firmware starts next. */
 	complete: optional(boolean()),
 	/** SHA-256; absent for a release. */
@@ -177,7 +179,10 @@ function transition(job: UpdateJob, uplink: Uplink, heard: Heard): UpdateJob {
 			return fail(job, heard, uplink.reason || "The device gave no reason.");
 		case "command_error":
 			if (uplink.command !== "start_ota" || job.status !== "pending") return job;
-			return fail(job, heard, `The device refused it (${uplink.code}): ${uplink.message}`);
+			return {
+				...fail(job, heard, `The device refused it (${uplink.code}): ${uplink.message}`),
+				...(uplink.code === "busy" && { busy: true }),
+			};
 		case "state_report":
 			return evaluate(job, uplink, heard);
 		case "settings_result":

@@ -47,6 +47,8 @@ export interface UploadStoreOptions {
 }
 
 const name = "firmware";
+/** Interval at which a binary is looked for that cannot be read, such as on a disk that is mounted late. */
+const recheckMs = 10_000;
 const key = "upload";
 const uploadFile = Object.freeze({
 	what: "details of the firmware",
@@ -91,15 +93,29 @@ export class UploadStore {
 		this.#kept ??= upload;
 		// Its record may only be unreadable now.
 		await this.#blobs.open((sha256) => !upload || sha256 === upload.sha256);
-		if (!upload) return;
+		if (upload) await this.#check(upload);
+	}
+
+	async #check(upload: Upload): Promise<void> {
+		const problem = await this.#findProblem(upload);
+		if (problem !== undefined && this.#lost !== upload)
+			this.#options.onProblem(
+				`The uploaded firmware is lost (${this.#blobs.placeOf(upload.sha256)} ${problem}); upload it again.`,
+			);
+		this.#lost = problem === undefined ? undefined : upload;
+		if (problem !== undefined && this.#kept === upload)
+			setTimeout(() => void this.#check(upload), recheckMs).unref();
+	}
+
+	async #findProblem(upload: Upload): Promise<string | undefined> {
 		try {
 			const binary = await this.#blobs.read(upload.sha256);
-			if (binary?.length !== upload.size) this.#lose(upload, "is missing, or has been changed");
+			return binary?.length === upload.size ? undefined : "is missing, or has been changed";
 		} catch (error) {
 			// It cannot be reached now.
-			if (error instanceof AnsweredError) return;
+			if (error instanceof AnsweredError) return undefined;
 			// Such as an unreadable sector: the gateway still starts, and the binary stays.
-			this.#lose(upload, `cannot be read: ${errorCode(error) ?? error}`);
+			return `cannot be read: ${errorCode(error) ?? error}`;
 		}
 	}
 
@@ -179,12 +195,6 @@ export class UploadStore {
 
 	#sweep(): Promise<void> {
 		return this.#blobs.sweep((sha256) => [this.#kept?.sha256, this.#next?.sha256].includes(sha256));
-	}
-
-	#lose(upload: Upload, why: string): void {
-		this.#lost = upload;
-		const place = this.#blobs.placeOf(upload.sha256);
-		this.#options.onProblem(`The uploaded firmware is lost (${place} ${why}); upload it again.`);
 	}
 
 	#report({ message }: Error): void {

@@ -104,7 +104,9 @@ export function observe(rollout: Rollout, step: DeviceStep, look: Look, moment: 
 	// After an attempt it is watched first, as after the update.
 	if (obstacle?.kind === "alreadyInstalled" && step.attempts === 0)
 		return move(step, "already_installed", now);
-	if (obstacle?.reason !== undefined) return move(step, "rejected", now, obstacle.reason);
+	// Before its report, the version is that of an earlier connection.
+	const isFinal = obstacle?.kind === "doNotFit" || seen.isConnected;
+	if (obstacle?.reason !== undefined && isFinal) return move(step, "rejected", now, obstacle.reason);
 	return isLate ? move(step, "timed_out", now, "The deadline passed before it could begin.") : step;
 }
 
@@ -116,11 +118,11 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 	const isOther = seen.job?.startedAt === step.previousJob || (seen.job?.version ?? version) !== version;
 	const job = isOther ? undefined : seen.job;
 	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))
-		return seen.offer === "pending" ? step : giveBack(rollout, step, seen, now);
+		return seen.offer === "pending" ? step : giveBack(rollout, step, seen.offer, now);
 	if (!job) {
 		if (step.status === "soaking" || seen.version === version) return soak(rollout, step, seen, now);
 		const isUnsent = step.status === "offered" && seen.isConnected && now - step.at >= unsentMs;
-		if (isUnsent) return giveBack(rollout, step, seen, now);
+		if (isUnsent) return giveBack(rollout, step, seen.offer, now);
 		const isSilent = now - step.at >= silenceMs && !seen.isReturning;
 		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
 	}
@@ -132,6 +134,7 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 		case "rolled_back":
 			return move(step, "rolled_back", now, job.reason);
 		case "failed": {
+			if (job.busy) return giveBack(rollout, step, { message: job.reason }, now);
 			// Its command may never have been sent: that is known once the device is back.
 			if (job.silent === true && seen.isInherited && seen.isReturning) return step;
 			const isSilent = job.silent === true && !(seen.isInherited && seen.isConnected);
@@ -147,13 +150,18 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 	}
 }
 
-/** The update was not sent: that is no attempt. */
-function giveBack({ head }: Rollout, step: DeviceStep, { offer }: Seen, now: number): DeviceStep {
+/** The update was not sent, or the device was busy: that is no attempt. */
+function giveBack(
+	{ head }: Rollout,
+	step: DeviceStep,
+	offer: Seen["offer"] | { readonly message: string | undefined },
+	now: number,
+): DeviceStep {
 	const refusal = typeof offer === "object" ? offer : undefined;
 	const { group, ...rest } = step;
 	const attempts = step.attempts - 1;
 	const before = { ...rest, attempts, ...(attempts > 0 && group !== undefined && { group }) };
-	const isFinal = refusal && ["unknown_version", "incompatible_firmware"].includes(refusal.code);
+	const isFinal = refusal !== undefined && "isFinal" in refusal;
 	const waits = isOver(head) ? "cancelled" : "queued";
 	return move(before, isFinal ? "rejected" : waits, now, refusal?.message);
 }

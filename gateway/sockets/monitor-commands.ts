@@ -193,7 +193,7 @@ export function monitorCommands(
 		try {
 			const refusal = await updates.trigger(device, version);
 			log.info({ deviceId, version, refused: refusal?.code }, "update asked for");
-			return refusal && { refusal };
+			return refusal && refuse(refusal.code, refusal.message);
 		} catch (error) {
 			log.error({ deviceId, version, err: error }, "update could not be started");
 			return refuse("no_firmware", "the firmware could not be read; see the gateway's log");

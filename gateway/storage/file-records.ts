@@ -32,7 +32,7 @@ export class FileEngine implements RecordEngine {
 	}
 
 	/** @throws {NodeJS.ErrnoException} if the folder cannot be used */
-	async each(onText: (key: string, text: string) => void): Promise<void> {
+	async each(onText: (key: string, text: string | undefined) => void): Promise<void> {
 		const { directory, disk, what, isKey = isDeviceId, onProblem } = this.#options;
 		await makeFolder(disk, directory);
 		const entries = (await disk.readdir(directory, { withFileTypes: true })).values();
@@ -48,6 +48,7 @@ export class FileEngine implements RecordEngine {
 				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
 				else if (isRecord) onText(key, await disk.readFile(path, "utf8"));
 			} catch (error) {
+				if (isRecord) onText(key, undefined);
 				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);
 			}
 		};

@@ -19,8 +19,8 @@ export interface Storage {
 
 /** Where records are kept. */
 export interface RecordEngine {
-	/** Passes each record that there is. @throws {Error} if none can be had */
-	each(onText: (key: string, text: string) => void): Promise<void>;
+	/** Passes each record that there is, without a text if it cannot be read now. @throws {Error} if none can be had */
+	each(onText: (key: string, text: string | undefined) => void): Promise<void>;
 	/** @returns undefined if there is none, or it cannot be read */
 	read(key: string): Promise<string | undefined>;
 	/** @param text undefined: removes it @throws {Superseded} @throws {Error} with a code, or a message, that says why */
@@ -79,6 +79,8 @@ interface Waiting<T> {
 }
 
 export class Records<T> {
+	/** Keys of records that exist and could not be read: what belongs to them is not to be removed. */
+	readonly unread = new Set<string>();
 	readonly #options: Omit<RecordOptions<T>, "name"> & { readonly engine: RecordEngine };
 	readonly #waiting = new Map<string, Waiting<T>>();
 	/** Failed writes, the one that was tried longest ago first, each with its error. */
@@ -116,6 +118,7 @@ export class Records<T> {
 	/** As `load`, a few at a time, to need less memory. */
 	async each(onRecord: (deviceId: string, record: T) => void): Promise<void> {
 		await this.#options.engine.each((deviceId, text) => {
+			if (text === undefined) return void this.unread.add(deviceId);
 			const record = this.#isKey(deviceId) ? this.#parse(text, deviceId) : undefined;
 			if (record !== undefined) onRecord(deviceId, record);
 		});

@@ -235,6 +235,24 @@ describe("a sound", () => {
 		assert.equal(served.status, 200);
 	});
 
+	test("is kept although its record cannot be read at a start", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const first = await run(t, { dataDir });
+		await first.upload();
+		await first.gateway.close();
+		const emfile = () => Promise.reject(Object.assign(new Error("too many"), { code: "EMFILE" }));
+		const readFile = new Proxy(fs.readFile, {
+			apply: (target, self, [path, ...rest]) =>
+				String(path).endsWith(`${sha256}.json`) ? emfile() : Reflect.apply(target, self, [path, ...rest]),
+		});
+		const second = await run(t, { dataDir, disk: { ...fs, readFile } });
+		assert.deepEqual((await second.call("GET", "/api/sounds")).body.sounds, []);
+		await second.gateway.close();
+		const { url } = await run(t, { dataDir });
+		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
+		assert.ok(Buffer.from(await served.arrayBuffer()).equals(wav), "the sound is lost");
+	});
+
 	test("that the disk has no room for is answered 507, and leaves nothing", async (t) => {
 		let isFull = false;
 		const full = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));

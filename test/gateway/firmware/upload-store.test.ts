@@ -106,20 +106,29 @@ describe("a damaged folder", () => {
 		assert.match(String(problems[1]), /stays on disk: .*x\.tmp/);
 		assert.equal((await readdir(folder)).length, 3, "a binary is gone");
 	});
-	test("a binary that cannot be read now: it is reported, and stays for the next start", async (t) => {
+	test("a binary that cannot be read now is reported once, and used once it can be read", async (t) => {
+		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const folder = await temporaryDirectory(t);
 		await keep(folder, previous, "previous.bin");
 		const eio = () => Promise.reject(Object.assign(new Error("EIO"), { code: "EIO" }));
+		let reads = 0;
 		const readFile = new Proxy(fs.readFile, {
 			apply: (target, self, [path, ...rest]) =>
-				String(path).endsWith(".bin") ? eio() : Reflect.apply(target, self, [path, ...rest]),
+				String(path).endsWith(".bin") && ++reads <= 2 ? eio() : Reflect.apply(target, self, [path, ...rest]),
 		});
 		const problems: string[] = [];
 		const onProblem = (problem: string) => void problems.push(problem);
 		const store = uploadsIn(folder, { disk: { ...fs, readFile }, onProblem });
 		await store.open();
-		assert.equal(store.current, undefined);
+		const current = () => store.current?.sha256;
+		assert.equal(current(), undefined);
 		assert.match(String(problems), /cannot be read: EIO/);
+		for (let turn = 0; turn < 1000 && !current(); turn += 1) {
+			t.mock.timers.tick(10_000);
+			await new Promise(setImmediate);
+		}
+		assert.equal(current(), sha256(previous));
+		assert.equal(problems.length, 1);
 		assert.equal(await inNextRun(folder), sha256(previous));
 	});
 	test("too many open files while an upload is stored: the previous one stays, in the next run too", async (t) => {

@@ -75,19 +75,21 @@ test("an offer that counts as sent, but of which a connected device's gateway ha
 
 test("a device that a person has updated after an attempt is not downgraded", () => {
 	const waiting: DeviceStep = { ...step, status: "queued" };
+	const planned = (allowDowngrade = false): Rollout => ({
+		...rollout,
+		plan: { ...rollout.plan, firmware: { ...firmware, images: [{ sha256: "" }] }, allowDowngrade },
+	});
 	const statusOf = (version: string, allowDowngrade = false) =>
-		observe(
-			{
-				...rollout,
-				plan: { ...rollout.plan, firmware: { ...firmware, images: [{ sha256: "" }] }, allowDowngrade },
-			},
-			waiting,
-			() => ({ ...away, isConnected: true, version }),
-			moment,
-		).status;
+		observe(planned(allowDowngrade), waiting, () => ({ ...away, isConnected: true, version }), moment).status;
 	assert.equal(statusOf("3.0.0"), "rejected");
 	assert.equal(statusOf("3.0.0", true), "queued");
 	assert.equal(statusOf("2.0.0"), "queued", "it is watched first");
+	const isAway = { ...away, version: "3.0.0" };
+	assert.equal(
+		observe(planned(), waiting, () => isAway, moment).status,
+		"queued",
+		"it may return with another",
+	);
 });
 
 test("the record of another version's update, which may become known late, says nothing of this one", () => {

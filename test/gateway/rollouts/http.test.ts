@@ -3,6 +3,7 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { eventually } from "../../support/eventually.js";
 import { makeImage } from "../../support/images.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -263,6 +264,23 @@ describe("a running roll-out", () => {
 			assert.notEqual(type, "rollout_update");
 		}
 	});
+
+	for (const [what, without] of [
+		["the version", { version: "1.1.0", model: "DEV-1", chip: "esp32s3" }],
+		["an image of the version for the model", { version: "1.4.0", model: "PROTO-1", chip: "esp32" }],
+	] as const)
+		test(`rejects no device while the catalog lacks ${what}`, async (t) => {
+			const dataDir = await temporaryDirectory(t);
+			const gateway = await run(t, { dataDir });
+			await gateway.call("PUT", "/autumn", { ...quick, groups: [{ size: "rest", approval: true }] });
+			await writeReleases(join(dataDir, "releases"), [without]);
+			await gateway.call("POST", "/autumn/approve");
+			const [device] = await eventually(
+				async () => (await gateway.call("GET", "/autumn/devices")).body.devices,
+				([{ reason }]) => reason !== null,
+			);
+			assert.deepEqual([device.status, device.attempts], ["queued", 0], device.reason);
+		});
 
 	test("gives devices the image of its plan only, although the upload was replaced", async (t) => {
 		const gateway = await run(t);

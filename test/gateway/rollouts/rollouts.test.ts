@@ -17,6 +17,27 @@ test("a device counts as succeeded after its soak time, not before", async (t) =
 	assert.deepEqual([statuses(), headOf().status], [["succeeded"], "finished"]);
 });
 
+test("a device is updated once the catalog has its firmware again", async (t) => {
+	const { gateway, releases, pass, statuses } = await run(t, "fine");
+	releases.refusal = { code: "unknown_version", message: "The release is missing." };
+	await gateway.rollouts.put("x", inOneGroup);
+	await pass(15 * second);
+	assert.deepEqual(statuses(), ["queued"]);
+	releases.refusal = undefined;
+	await pass(5 * minute);
+	assert.deepEqual(statuses(), ["succeeded"]);
+});
+
+test("an update that a busy device refuses is no attempt, and no failure", async (t) => {
+	const { gateway, devices, pass, statuses } = await run(t, "fine");
+	const [device] = devices;
+	assert.ok(device, "there is a device");
+	device.refusals = 3;
+	await gateway.rollouts.put("x", { ...inOneGroup, maxAttempts: 1 });
+	await pass(10 * minute);
+	assert.deepEqual([statuses(), device.offers], [["succeeded"], 4]);
+});
+
 test("of a mixed fleet those devices get a patch that take one and run what it changes, at each attempt", async (t) => {
 	const { gateway, devices, pass } = await run(t, "fine", "fine", "fine", "restarts once");
 	const [, whole, other] = devices;

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { checkUplink, type Feature } from "../../../device/protocol/messages.js";
 import type { Counts } from "../../../gateway/api/rollout.js";
+import type { UpdateRefusal } from "../../../gateway/firmware/refusals.js";
 import type { Selection } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
@@ -80,6 +81,8 @@ export class SimulatedDevice {
 	/** Called when it gets one, before anything else. */
 	onSent: (version: string) => void = () => {};
 	isUpdating = false;
+	/** Number of offers that it refuses at first. */
+	refusals = 0;
 	/** Commands are lost on their way to it. */
 	isDeaf = false;
 	readonly #time: Timeline;
@@ -159,9 +162,13 @@ export class SimulatedDevice {
 		assert.equal(this.isUpdating, false, `${this.id} was sent an update while it updates`);
 		this.onSent(sent);
 		this.sent.push(sent);
-		this.isUpdating = true;
 		const [first, later] = fates[this.fate];
 		const outcome = this.offers === 1 ? first : later;
+		if (this.offers <= this.refusals) {
+			const [code, message] = ["busy", "the firmware is new and not confirmed yet; try again in a minute"];
+			return this.#send({ type: "command_error", deviceId: this.id, command, code, message });
+		}
+		this.isUpdating = true;
 		const progress = (percent: number) =>
 			this.#send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
 		// One after the other: what waits for the gateway must not be sent after the restart.
@@ -217,8 +224,8 @@ interface GatewayOptions {
 	readonly dataDir: string;
 	readonly time: Timeline;
 	readonly random: Random;
-	/** The latest release of each channel. */
-	readonly releases?: { latest: string };
+	/** The latest release of each channel; and why none can be sent now. */
+	readonly releases?: { latest: string; refusal?: UpdateRefusal | undefined };
 	/** Counts the steps of the disk; what it throws is the gateway's end. */
 	readonly onDisk: () => boolean;
 	readonly problems: string[];
@@ -272,14 +279,12 @@ export class SimulatedGateway {
 		this.#deviceStore = new DeviceStore({ records, sessions, monotonic: clock.monotonic, onProblem });
 		this.sessions.listen(this.#deviceStore.sessions);
 		const selection: Pick<Selection, "choose" | "pin"> = {
-			choose: async ({ patchable }, version = newVersion) => ({
-				path: `/releases/firmware-v${version}.bin`,
-				version,
-				sha256,
-				...(patchable === oldVersion && {
-					patch: { path: `/releases/firmware-v${version}.patch`, from: oldSha256, to: sha256 },
-				}),
-			}),
+			choose: async ({ patchable }, version = newVersion) => {
+				if (releases.refusal) return { refusal: releases.refusal };
+				const patch = { path: `/releases/firmware-v${version}.patch`, from: oldSha256, to: sha256 };
+				const path = `/releases/firmware-v${version}.bin`;
+				return { path, version, sha256, ...(patchable === oldVersion && { patch }) };
+			},
 			pin: async ({ version = newVersion, channel }) => ({
 				...(channel === undefined ? { version } : { version: releases.latest, channel }),
 				source: "release",
