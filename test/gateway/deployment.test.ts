@@ -57,7 +57,7 @@ test("systemd finds nothing wrong with the unit", {
 
 test("operations.md's commands are understood by a shell", async () => {
 	const blocks = [...(await read("operations.md")).matchAll(/^```sh\n(.+?)^```$/gms)];
-	assert.ok(blocks.length > 6);
+	assert.ok(blocks.length > 6, `only ${blocks.length} blocks of commands`);
 	for (const [, block = ""] of blocks) {
 		const { status, stderr } = spawnSync("sh", ["-n"], { input: block, encoding: "utf8" });
 		assert.equal(status, 0, stderr);

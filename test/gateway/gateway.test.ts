@@ -49,9 +49,10 @@ async function starting(t: TestContext) {
 	device.socket.on("open", noteAnswer);
 	t.after(() => device.socket.terminate());
 	// Long enough for an answer to both.
-	for (let time = 0; time < 20; time += 1) assert.ok(await isOpen(port));
+	for (let time = 0; time < 20; time += 1)
+		assert.ok(await isOpen(port), `the port closed after ${time} attempts`);
 	assert.equal(state.answers, 0);
-	assert.ok(settle);
+	assert.ok(settle, "the gateway does not load its firmware");
 	return { gateway, listening, answer, device, port, ...settle };
 }
 

@@ -11,8 +11,8 @@ const { WebSocket, WebSocketServer } = ws;
 test("ws makes no list of fragments before a message, and joins fragments as before", async (t) => {
 	makeFragmentListsLate();
 	const receiver: unknown = Reflect.construct(Reflect.get(ws, "Receiver"), []);
-	assert.ok(typeof receiver === "object" && receiver !== null);
-	assert.ok(!Object.hasOwn(receiver, "_fragments"));
+	assert.ok(typeof receiver === "object" && receiver !== null, "ws has no Receiver");
+	assert.equal(Object.hasOwn(receiver, "_fragments"), false);
 	// Present, so ws still has this field.
 	assert.deepEqual(
 		Object.getOwnPropertySymbols(receiver)

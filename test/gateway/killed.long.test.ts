@@ -183,7 +183,7 @@ class Run {
 			client.send(altered(report, "health.uptime_seconds", uptime));
 			const { url } = JSON.parse(await client.nextText());
 			const version: string = (await this.#get("/ota/status")).version;
-			assert.ok(url);
+			assert.ok(url, "the command has no URL");
 			const luck = random();
 			for (const percent of [0, 50, 100])
 				client.send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });

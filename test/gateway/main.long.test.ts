@@ -104,7 +104,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		const exit = once(child, "exit");
 		await printed(child);
 		child.kill("SIGUSR2");
-		assert.ok(child.stdout);
+		assert.ok(child.stdout, "the process has no standard output");
 		const [output] = await once(child.stdout.resume(), "data");
 		assert.match(String(output), /Defect/);
 		const before = drain(reader);

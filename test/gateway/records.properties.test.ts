@@ -104,7 +104,7 @@ test("a device's record is read back unchanged, with any reports", () => {
 	fc.assert(
 		fc.property(device, (each) => {
 			const read = deviceRecord.parse(deviceRecord.format(each), each.deviceId);
-			assert.ok(read);
+			assert.ok(read, "the record was rejected");
 			assert.deepEqual(contentOf(read), contentOf(each));
 		}),
 	);
@@ -117,8 +117,9 @@ test("any other record gives a valid device or none", () => {
 			const read = parsed(() => deviceRecord.parse(content, "d"));
 			if (!read) return;
 			JSON.parse(contentOf(read).text);
-			assert.ok(read.model === undefined || models.includes(read.model));
-			for (const { at } of [...read.versions, ...read.resets]) assert.ok(Math.abs(at) <= maxTimeMs);
+			assert.ok(read.model === undefined || models.includes(read.model), `model ${read.model}`);
+			for (const { at } of [...read.versions, ...read.resets])
+				assert.ok(Math.abs(at) <= maxTimeMs, `time ${at}`);
 		}),
 		{ numRuns: runs(500) },
 	);
@@ -167,6 +168,7 @@ test("updates are read back unchanged, with any uplinks", () => {
 				assert.equal(typeof otaStatus, "string");
 				assert.ok(
 					otaPercent === null || (Number.isInteger(otaPercent) && otaPercent >= 0 && otaPercent <= 100),
+					`progress of ${otaPercent} %`,
 				);
 			}
 		}),
@@ -322,12 +324,18 @@ test("a catalog is read as it was written; an invalid one is refused with a sent
 		fc.property(fc.oneof(withOther(good), contentNear(good), astray), (content) => {
 			try {
 				const { latest, releases } = parseCatalog(content);
-				assert.ok(latest === null || releases.some((each) => each.version === latest));
+				assert.ok(
+					latest === null || releases.some((each) => each.version === latest),
+					`latest version ${latest} is not in the catalog`,
+				);
 				for (const { version: name, images } of releases) {
-					assert.ok(isVersion(name));
+					assert.ok(isVersion(name), `version ${name}`);
 					for (const { path, size, sha256 } of images) {
 						assert.match(path, /^\/releases\/([\w-]+\/)*firmware-v[^/]+\.bin$/);
-						assert.ok(size >= 1 && /^[0-9a-f]{64}$/.test(sha256));
+						assert.ok(
+							size >= 1 && /^[0-9a-f]{64}$/.test(sha256),
+							`image of ${size} bytes with SHA-256 ${sha256}`,
+						);
 					}
 				}
 			} catch (error) {

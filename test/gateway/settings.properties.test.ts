@@ -90,8 +90,14 @@ test("any other environment stops the start with a sentence, or gives valid sett
 		fc.property(name, fc.oneof(start, nearText(start)), (variable, text) => {
 			const settings = read(variable, text);
 			if (!settings) return;
-			assert.ok(Number.isInteger(settings.port) && settings.port >= 0 && settings.port <= 65_535);
-			assert.ok(Number.isSafeInteger(settings.maxUploadBytes) && settings.maxUploadBytes > 0);
+			assert.ok(
+				Number.isInteger(settings.port) && settings.port >= 0 && settings.port <= 65_535,
+				`port ${settings.port}`,
+			);
+			assert.ok(
+				Number.isSafeInteger(settings.maxUploadBytes) && settings.maxUploadBytes > 0,
+				`maximum of ${settings.maxUploadBytes} bytes`,
+			);
 			assert.equal(
 				typeof settings.trustProxy?.("10.0.0.1", 0),
 				settings.trustProxy ? "boolean" : "undefined",
@@ -179,12 +185,15 @@ test("a page belongs to this gateway only if its origin is the one by which it w
 	fc.assert(
 		fc.property(fc.domain(), fc.domain(), (host, other) => {
 			const origin = (name: string) => ({ host, origin: `http://${name}` });
-			assert.ok(isSameOrigin(requestOf("10.0.0.1", origin(host)), undefined));
+			assert.ok(isSameOrigin(requestOf("10.0.0.1", origin(host)), undefined), `${host} is another origin`);
 			assert.equal(
 				isSameOrigin(requestOf("10.0.0.1", origin(other)), undefined),
 				host.toLowerCase() === other.toLowerCase(),
 			);
-			assert.ok(isSameOrigin(requestOf("10.0.0.1", origin(other)), new URL(`http://${other}`)));
+			assert.ok(
+				isSameOrigin(requestOf("10.0.0.1", origin(other)), new URL(`http://${other}`)),
+				`PUBLIC_URL of ${other} is another origin`,
+			);
 		}),
 	);
 });
@@ -200,7 +209,8 @@ test("a request target has a path, or is none", () => {
 			),
 			(target) => {
 				const url = targetOf(requestOf("10.0.0.1", {}, target));
-				if (target.startsWith("/")) assert.ok(url === undefined || url.pathname.startsWith("/"));
+				if (target.startsWith("/"))
+					assert.ok(url === undefined || url.pathname.startsWith("/"), `path ${url?.pathname}`);
 			},
 		),
 	);

@@ -189,7 +189,7 @@ describe("a wrong value is named in a sentence that says what to change", () => 
 		assert.throws(
 			() => readSettings({ NATS_URL: "nats://user:secret@" }),
 			(error) => {
-				assert.ok(error instanceof Error);
+				assert.ok(error instanceof Error, `failed with ${error}`);
 				assert.doesNotMatch(error.message, /secret/);
 				return true;
 			},

@@ -101,7 +101,7 @@ async function run(t: TestContext, kills: number, isClockWrong: boolean) {
 		deadline: new Date(startedAt + deadlineMs).toISOString(),
 	};
 	const { isNew } = await gateway.rollouts.put("autumn", asked);
-	assert.ok(isNew);
+	assert.equal(isNew, true);
 
 	/** About 25 steps of the disk a device. */
 	const nextDeath = () => steps + killDraw.between(1, Math.floor((total * 25) / Math.max(1, kills)));

@@ -32,7 +32,7 @@ test("a roll-out goes on after each kill (SIGKILL) of the gateway, and offers no
 		(deviceId) => new SteadyDevice({ url: gateway.url, deviceId, reconnectMs: () => 50, updateMs: () => 0 }),
 	);
 	const [first, second] = devices;
-	assert.ok(first && second);
+	assert.ok(first && second, `only ${devices.length} devices`);
 	const call = (method: string, path: string, body?: object) => gateway.call<Answer>(method, path, body);
 	const nextStep = (device: SteadyDevice, meant: string) =>
 		new Promise<void>((resolve) => {

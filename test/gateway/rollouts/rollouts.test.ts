@@ -41,7 +41,7 @@ test("an update that a busy device refuses is no attempt, and no failure", async
 test("of a mixed fleet those devices get a patch that take one and run what it changes, at each attempt", async (t) => {
 	const { gateway, devices, pass } = await run(t, "fine", "fine", "fine", "restarts once");
 	const [, whole, other] = devices;
-	assert.ok(whole && other);
+	assert.ok(whole && other, `only ${devices.length} devices`);
 	for (const device of devices) {
 		device.leave();
 		if (device !== whole) device.features = ["quiet", "delta"];
@@ -112,7 +112,7 @@ for (const [when, ...skews] of [
 test("a device that soaks while the clock is behind is watched to the end after a restart with the right one", async (t) => {
 	const { gateway, devices, time, pass, restart } = await run(t, "goes back");
 	const [device] = devices;
-	assert.ok(device);
+	assert.ok(device, "no device");
 	device.leave();
 	await gateway.rollouts.put("x", inOneGroup);
 	await pass(10 * minute, 10 * second);
@@ -150,7 +150,7 @@ for (const [fate, end] of [
 test("a device that a kill of the gateway kept from its update gets it, also after a restart with an earlier clock", async (t) => {
 	const { gateway, devices, time, pass, restart } = await run(t, "fine");
 	const [device] = devices;
-	assert.ok(device);
+	assert.ok(device, "no device");
 	device.isDeaf = true;
 	await gateway.rollouts.put("x", inOneGroup);
 	await pass(second);
@@ -272,8 +272,9 @@ test("a device that another gateway has put into a second roll-out at the same m
 	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
 	await gateway.rollouts.put("x", { ...inOneGroup, target: { devices: ["dev-1-0"] } });
 	const both = new Map(["dev-1-0", "dev-1-1"].map((id) => [id, queued(id, startedAt)]));
-	assert.ok(
+	assert.equal(
 		await gateway.store.create({ ...gateway.rollouts.find("x"), id: "y", head: firstHead, devices: both }),
+		true,
 	);
 	await pass(minute);
 	assert.deepEqual([statuses("x"), statuses("y")], [["soaking"], ["already_installed", "soaking"]]);
@@ -290,7 +291,7 @@ test("a device that the gateway forgets is removed from it", async (t) => {
 	devices[1]?.leave();
 	await gateway.rollouts.put("x", inOneGroup);
 	const device = gateway.sessions.devices.get("dev-1-1");
-	assert.ok(device && gateway.sessions.forget(device));
+	assert.ok(device && gateway.sessions.forget(device), "dev-1-1 cannot be forgotten");
 	await pass(5 * minute);
 	assert.deepEqual(statuses(), ["succeeded", "removed"]);
 });

@@ -71,7 +71,10 @@ test(`a standing roll-out sends no image twice and none that is older, with ${ki
 			assert.ok(gt(version, device.version), `${id} runs ${device.version}, and was sent ${version}`);
 			assert.ok(member.isTagged, `${id} was sent ${version} without the tag`);
 			assert.ok(released.includes(version), version);
-			assert.ok(!gateway.isRunning || version === gateway.rollouts.find("x").plan.firmware.version);
+			assert.ok(
+				!gateway.isRunning || version === gateway.rollouts.find("x").plan.firmware.version,
+				`${id} was sent ${version}, which the rollout does not name`,
+			);
 			const before = device.sent.filter((each) => each === version).length;
 			const most = maxAttempts * (member.returns + 1);
 			assert.ok(before < most, `${id} was sent ${version} ${before + 1} times`);

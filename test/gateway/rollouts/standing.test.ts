@@ -11,7 +11,7 @@ const channel = { firmware: { channel: "beta" }, target: { all: true }, standing
 /** As a person labels it. */
 function tag(gateway: SimulatedGateway, { id }: SimulatedDevice, ...tags: readonly string[]): void {
 	const device = gateway.latest.sessions.devices.get(id);
-	assert.ok(device);
+	assert.ok(device, `${id} is unknown`);
 	device.label = { tags };
 }
 
@@ -75,7 +75,7 @@ describe("a standing roll-out", () => {
 		await gateway.rollouts.put("x", channel);
 		await pass(minute);
 		const [older, newer] = devices;
-		assert.ok(older && newer);
+		assert.ok(older && newer, `only ${devices.length} devices`);
 		comeBack(gateway, older, "1.1.0");
 		comeBack(gateway, newer, "3.0.0");
 		await pass(25 * second);
@@ -97,11 +97,11 @@ describe("a standing roll-out", () => {
 	test("takes back a device that was forgotten", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine");
 		const [device] = devices;
-		assert.ok(device);
+		assert.ok(device, "no device");
 		device.leave();
 		await gateway.rollouts.put("x", channel);
 		const known = gateway.sessions.devices.get(device.id);
-		assert.ok(known && gateway.sessions.forget(known));
+		assert.ok(known && gateway.sessions.forget(known), `${device.id} cannot be forgotten`);
 		await pass(2 * second);
 		assert.deepEqual(statuses(), ["removed"]);
 		device.turnOn(gateway);
@@ -112,7 +112,7 @@ describe("a standing roll-out", () => {
 	test("is for devices with its tags: who gets them joins, who loses them before its update leaves", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine", "fine", "fine");
 		const [has, gets, done, loses] = devices;
-		assert.ok(has && gets && loses && done);
+		assert.ok(has && gets && loses && done, `only ${devices.length} devices`);
 		for (const device of [has, loses, done]) tag(gateway, device, "shop", "beta");
 		tag(gateway, gets, "shop");
 		loses.leave();
@@ -135,7 +135,7 @@ describe("a standing roll-out", () => {
 	test("leaves a device to the roll-out that holds it, and then goes on with it", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
 		const [device] = devices;
-		assert.ok(device);
+		assert.ok(device, "no device");
 		tag(gateway, device, "beta");
 		await gateway.rollouts.put("other", {
 			firmware: { version: "1.5.0" },
@@ -211,10 +211,16 @@ describe("a later release of its channel", () => {
 		assert.deepEqual([headOf().status, headOf().pausedBecause], ["paused", "operator"]);
 		assert.equal(gateway.rollouts.find("x").plan.firmware.version, "2.2.0");
 		await pass(5 * minute);
-		assert.ok(devices.every(({ sent }) => !sent.includes("2.2.0")));
+		assert.deepEqual(
+			devices.filter(({ sent }) => sent.includes("2.2.0")).map(({ id }) => id),
+			[],
+		);
 		await gateway.rollouts.execute("x", "resume", undefined);
 		await pass(minute);
-		assert.ok(devices.some(({ sent }) => sent.includes("2.2.0")));
+		assert.ok(
+			devices.some(({ sent }) => sent.includes("2.2.0")),
+			`sent: ${devices.map(({ sent }) => sent.join(" "))}`,
+		);
 	});
 
 	test("asks for approval again", async (t) => {

@@ -104,13 +104,13 @@ test("what the driver stores, the others show, and one that joins later, in the 
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
 	const created = rolloutOf(12_000);
-	assert.ok(await driver.store.create(created));
+	assert.equal(await driver.store.create(created), true);
 	const change = offering(created, ...[...created.devices.keys()].slice(0, 1200));
 	const next = apply(created, change);
-	assert.ok(await driver.store.append("autumn", change));
+	assert.equal(await driver.store.append("autumn", change), true);
 	const joined = "dev-1-joined";
 	const grown = apply(next, { devices: [queued(joined, at + 2)] });
-	assert.ok(await driver.store.append("autumn", { devices: [queued(joined, at + 2)] }));
+	assert.equal(await driver.store.append("autumn", { devices: [queued(joined, at + 2)] }), true);
 	await settle();
 	const late = await join();
 	for (const { store, problems } of [driver, other, late]) {
@@ -130,17 +130,17 @@ test("a driver whose roll-outs another has claimed is told, and can store nothin
 	await settle();
 	const change = offering(created, "dev-1-2");
 	stale.isDeaf = true;
-	assert.ok(await driver.store.claim());
+	assert.equal(await driver.store.claim(), true);
 	await settle();
 	assert.equal(await stale.store.append("autumn", change), false);
 	assert.deepEqual(driver.store.find("autumn"), created);
-	assert.ok(await driver.store.append("autumn", change));
+	assert.equal(await driver.store.append("autumn", change), true);
 	await settle();
 	stale.isDeaf = false;
 	assert.equal(stale.stale, 0);
-	assert.ok(await driver.store.claim());
+	assert.equal(await driver.store.claim(), true);
 	await settle();
-	assert.ok(stale.stale > 0);
+	assert.notEqual(stale.stale, 0);
 	assert.equal(driver.stale, 0);
 });
 
@@ -151,13 +151,13 @@ test("what another gateway stores for a person ends no driver, whose next change
 	await driver.store.create(created);
 	await settle();
 	driver.isDeaf = true;
-	assert.ok(await other.store.append("autumn", offering(created, "dev-1-1")));
+	assert.equal(await other.store.append("autumn", offering(created, "dev-1-1")), true);
 	await settle();
 	driver.isDeaf = false;
 	assert.equal(await driver.store.append("autumn", offering(created, "dev-1-2")), false);
-	assert.ok(await other.store.append("autumn", { devices: [] }));
+	assert.equal(await other.store.append("autumn", { devices: [] }), true);
 	await settle();
-	assert.ok(await driver.store.append("autumn", offering(created, "dev-1-2")));
+	assert.equal(await driver.store.append("autumn", offering(created, "dev-1-2")), true);
 	assert.equal(driver.stale, 0);
 });
 
@@ -173,7 +173,7 @@ test("a write whose answer is lost is found again by the next claim", async () =
 	assert.equal(gateway.stale > 0, true);
 	isLost = false;
 	await settle();
-	assert.ok(await gateway.store.claim());
+	assert.equal(await gateway.store.claim(), true);
 	assert.deepEqual(gateway.store.find("autumn"), apply(created, change));
 });
 
@@ -201,11 +201,11 @@ test("a roll-out that is removed is gone everywhere, and another may have its id
 	const change = offering(created, "dev-1-2");
 	await driver.store.append("autumn", change);
 	await settle();
-	assert.ok(await driver.store.remove("autumn"));
+	assert.equal(await driver.store.remove("autumn"), true);
 	await settle();
 	for (const { store } of [driver, other, await join()]) assert.equal(store.find("autumn"), undefined);
 	const next = rolloutOf(2);
-	assert.ok(await driver.store.create(next));
+	assert.equal(await driver.store.create(next), true);
 	assert.equal(await driver.store.create(next), false, "it is there");
 	await settle();
 	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
@@ -218,7 +218,7 @@ test("of a roll-out that was not stored completely nothing is shown, and nothing
 	const driver = await join();
 	assert.equal(driver.store.find("autumn"), undefined);
 	const created = rolloutOf(2);
-	assert.ok(await driver.store.create(created));
+	assert.equal(await driver.store.create(created), true);
 	await settle();
 	assert.deepEqual((await join()).store.find("autumn"), created);
 });
@@ -237,7 +237,7 @@ test("of two gateways that create it at the same moment one does, wherever they 
 		assert.equal(await isCreated, false);
 	});
 	await settle();
-	assert.ok(await other.store.create(rolloutOf(3)));
+	assert.equal(await other.store.create(rolloutOf(3)), true);
 	await settle();
 	for (const { store } of [first, other, await join()]) assert.equal(store.find("autumn")?.devices.size, 3);
 });
@@ -247,7 +247,7 @@ test("one with ended and running devices moves to the log as it is", async () =>
 	const driver = await join();
 	const created = rolloutOf(900);
 	const moved = apply(created, offering(created, ...[...created.devices.keys()].slice(10, 700)));
-	assert.ok(await driver.store.create(moved));
+	assert.equal(await driver.store.create(moved), true);
 	await settle();
 	assert.deepEqual(driver.problems, []);
 	assert.deepEqual((await join()).store.find("autumn"), moved);
@@ -257,7 +257,7 @@ test("a driver that was cut off for a moment still drives, and learns what other
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
 	const created = rolloutOf(3);
-	assert.ok(await driver.store.create(created));
+	assert.equal(await driver.store.create(created), true);
 	await settle();
 	driver.bus.cut();
 	driver.bus.heal();
@@ -265,11 +265,11 @@ test("a driver that was cut off for a moment still drives, and learns what other
 	assert.equal(driver.stale, 0);
 	driver.bus.cut();
 	other.stale = 0;
-	assert.ok(await other.store.claim());
+	assert.equal(await other.store.claim(), true);
 	const change = offering(created, "dev-1-2");
-	assert.ok(await other.store.append("autumn", change));
+	assert.equal(await other.store.append("autumn", change), true);
 	driver.bus.heal();
 	await settle();
-	assert.ok(driver.stale > 0);
+	assert.notEqual(driver.stale, 0);
 	assert.deepEqual(driver.store.find("autumn"), apply(created, change));
 });

@@ -51,7 +51,7 @@ async function run(t: TestContext, count: number) {
 test("of three gateways that look in the same turn one acts, each day", async (t) => {
 	const { clock, all, begun } = await run(t, 3);
 	const [first] = all;
-	assert.ok(first);
+	assert.ok(first, "no gateway");
 	const random = new Random(1);
 	const times = Array.from({ length: 20 }, () => `17:${random.between(56, 59)}`);
 	for (const time of times)

@@ -165,7 +165,7 @@ describe("quiet hours", () => {
 					const found = periodsOf(hours, after, after + 14 * 86_400_000);
 					assert.ok(found.length <= 16 && found.length >= 13, `${found.length}`);
 					for (const [index, period] of found.entries()) {
-						assert.ok(period.from < period.until);
+						assert.ok(period.from < period.until, `from ${period.from} to ${period.until}`);
 						const { until: previous = 0 } = found[index - 1] ?? {};
 						assert.ok(previous <= period.from, `${zone} ${clock(from)} ${clock(until)}`);
 					}

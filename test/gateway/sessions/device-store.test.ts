@@ -20,7 +20,7 @@ test("a device whose record another process removes is forgotten, and what it wr
 	sessions.listen(store.sessions);
 	await store.open();
 	const { device } = sessions.open(handshakeOf("dev-1-000001"), link);
-	assert.ok(device);
+	assert.ok(device, "no device");
 	engine.onChange?.("dev-1-000001", deviceRecord.format(device));
 	engine.onChange?.("dev-1-000001", "damaged, and of no interest here");
 	assert.deepEqual(problems, []);

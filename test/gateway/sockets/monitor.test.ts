@@ -54,12 +54,12 @@ test("a monitor is loading until its snapshot has arrived, at most two minutes",
 	const { monitor, client, clock } = await connected(t);
 	assert.equal(monitor.isLoading, false);
 	monitor.sendSnapshot(["a", "b"].values());
-	assert.ok(monitor.isLoading);
+	assert.equal(monitor.isLoading, true);
 	while (monitor.isLoading) await setImmediate();
 	client.pause();
 	monitor.sendSnapshot(["c", "d"].values());
 	clock.now = 119_999;
-	assert.ok(monitor.isLoading);
+	assert.equal(monitor.isLoading, true);
 	clock.now = 120_000;
 	assert.equal(monitor.isLoading, false);
 });

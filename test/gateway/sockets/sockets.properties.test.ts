@@ -85,7 +85,8 @@ test("a valid message of a device reaches monitors unchanged, an invalid one is 
 			const value = parseJson(text);
 			const isValid = value !== undefined && checkUplink(value).problem === undefined;
 			assert.equal(relayed.length, isValid ? 1 : 0);
-			if (isValid) assert.ok(relayed[0]?.endsWith(`"message":${wellFormedJson(text)}}`));
+			if (isValid)
+				assert.ok(relayed[0]?.endsWith(`"message":${wellFormedJson(text)}}`), `relayed as ${relayed[0]}`);
 		}),
 		{ numRuns: runs(200) },
 	);

@@ -37,7 +37,7 @@ describe("the lock on a data folder", () => {
 		const { directory, makeLock } = await makeLocks(t);
 		await makeLock().take();
 		await assert.rejects(makeLock().take(), (error) => {
-			assert.ok(error instanceof StartError);
+			assert.ok(error instanceof StartError, `failed with ${error}`);
 			const who = `process ${process.pid} on ${hostname()}`;
 			assert.equal(
 				error.message,

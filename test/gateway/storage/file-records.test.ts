@@ -112,6 +112,7 @@ describe("one damaged file costs only that record", () => {
 		for (const [index, name] of ["bad.json", "stuck.tmp"].entries())
 			assert.ok(
 				problems.sort()[index]?.startsWith(`${join(directory, name)} cannot be read or removed (EIO)`),
+				`problems: ${problems}`,
 			);
 	});
 

@@ -111,7 +111,7 @@ test("of 10,000 devices with a version and tags each the most frequent 20 versio
 	watchDevices({ metrics: createMetrics(registry), sessions, catalog, tags });
 	for (let index = 0; index < 10_000; index += 1) {
 		const { device } = sessions.open({ ...handshake, deviceId: `dev-1-${index}` }, link);
-		assert.ok(device);
+		assert.ok(device, `the gateway has no room for device ${index}`);
 		// 1.0.0 to 1.0.19 are of 50 devices each, the last ones.
 		device.firmwareVersion = index < 9_000 ? `0.0.${index}` : `1.0.${index % 20}`;
 		device.label = { tags: [`tag-${index % 5_000}`] };

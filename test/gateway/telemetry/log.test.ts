@@ -64,7 +64,7 @@ test("lines that a full pipe does not take are dropped, and use no memory", asyn
 		console.log(process.memoryUsage().rss - before);`;
 	const program = ["--import", "tsx", "--input-type=module", "--eval", script];
 	const child = startProcess(t, {}, { program, stderr: full });
-	assert.ok(child.stdout);
+	assert.ok(child.stdout, "the process has no standard output");
 	const grown = Number(await text(child.stdout));
 	assert.ok(grown > 0 && grown < 60 * 2 ** 20, `${grown} bytes`);
 });

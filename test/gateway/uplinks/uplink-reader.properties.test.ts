@@ -90,7 +90,7 @@ test("a text with half a surrogate pair is passed on with U+FFFD: it would have 
 	for (const ssid of ["home", "\ud83d", "\\ud83d"]) {
 		const expected = altered(start, "network.wifi_ssid", ssid === "\ud83d" ? "\ufffd" : ssid);
 		const read = reader.read(bytesOf(altered(start, "network.wifi_ssid", ssid)));
-		assert.ok(read.problem === undefined);
+		assert.ok(read.problem === undefined, `rejected: ${read.problem}`);
 		assert.deepEqual([read.uplink, JSON.parse(read.text.toString())], [expected, expected]);
 	}
 });
@@ -166,5 +166,5 @@ test("a text with a list, an escaped character or a name twice has no shape", ()
 		JSON.stringify({ ...start, other: "x".repeat(4096) }),
 	];
 	for (const each of texts) assert.equal(ReportShape.of(Buffer.from(each), model), undefined, each);
-	assert.ok(ReportShape.of(Buffer.from(plain), model));
+	assert.notEqual(ReportShape.of(Buffer.from(plain), model), undefined);
 });

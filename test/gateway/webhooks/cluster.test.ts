@@ -29,7 +29,7 @@ async function run(t: TestContext, bus: Bus, receiver: Receiver) {
 		limits,
 	});
 	const [core] = cores;
-	assert.ok(core);
+	assert.ok(core, "the gateway has no core");
 	return { ...running, core };
 }
 

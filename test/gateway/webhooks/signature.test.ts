@@ -31,7 +31,7 @@ async function run(t: TestContext, receiver: Receiver, secrets: readonly string[
 async function signedAt(receiver: Receiver, count: number) {
 	await receiver.until(count);
 	const signed = receiver.signed[count - 1];
-	assert.ok(signed);
+	assert.ok(signed, `only ${receiver.signed.length} deliveries`);
 	return signed;
 }
 
@@ -103,7 +103,7 @@ test("while a secret is being replaced, receivers with the new one and with the 
 	const path = join(await temporaryDirectory(t), "webhooks.json");
 	await writeFile(path, JSON.stringify([{ url: receiver.url, secret, previousSecret }]));
 	const [hook] = readHooks(path);
-	assert.ok(hook);
+	assert.ok(hook, "no webhook was read");
 	const { happen } = await run(t, receiver, hook.secrets);
 	await happen("dev-1-00000a");
 	const { body, headers } = await signedAt(receiver, 1);

@@ -98,7 +98,10 @@ test("a device that is away for longer than `after`, and back, is sent once each
 	const [, back] = await receiver.until(2);
 	assert.equal(back?.event, "back");
 	assert.notEqual(back?.id, away?.id);
-	assert.ok(Date.parse(String(back?.time)) - Date.parse(String(away?.time)) >= 10 * minuteMs);
+	assert.ok(
+		Date.parse(String(back?.time)) - Date.parse(String(away?.time)) >= 10 * minuteMs,
+		`away at ${away?.time}, back at ${back?.time}`,
+	);
 	await leave(returned, monitor);
 	clock.pass(6 * minuteMs);
 	const received = await receiver.until(3);
@@ -268,7 +271,7 @@ test("crashes, rollbacks and refusals are sent; a refusal that says when to try 
 	await gateway.namedDevice(await gateway.monitor());
 	const [core] = cores;
 	const device = core?.sessions.devices.get(deviceId);
-	assert.ok(core && device);
+	assert.ok(core && device, `${deviceId} is unknown`);
 	core.emit({ type: "crash", device, crash });
 	const [crashed] = await receiver.until(1);
 	assert.deepEqual(
@@ -536,7 +539,7 @@ test("a schedule that was missed, or has failed, is sent", async (t) => {
 	const cores: Core[] = [];
 	await runGateway(t, withHooks([receiver.hook({ events: ["schedule_failed"] })], cores));
 	const [core] = cores;
-	assert.ok(core);
+	assert.ok(core, "the gateway has no core");
 	const dueAt = "2026-11-27T16:50:00.000Z";
 	const missed = {
 		id: "5f0c21b7a1b2c3d4",
@@ -560,7 +563,7 @@ test("a roll-out that is paused or finished is sent once, and a rollback", async
 	const cores: Core[] = [];
 	const gateway = await runGateway(t, withHooks([receiver.hook()], cores));
 	const [core] = cores;
-	assert.ok(core);
+	assert.ok(core, "the gateway has no core");
 	const frame = (status: "running" | "paused" | "finished", revision: number) => {
 		const pausedBecause = status === "paused" ? "failures" : null;
 		const counts = { ...noCounts, succeeded: 3, rolled_back: 2 };
@@ -587,7 +590,7 @@ test("a roll-out that is paused or finished is sent once, and a rollback", async
 
 	await gateway.namedDevice(await gateway.monitor());
 	const device = core.sessions.devices.get(deviceId);
-	assert.ok(device);
+	assert.ok(device, `${deviceId} is unknown`);
 	const update = { otaPercent: 100, otaVersion: "1.4.0", otaReason: "It did not reach the gateway." };
 	for (const otaStatus of ["rebooting", "rolled_back", "rolled_back"] as const)
 		core.sessions.setOta(device, { ...update, otaStatus });

@@ -16,7 +16,7 @@ async function overview({ url }: Running): Promise<readonly Readonly<Record<stri
 	const response = await fetch(`${url}/api/wifi`, { headers: bearer(monitorToken) });
 	assert.equal(response.status, 200);
 	const body: unknown = await response.json();
-	assert.ok(isRecord(body) && Array.isArray(body.devices));
+	assert.ok(isRecord(body) && Array.isArray(body.devices), `answer: ${JSON.stringify(body)}`);
 	return body.devices;
 }
 

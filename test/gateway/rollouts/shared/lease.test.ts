@@ -93,7 +93,7 @@ test("the first takes it and keeps it by renewing it; the others wait", async ()
 test("one that cannot renew it gives it up after 6 s, and another takes it after 10 s", async () => {
 	const { time, made, holders } = await candidates(2);
 	const [first, second_] = made;
-	assert.ok(first && second_);
+	assert.ok(first && second_, `only ${made.length} candidates`);
 	await first.lease.renew();
 	first.bus.cut();
 	time.now += validMs - 1;
@@ -125,7 +125,7 @@ test("one that stops cleanly gives it back at once", async () => {
 test("one that was stopped while it renewed does not hold it afterwards", async () => {
 	const { time, made, holders } = await candidates(2);
 	const [first, second_] = made;
-	assert.ok(first && second_);
+	assert.ok(first && second_, `only ${made.length} candidates`);
 	await first.lease.renew();
 	time.now += 3 * second;
 	stop(first);
@@ -143,7 +143,7 @@ test("one that was stopped while it renewed does not hold it afterwards", async 
 test("a renewal whose answer is lost does not keep the gateway from taking it again", async () => {
 	const { time, made, holders } = await candidates(1);
 	const [only] = made;
-	assert.ok(only);
+	assert.ok(only, "no candidate");
 	await only.lease.renew();
 	time.now += 3 * second;
 	stop(only);
@@ -178,7 +178,7 @@ test("never do two believe to hold it, whatever is cut off, stopped or late; and
 				if ("ms" in each) time.now += each.ms;
 				else {
 					const candidate = made[each.who];
-					assert.ok(candidate);
+					assert.ok(candidate, `no candidate ${each.who}`);
 					if (each.what === "renew") void candidate.lease.renew();
 					if (each.what === "cut") candidate.bus.cut();
 					if (each.what === "heal") candidate.bus.heal();

@@ -70,10 +70,10 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 		head: firstHead,
 		devices: new Map([[deviceId, queued(deviceId, 0)]]),
 	};
-	assert.ok(await driver.store.create(created));
+	assert.equal(await driver.store.create(created), true);
 	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });
-	assert.ok(await driver.store.append("autumn", { devices: [offered] }));
+	assert.equal(await driver.store.append("autumn", { devices: [offered] }), true);
 	return { driver, owner, rollout, triggered, place };
 }
 
