@@ -20,6 +20,9 @@
 /** As in storage.ts. */
 #define NAMESPACE "settings"
 
+/* board-start.c */
+extern void board_start_include(void);
+
 static bool is_read_only = false;
 
 /** Reads little. ESP-IDF reads all pages to open the NVS, and at this point of the start that took 4 s more in QEMU than in main.c. */
@@ -79,6 +82,7 @@ static void open_read_only(const esp_partition_t *nvs)
 /* By ESP-IDF's start, before app_main. What it leaves open, nvs_flash_init() finds open; any other problem is left to it. */
 ESP_SYSTEM_INIT_FN(board_nvs_start, SECONDARY, BIT(0), 240)
 {
+	board_start_include();
 	const esp_partition_t *nvs =
 		esp_partition_find_first(ESP_PARTITION_TYPE_DATA, ESP_PARTITION_SUBTYPE_DATA_NVS, NVS_DEFAULT_PART_NAME);
 	if (!nvs || has_erased_page(nvs) || (ESP_ERR_NVS_NO_FREE_PAGES != nvs_flash_init()))

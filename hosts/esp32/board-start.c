@@ -16,6 +16,11 @@
 #include "freertos/task.h"
 #include "sdkconfig.h"
 
+/* The linker takes this file from the SDK's archive only for a symbol that another file needs: board-nvs.c calls it. */
+void board_start_include(void)
+{
+}
+
 #if !CONFIG_FREERTOS_UNICORE
 
 /* Core 1 runs its functions of this stage in about a millisecond. */

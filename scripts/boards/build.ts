@@ -6,6 +6,7 @@ import { headBytes, ownDescriptor, readText } from "../../device/protocol/image.
 import type { Model } from "../../device/protocol/schema.js";
 import { projectFolder } from "../command-line/project.js";
 import { build, type ModdableSdk } from "../moddable/sdk.js";
+import { findUnlinkedSources } from "./link-map.js";
 
 const versionLine = /^CONFIG_APP_PROJECT_VER=.*$/m;
 
@@ -43,19 +44,22 @@ export function binFolder(outputFolder: string, host: string): string {
 	return join(outputFolder, "bin", "esp32", host, "release", "device");
 }
 
+/** mcconfig's folder of intermediate files. */
+function workFolder(outputFolder: string, host: string): string {
+	return join(outputFolder, "tmp", "esp32", host, "release", "device");
+}
+
 /**
  * @returns the image's path
- * @throws Error where the build fails, or the image is not of this model and version, or lacks the release keys
+ * @throws Error where the build fails, or the image is not of this model and version, or lacks the release keys or a C source
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const { sdk, model, host = boardOf(model), version, releaseKeys, outputFolder, onOutput } = options;
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
-	// mcconfig may succeed without replacing it.
-	rmSync(image, { force: true });
-	// The SDK's makefile misses that this file depends on the version.
-	rmSync(join(outputFolder, "tmp", "esp32", host, "release", "device", "board-descriptor.c.o"), {
-		force: true,
-	});
+	const map = join(binFolder(outputFolder, host), "xs_esp32.map");
+	// mcconfig may succeed without replacing them. Its makefile misses that the last one depends on the version.
+	for (const file of [image, map, join(workFolder(outputFolder, host), "board-descriptor.c.o")])
+		rmSync(file, { force: true });
 	const SDKCONFIGPATH = writeSdkconfig(version, join(outputFolder, "sdkconfig"), host);
 	const { SOURCE_DATE_EPOCH = String(Math.floor(Date.now() / 1000)) } = sdk.environment;
 	await build({
@@ -76,7 +80,18 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 		throw new Error(
 			"the build produced an image without the release keys; remove its folder, and build again",
 		);
+	requireAllLinked(join(workFolder(outputFolder, host), "makefile"), map);
 	return image;
+}
+
+/** @throws Error that names the C sources of which the image has nothing */
+function requireAllLinked(makefile: string, map: string): void {
+	if (!existsSync(map)) throw new Error("the build produced no link map; see its output");
+	const unlinked = findUnlinkedSources(readFileSync(makefile, "utf8"), readFileSync(map, "utf8"));
+	if (unlinked.length > 0)
+		throw new Error(
+			`nothing of ${unlinked.join(" and ")} is in the image: no other file uses its symbols. Call a function of it, or remove it from its manifest.`,
+		);
 }
 
 /**

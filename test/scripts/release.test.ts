@@ -12,6 +12,7 @@ import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { addRelease, type NewRelease, ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "../../scripts/release/images.js";
 import { damaged, makeImage } from "../support/images.js";
+import { writeLinkMap } from "../support/linked-build.js";
 import { applyPatch } from "../support/patches.js";
 import { temporaryDirectory } from "../support/running.js";
 import { makeReleaseKey } from "../support/signing.js";
@@ -306,6 +307,7 @@ done
 mkdir -p "$out/bin/esp32/$host/release/device"
 cp "${folder}/$host.bin" "$out/bin/esp32/$host/release/device/xs_esp32.bin"
 cp "${folder}"/parts/*.bin "$out/bin/esp32/$host/release/device/"
+${writeLinkMap}
 `;
 	await writeFile(join(folder, "mcconfig"), script, { mode: 0o755 });
 	await mkdir(join(folder, "parts"));

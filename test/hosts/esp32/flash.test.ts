@@ -13,6 +13,7 @@ import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { withEnvironment } from "../../support/environment.js";
+import { writeLinkMap } from "../../support/linked-build.js";
 import { madeUpMachine } from "../../support/made-up-machine.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
@@ -189,8 +190,8 @@ describe("what flashing needs", () => {
 	});
 });
 
-/** An SDK whose mcconfig only records its arguments and writes an image. */
-function fakeSdk(image: string | undefined): { sdk: ModdableSdk; calls: () => string } {
+/** An SDK whose mcconfig only records its arguments and writes an image. @param more shell lines of mcconfig */
+function fakeSdk(image: string | undefined, more = ""): { sdk: ModdableSdk; calls: () => string } {
 	const folder = mkdtempSync(join(work, "sdk-"));
 	const log = join(folder, "calls");
 	const program = join(folder, "mcconfig");
@@ -202,6 +203,9 @@ echo "$@" "SDKCONFIGPATH=$SDKCONFIGPATH" >> "${log}"
 bin=bin/esp32/dev-1/release/device
 while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
 ${copy}
+host=dev-1
+${writeLinkMap}
+${more}
 `,
 	);
 	chmodSync(program, 0o755);
@@ -259,6 +263,20 @@ describe("building for a board", posix, () => {
 	test("does not take a previous image for a new one", async () => {
 		const { sdk } = fakeSdk(undefined);
 		await assert.rejects(buildBoard({ ...common, sdk }), /produced no image/);
+	});
+
+	test("rejects an image without a C source of the manifests, and names it", async () => {
+		const source = join(projectFolder, "hosts", "esp32", "orphan.c");
+		const { sdk } = fakeSdk(
+			imageOf("DEV-1", "1.2.3"),
+			`echo '$(TMP_DIR)/orphan.c.o: ${source} $(HEADERS)' >> "$out/tmp/esp32/$host/release/device/makefile"`,
+		);
+		await assert.rejects(
+			buildBoard({ ...common, sdk }),
+			/nothing of hosts\/esp32\/orphan\.c is in the image/,
+		);
+		const { sdk: withoutMap } = fakeSdk(imageOf("DEV-1", "1.2.3"), 'rm "$out/$bin/xs_esp32.map"');
+		await assert.rejects(buildBoard({ ...common, sdk: withoutMap }), /produced no link map/);
 	});
 
 	test("compiles the descriptor again, since only its version may have changed", async () => {

@@ -82,6 +82,10 @@ void nvs_close(nvs_handle_t handle) { (void)handle; }
 
 #include "board-nvs.c"
 
+void board_start_include(void)
+{
+}
+
 int main(int count, char **words)
 {
 	FILE *file = count > 1 ? fopen(words[1], "r+b") : NULL;

@@ -25,6 +25,7 @@ import { findIdf } from "../../../scripts/boards/tools.js";
 import { isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { findSdk, type ModdableSdk } from "../../../scripts/moddable/sdk.js";
+import { writeLinkMap } from "../../support/linked-build.js";
 import { sdkOrReason } from "./generated.js";
 import { readStrings } from "./nvs/reader.js";
 
@@ -138,6 +139,8 @@ bin="$out/bin/esp32/dev-1/release/device"
 mkdir -p "$bin"
 for part in bootloader partition-table ota_data_initial; do echo $part > "$bin/$part.bin"; done
 cat "${folder}/head" "${folder}/builds" > "$bin/xs_esp32.bin"
+host=dev-1
+${writeLinkMap}
 `,
 		);
 	script(
