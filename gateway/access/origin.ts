@@ -5,7 +5,6 @@
 
 import type { IncomingMessage } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
-import proxyAddress from "proxy-addr";
 
 /** Whether a proxy is trusted; the peer is hop 0, the proxy before it hop 1. */
 export type TrustProxy = (address: string, hop: number) => boolean;
@@ -20,26 +19,77 @@ interface Forwarded {
 const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 
 /**
- * Reads X-Forwarded-For, -Proto and -Host of a trusted proxy; call it first. The first value of the latter two
- * counts, as in Express.
+ * Reads what a trusted proxy says of the client; call it first. `Forwarded` (RFC 7239) counts only without
+ * X-Forwarded-For, -Proto and -Host: a proxy that writes those passes on the other as the client sent it.
  */
 export function readForwarded(request: IncomingMessage, trust: TrustProxy): void {
-	if (!trust(request.socket.remoteAddress ?? "", 0)) return;
-	const address = proxyAddress(request, trust);
-	const scheme = firstOf(request.headers["x-forwarded-proto"]);
+	const { socket, headers } = request;
+	if (!trust(socket.remoteAddress ?? "", 0)) return;
+	const list = (name: string) => listOf(headers[name]);
+	const [[proto], [host], [original], nodes] = [
+		list("x-forwarded-proto"),
+		list("x-forwarded-host"),
+		// Azure's Application Gateway, which replaces Host.
+		list("x-original-host"),
+		list("x-forwarded-for"),
+	];
+	const isRead = proto !== undefined || host !== undefined || nodes.length > 0;
+	const hops = isRead ? nodes.map((node) => new Map([["for", node]])) : elementsOf(headers.forwarded);
+	let address: string | undefined;
+	let outermost: ReadonlyMap<string, string> | undefined;
+	for (const [index, hop] of hops.reverse().entries()) {
+		const node = hop.get("for") ?? "unknown";
+		// Of a client that its proxy does not name, that of the proxy.
+		address = addressOfNode(node) ?? address;
+		outermost = hop;
+		if (!trust(addressOfNode(node) ?? node, index + 1)) break;
+	}
 	forwarded.set(request, {
-		address: isIP(address) ? address : undefined,
-		scheme: scheme === "https" || scheme === "http" ? scheme : undefined,
-		host: firstOf(request.headers["x-forwarded-host"]),
+		address,
+		scheme: schemes.get((proto ?? outermost?.get("proto") ?? "").toLowerCase()),
+		host: host ?? outermost?.get("host") ?? original,
 	});
 }
 
-function firstOf(header: string | string[] | undefined): string | undefined {
-	return (
-		String(header ?? "")
-			.split(",")[0]
-			?.trim() || undefined
-	);
+/** Some proxies, such as Traefik, write the scheme of a WebSocket. */
+const schemes: ReadonlyMap<string, string> = new Map([
+	["http", "http"],
+	["https", "https"],
+	["ws", "http"],
+	["wss", "https"],
+]);
+
+/** The first value of X-Forwarded-Proto and -Host counts, as in Express. */
+function listOf(header: string | string[] | undefined): string[] {
+	return String(header ?? "")
+		.split(",")
+		.map((entry) => entry.trim())
+		.filter(Boolean);
+}
+
+/**
+ * Elements of a `Forwarded` header: parameters by their name in lower case (RFC 7239, 4). An open quotation lasts to the
+ * end, so that parsing takes linear time.
+ */
+function elementsOf(header = ""): Map<string, string>[] {
+	const elements = header.match(/(?:[^",]|"(?:\\.?|[^"\\])*(?:"|$))+/g) ?? [];
+	return elements.map((element) => {
+		const pairs = element.matchAll(/(?:^|[;\s])([^\s;=]+)=(?:"((?:\\.?|[^"\\])*)(?:"|$)|([^\s;"]+))/g);
+		return new Map(
+			[...pairs].map(([, name = "", quoted, plain = ""]) => [
+				name.toLowerCase(),
+				quoted?.replaceAll(/\\(.)/g, "$1") ?? plain,
+			]),
+		);
+	});
+}
+
+/** An address with or without quotes, brackets and port. @returns undefined if it is none, such as `unknown` */
+function addressOfNode(node: string): string | undefined {
+	const text = node.replace(/^"(.*)"$/, "$1");
+	return [text, text.replace(/:[\w.-]+$/, "")]
+		.map((each) => each.replace(/^\[(.*)\]$/, "$1"))
+		.find((each) => isIP(each));
 }
 
 /** An IPv4-mapped IPv6 address as IPv4. */
@@ -70,13 +120,29 @@ export function networkOf(address: string): string {
 /** Scheme and host that the client used; this gateway's address if Host is invalid. */
 export function reachedAt(request: IncomingMessage): URL {
 	const { socket } = request;
-	const proxied = forwarded.get(request);
-	const isEncrypted = "encrypted" in socket && socket.encrypted === true;
-	const scheme = proxied?.scheme ?? (isEncrypted ? "https" : "http");
-	const host = proxied?.host ?? request.headers.host ?? "";
+	const scheme = forwarded.get(request)?.scheme ?? (isEncrypted(request) ? "https" : "http");
+	const host = hostHeaderOf(request);
 	return (
 		(/[/?#@\\]/.test(host) ? undefined : parseUrl(`${scheme}://${host}`)) ??
 		new URL(`${scheme}://${hostOf(socket.localAddress ?? "127.0.0.1")}:${socket.localPort ?? 80}`)
+	);
+}
+
+function isEncrypted({ socket }: IncomingMessage): boolean {
+	return "encrypted" in socket && socket.encrypted === true;
+}
+
+function hostHeaderOf(request: IncomingMessage): string {
+	return forwarded.get(request)?.host ?? request.headers.host ?? "";
+}
+
+/**
+ * Whether a proxy has left out the port of Host, as nginx does with `$host`. A client leaves out the scheme's default
+ * port alone, at which this gateway does not listen.
+ */
+function isPortOmitted(request: IncomingMessage): boolean {
+	return (
+		!/:\d*$/.test(hostHeaderOf(request)) && request.socket.localPort !== (isEncrypted(request) ? 443 : 80)
 	);
 }
 
@@ -87,7 +153,10 @@ export function reachedAt(request: IncomingMessage): URL {
 export function baseUrlOf(request: IncomingMessage, publicUrl: URL | undefined): string {
 	const reached = reachedAt(request);
 	// With PUBLIC_URL's scheme, to omit its default port.
-	const isPublic = publicUrl && parseUrl(`${publicUrl.protocol}//${reached.host}`)?.host === publicUrl.host;
+	const isPublic =
+		publicUrl &&
+		(parseUrl(`${publicUrl.protocol}//${reached.host}`)?.host === publicUrl.host ||
+			(reached.hostname === publicUrl.hostname && isPortOmitted(request)));
 	return trimmed(isPublic ? publicUrl : reached);
 }
 

@@ -1,8 +1,6 @@
 /** What the gateway reads of its environment and of a request's headers. */
 
 import assert from "node:assert/strict";
-import { IncomingMessage } from "node:http";
-import { Socket } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseHttpUrl } from "../../device/network/http-url.js";
@@ -17,6 +15,7 @@ import {
 import { StartError } from "../../gateway/problem.js";
 import { readSettings } from "../../gateway/settings.js";
 import { nearText, oddText } from "../support/arbitraries.js";
+import { requestOf } from "../support/incoming.js";
 import { runs } from "../support/property-runs.js";
 
 /** @returns undefined where it is refused, in a sentence that names the variable */
@@ -114,24 +113,6 @@ test("any other environment stops the start with a sentence, or gives valid sett
 	);
 });
 
-/** A request from that peer with these headers, as Node hands it over. */
-function requestOf(
-	localAddress: string,
-	headers: Readonly<Record<string, string>>,
-	url = "/",
-): IncomingMessage {
-	const socket = new Socket();
-	Object.defineProperties(socket, {
-		remoteAddress: { value: localAddress },
-		localAddress: { value: localAddress },
-		localPort: { value: 8080 },
-	});
-	const request = new IncomingMessage(socket);
-	Object.assign(request.headers, headers);
-	request.url = url;
-	return request;
-}
-
 const address = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom("::1", "fe80::1%eth0", "::ffff:127.0.0.1"));
 const hostHeader = fc.oneof(
 	fc.domain(),
@@ -150,6 +131,10 @@ const headers = fc.record(
 		),
 		"x-forwarded-for": fc.oneof(
 			fc.array(address).map((all) => all.join(", ")),
+			oddText,
+		),
+		forwarded: fc.oneof(
+			fc.array(address).map((all) => all.map((each) => `for="[${each}]:80";proto=https`).join(",")),
 			oddText,
 		),
 		"x-forwarded-proto": fc.oneof(fc.constantFrom("https", "http", "ftp", "https,http"), oddText),

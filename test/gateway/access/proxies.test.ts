@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { baseUrlOf, readForwarded, remoteAddressOf } from "../../../gateway/access/origin.js";
 import { StartError } from "../../../gateway/problem.js";
 import { readSettings } from "../../../gateway/settings.js";
+import { requestOf } from "../../support/incoming.js";
 import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
 
 const wrong = bearer("a-wrong-token-of-someone");
@@ -88,8 +90,147 @@ describe("X-Forwarded-Proto and -Host", () => {
 		const gateway = await runGateway(t, trusting("loopback"));
 		const two = { "X-Forwarded-Proto": "https, http", "X-Forwarded-Host": "gateway.example, inner.example" };
 		assert.equal((await logIn(gateway, two)).status, 303);
-		const other = { "X-Forwarded-Proto": "wss", Origin: "http://gateway.example" };
+		const other = { "X-Forwarded-Proto": "ftp", Origin: "http://gateway.example" };
 		assert.equal((await logIn(gateway, other)).status, 303);
+	});
+});
+
+describe("the client's address and the devices' base URL behind", () => {
+	const publicUrl = new URL("https://gw.example:8443/");
+	const client = "203.0.113.7";
+	/** Name: headers, the address, and the base URL; undefined: PUBLIC_URL. */
+	const cases: Readonly<Record<string, readonly [Readonly<Record<string, string>>, string, string?]>> = {
+		"Traefik, for a WebSocket": [
+			{
+				host: "gw.example:8443",
+				"x-forwarded-for": client,
+				"x-forwarded-host": "gw.example:8443",
+				"x-forwarded-port": "8443",
+				"x-forwarded-proto": "wss",
+				"x-forwarded-server": "traefik",
+				"x-real-ip": client,
+			},
+			client,
+		],
+		"Traefik at another host": [
+			{ host: "tv.example", "x-forwarded-for": client, "x-forwarded-proto": "ws" },
+			client,
+			"http://tv.example",
+		],
+		"Nginx Proxy Manager, whose Host lacks the port": [
+			{ host: "gw.example", "x-forwarded-for": client, "x-forwarded-proto": "https", "x-real-ip": client },
+			client,
+		],
+		"a proxy that only passes on a Host without the port": [{ host: "gw.example" }, "127.0.0.1"],
+		"a proxy at the gateway's own port": [{ host: "gw.example:8080" }, "127.0.0.1", "http://gw.example:8080"],
+		Caddy: [
+			{
+				host: "gw.example:8443",
+				"x-forwarded-for": "2001:db8::7",
+				"x-forwarded-proto": "https",
+				"x-forwarded-host": "gw.example:8443",
+			},
+			"2001:db8::7",
+		],
+		"Envoy, behind a proxy whose headers it removes": [
+			{
+				host: "gw.example:8443",
+				"x-forwarded-for": client,
+				"x-envoy-external-address": client,
+				"x-forwarded-proto": "HTTPS",
+			},
+			client,
+		],
+		"Azure's Application Gateway, with the client's port": [
+			{
+				host: "backend.internal",
+				"x-forwarded-for": `${client}:51234`,
+				"x-forwarded-proto": "https",
+				"x-forwarded-port": "8443",
+				"x-original-host": "gw.example:8443",
+			},
+			client,
+		],
+		"Azure's Front Door": [
+			{
+				host: "backend.internal",
+				"x-forwarded-for": client,
+				"x-azure-clientip": client,
+				"x-forwarded-host": "gw.example:8443",
+				"x-forwarded-proto": "https",
+			},
+			client,
+		],
+		"Cloudflare, with an address that the client has made up": [
+			{
+				host: "gw.example:8443",
+				"x-forwarded-for": `192.0.2.1,${client}`,
+				"cf-connecting-ip": client,
+				"cf-visitor": '{"scheme":"https"}',
+				"x-forwarded-proto": "https",
+			},
+			client,
+		],
+		"haproxy with option forwarded": [
+			{ host: "gw.example:8443", forwarded: 'proto=https;host="gw.example:8443";for="[2001:db8::7]:443"' },
+			"2001:db8::7",
+		],
+		"a proxy that appends to the client's own Forwarded": [
+			{
+				host: "inner",
+				forwarded: `for=192.0.2.1;host=evil.example;proto=http , For="${client}:47011"; Proto=HTTPS;host="gw.example:8443"`,
+			},
+			client,
+		],
+		"a proxy that passes on the client's own Forwarded": [
+			{ host: "gw.example:8443", "x-forwarded-for": client, forwarded: "for=192.0.2.1;host=evil.example" },
+			client,
+		],
+	};
+	for (const [what, [headers, address, base = "https://gw.example:8443"]] of Object.entries(cases))
+		test(what, () => {
+			const request = requestOf("127.0.0.1", headers);
+			readForwarded(request, (_address, hop) => hop < 1);
+			assert.deepEqual([remoteAddressOf(request), baseUrlOf(request, publicUrl)], [address, base]);
+		});
+
+	for (const [node, address] of [
+		[`${client}:51234`, client],
+		[`"${client}:51234"`, client],
+		['"[2001:db8::7]:443"', "2001:db8::7"],
+		["[2001:db8::7]", "2001:db8::7"],
+		["2001:db8::7:51234", "2001:db8::7"],
+		["::ffff:203.0.113.7", client],
+		["::ffff:203.0.113.7:51234", client],
+		["unknown", "198.51.100.1"],
+		["_hidden", "198.51.100.1"],
+		["unix:", "198.51.100.1"],
+		["999.0.0.1", "198.51.100.1"],
+	] as const)
+		test(`two proxies, of which the first calls the client ${node}`, () => {
+			for (const headers of [
+				{ "x-forwarded-for": `192.0.2.1, ${node}, 198.51.100.1` },
+				{
+					forwarded: `for=192.0.2.1, for=${/[:[]/.test(node) ? `"${node.replaceAll('"', "")}"` : node}, for=198.51.100.1`,
+				},
+			]) {
+				const request = requestOf("127.0.0.1", headers);
+				readForwarded(request, (_address, hop) => hop < 2);
+				assert.equal(remoteAddressOf(request), address);
+			}
+		});
+
+	test("a proxy on a Unix socket, between two others", () => {
+		const request = requestOf("127.0.0.1", { "x-forwarded-for": `${client}, unix:` });
+		readForwarded(request, (_address, hop) => hop < 2);
+		assert.equal(remoteAddressOf(request), client);
+	});
+
+	test("proxies that are trusted by their addresses, with ports", () => {
+		const { trustProxy } = trusting("127.0.0.1,198.51.100.0/24");
+		const request = requestOf("127.0.0.1", { "x-forwarded-for": `${client}:1, 198.51.100.1:2` });
+		if (trustProxy) readForwarded(request, trustProxy);
+		assert.equal(remoteAddressOf(request), client);
 	});
 });
 

@@ -1,0 +1,22 @@
+/** Requests as Node hands them over, without a connection. */
+
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+
+/** A request to port 8080. @param peer address of both ends */
+export function requestOf(
+	peer: string,
+	headers: Readonly<Record<string, string>>,
+	url = "/",
+): IncomingMessage {
+	const socket = new Socket();
+	Object.defineProperties(socket, {
+		remoteAddress: { value: peer },
+		localAddress: { value: peer },
+		localPort: { value: 8080 },
+	});
+	const request = new IncomingMessage(socket);
+	Object.assign(request.headers, headers);
+	request.url = url;
+	return request;
+}
