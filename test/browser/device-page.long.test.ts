@@ -36,7 +36,7 @@ async function setUp(t: TestContext) {
 /** Where the tabs are: below the head, whose height must not change. */
 async function tabsAt(page: Page): Promise<number> {
 	const box = await page.getByRole("navigation", { name: "Parts of this page" }).boundingBox();
-	assert.ok(box);
+	assert.ok(box, "the tabs are not visible");
 	return box.y;
 }
 
@@ -87,7 +87,8 @@ test("the page of a device", { skip }, async (t) => {
 			const hero = page.getByRole("region", { name: "Overview" });
 			const room = hero.getByRole("link", { name: "Kitchen", exact: true });
 			const topOf = async (one: Locator) => (await one.boundingBox())?.y ?? Number.NaN;
-			assert.ok((await topOf(room)) < (await topOf(hero.getByRole("heading", { level: 1 }))));
+			const [roomTop, nameTop] = [await topOf(room), await topOf(hero.getByRole("heading", { level: 1 }))];
+			assert.ok(roomTop < nameTop, `the room is at ${roomTop} pixels, the name at ${nameTop}`);
 			assert.ok((await tabsAt(page)) < 422, `the parts begin at ${await tabsAt(page)} pixels`);
 			await hero.getByRole("slider", { name: "Volume" }).waitFor();
 			const identify = hero.getByRole("button", { name: "Identify", exact: true });

@@ -136,7 +136,7 @@ describe("the past of a device on its page", { skip }, () => {
 		await page.getByRole("heading", { level: 1 }).click();
 		await signal.getByText("−50 dBm").waitFor();
 		const box = await panel.locator(".plot svg").first().boundingBox();
-		assert.ok(box);
+		assert.ok(box, "the plot is not visible");
 		await page.mouse.move(box.x + 1, box.y + 20);
 		await signal.getByText("−61 dBm").waitFor();
 		await page.mouse.move(box.x + box.width / 3, box.y + 20);

@@ -135,7 +135,7 @@ describe("a selection", { skip }, () => {
 		const { url } = await runMany(t, 2);
 		const page = await open(t, url, { viewport: { width: 390, height: 844 }, hasTouch: true });
 		const ring = await page.locator(".device-row .ring").first().boundingBox();
-		assert.ok(ring);
+		assert.ok(ring, "the ring is not visible");
 		const touch = await page.context().newCDPSession(page);
 		const touchPoints = [{ x: ring.x + ring.width / 2, y: ring.y + ring.height / 2 }];
 		await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints });

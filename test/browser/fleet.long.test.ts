@@ -360,7 +360,7 @@ describe("logging in", { skip }, () => {
 
 	test("by a link that was used before fails, and says what to do", async (t) => {
 		const { url, gateway, loginUrl } = await runGateway(t, wholeFleetAtOnce);
-		assert.ok(gateway);
+		assert.ok(gateway, "no gateway");
 		const page = await open(t, url, { expected: /401/ });
 		await page.goto(loginUrl);
 		await page.getByRole("button", { name: "Log in" }).click();

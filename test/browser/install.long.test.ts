@@ -120,7 +120,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await password.fill("staple");
 		await install(page);
 		await page.getByText("The password must have 8 to 63 characters").waitFor();
-		assert.ok(board.isFlashEmpty);
+		assert.ok(board.isFlashEmpty, "the flash was written");
 		await password.fill("staple battery");
 		await install(page);
 		await joined(page);
@@ -379,7 +379,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 			said,
 			/chip is ESP32-C6, but the firmware for DEV-1 is for virtual devices; nothing was written\./,
 		);
-		assert.ok(board.isFlashEmpty);
+		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 
 	test("the board has a chip that is not known", async (t) => {
@@ -398,7 +398,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await fillIn(page);
 		await install(page);
 		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual devices/);
-		assert.ok(board.isFlashEmpty);
+		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 
 	test("the board is unplugged in the middle, and is repaired by installing again", async (t) => {
@@ -418,7 +418,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await page.getByLabel("Keep those on the board").check();
 		await install(page);
 		assert.match(await failure(page), /other partitions than the firmware, so its settings cannot be kept/);
-		assert.ok(board.isFlashEmpty);
+		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 
 	test("the gateway does not give the firmware", async (t) => {
@@ -428,7 +428,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await fillIn(page);
 		await install(page);
 		assert.match(await failure(page), /The gateway did not give the firmware: it answered 503\./);
-		assert.ok(board.isFlashEmpty);
+		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 });
 

@@ -444,7 +444,7 @@ describe("a roll-out", { skip }, () => {
 		const { page, url, fleet } = await setUp(t, some(3, "updates"), { monotonic });
 		skewMs += 3_600_000;
 		const [first] = fleet;
-		assert.ok(first);
+		assert.ok(first, "no device");
 		await crash(first, "1.2.3", 1, url);
 		const groups = [
 			{ size: 2, soakSeconds: 0 },
@@ -572,14 +572,15 @@ describe("a roll-out", { skip }, () => {
 		await rollouts(page).getByRole("button", { name: "299 queued" }).click();
 		const list = rollouts(page).getByRole("list", { name: "Queued devices" });
 		await list.getByRole("listitem").first().waitFor();
-		assert.ok((await list.getByRole("listitem").count()) < 40);
+		const rendered = await list.getByRole("listitem").count();
+		assert.ok(rendered < 40, `${rendered} items are rendered`);
 		assert.deepEqual(
 			[...new Set(requests.filter((address) => address.includes("/devices")))],
 			[`${url}/api/rollouts/autumn/devices?status=queued`],
 		);
 		const { devices } = await readSteps(url, "autumn", "queued");
 		const last = devices.at(-1);
-		assert.ok(last);
+		assert.ok(last, "no device is queued");
 		// Within frames: each second the list is rendered for other reasons.
 		const shown: string = await page.evaluate(`(async () => {
 			const box = document.querySelector(".device-list");

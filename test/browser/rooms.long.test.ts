@@ -141,7 +141,7 @@ test("a room's slider sends five values a second while it is dragged, and stays 
 	const page = await open(t, url);
 	const slider = page.getByRole("slider", { name: "Volume of Kitchen" });
 	const box = await slider.boundingBox();
-	assert.ok(box);
+	assert.ok(box, "the slider is not visible");
 	await page.clock.install();
 	await page.clock.pauseAt(Date.now() + 10_000);
 	const y = box.y + box.height / 2;

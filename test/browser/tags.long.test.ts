@@ -129,12 +129,15 @@ test("an announcement goes to the devices that match an expression, and a schedu
 	await page.getByRole("combobox", { name: "Play it on" }).selectOption({ label: "Devices with tags…" });
 	await field(page).fill("shop and");
 	await page.getByText("At the end: write a tag.", { exact: true }).waitFor();
-	assert.ok(await page.getByRole("button", { name: "Announce on 0 devices" }).isDisabled());
+	assert.ok(
+		await page.getByRole("button", { name: "Announce on 0 devices" }).isDisabled(),
+		"the button is enabled",
+	);
 	assert.deepEqual(await violations(page), []);
 	await field(page).fill("shop and not beta");
 	await page.getByRole("button", { name: `Announce on ${ids[1]}` }).click();
 	const [, matching] = devices;
-	assert.ok(matching);
+	assert.ok(matching, `only ${devices.length} devices`);
 	const asked = ({ commands }: SoundDevice) =>
 		commands.flatMap(({ command, value }) => (command === "play_sound" ? [String(Object(value).id)] : []));
 	const [id = ""] = await eventually(

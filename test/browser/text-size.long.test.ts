@@ -105,10 +105,13 @@ test("text of twice the size in the browser's settings", { skip }, async (t) => 
 	]);
 	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
 	const body = JSON.stringify({ name: "Speaker", room: "Meeting room 2" });
-	assert.ok((await fetch(`${url}/api/devices/${id}`, { method: "PATCH", headers, body })).ok);
+	assert.equal((await fetch(`${url}/api/devices/${id}`, { method: "PATCH", headers, body })).status, 200);
 	const lit = { command: { targets: { all: true }, payload: { command: "set_brightness", value: 0.4 } } };
 	const schedule = JSON.stringify({ at: { weekly: { time: "17:50" } }, do: lit });
-	assert.ok((await fetch(`${url}/api/schedules`, { method: "POST", headers, body: schedule })).ok);
+	assert.equal(
+		(await fetch(`${url}/api/schedules`, { method: "POST", headers, body: schedule })).status,
+		201,
+	);
 	const devices = ["dev-1-000002", "dev-1-000003"];
 	const groups = [{ size: 1, soakSeconds: 0 }, { size: "rest" }] as const;
 	await putRollout(url, "stopped", quickPlan({ target: { devices }, groups }));

@@ -72,7 +72,7 @@ test("schedules", { skip }, async (t) => {
 	await t.test("are edited, switched off and deleted, after a question", async () => {
 		const name = "“We close in ten minutes”";
 		await page.getByRole("button", { name: `Edit ${name}` }).click();
-		assert.ok(await dialog.getByLabel("Chime first").isChecked());
+		assert.ok(await dialog.getByLabel("Chime first").isChecked(), "Chime first is not checked");
 		await dialog.getByLabel("Time").fill("17:50");
 		await dialog.getByLabel("Sat").check();
 		await save();
@@ -118,7 +118,7 @@ test("schedules", { skip }, async (t) => {
 		await list.getByRole("link", { name: "Its answers" }).click();
 		const article = page.getByRole("article", { name: "Pizza" });
 		await article.getByText("1 played").waitFor();
-		assert.ok(captured().includes(tone(bytesPerSecond).subarray(0, 1000)));
+		assert.ok(captured().includes(tone(bytesPerSecond).subarray(0, 1000)), "the announcement was not played");
 	});
 
 	await t.test("have the gateway's time zone, which is named where the browser has another", async (t) => {

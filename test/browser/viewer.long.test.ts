@@ -37,15 +37,15 @@ describe("a viewer", { skip }, () => {
 		const { url, page, reason } = await openAs(t, "viewer");
 		await reason.getByText("lobby-screen may look, and change nothing.").waitFor();
 		const volume = page.getByRole("slider", { name: "Volume" });
-		assert.ok(await volume.isDisabled());
-		assert.ok(await page.getByRole("button", { name: "Identify" }).isDisabled());
+		assert.ok(await volume.isDisabled(), "Volume is enabled");
+		assert.ok(await page.getByRole("button", { name: "Identify" }).isDisabled(), "Identify is enabled");
 		await page.getByRole("link", { name: "History" }).click();
 		await page.getByRole("link", { name: "Overview" }).click();
-		assert.ok(await page.getByRole("button", { name: "Updating" }).isDisabled());
+		assert.ok(await page.getByRole("button", { name: "Updating" }).isDisabled(), "Updating is enabled");
 		assert.deepEqual(await violations(page), []);
 		const own = await open(t, url, { view });
 		await own.getByRole("slider", { name: "Volume" }).and(own.locator(":enabled")).waitFor();
-		assert.ok(await own.getByRole("button", { name: "Identify" }).isEnabled());
+		assert.ok(await own.getByRole("button", { name: "Identify" }).isEnabled(), "Identify is disabled");
 		assert.equal(await own.getByRole("complementary", { name: "Login" }).count(), 0);
 	});
 });
@@ -60,8 +60,11 @@ test("a user sets volume and ring, and what manages a device is off or not shown
 	await page.getByText("80", { exact: true }).first().waitFor();
 	await page.getByRole("button", { name: "Identify" }).click();
 	await page.locator(".hero").getByText("More", { exact: true }).click();
-	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled());
-	assert.ok(await page.getByRole("button", { name: "Ask for a report" }).isEnabled());
+	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled(), "Restart is enabled");
+	assert.ok(
+		await page.getByRole("button", { name: "Ask for a report" }).isEnabled(),
+		"Ask for a report is disabled",
+	);
 	await page.keyboard.press("Escape");
 	await page.getByRole("button", { name: "Updating" }).and(page.locator(":enabled")).waitFor();
 	assert.equal(await page.getByRole("link", { name: "Firmware" }).count(), 1, "the device's own part alone");
@@ -74,6 +77,6 @@ test("a user sets volume and ring, and what manages a device is off or not shown
 	await page.locator(".selection summary", { hasText: "Volume" }).click();
 	await page.getByRole("button", { name: "Set volume" }).and(page.locator(":enabled")).waitFor();
 	await page.locator(".selection summary", { hasText: "More" }).click();
-	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled());
-	assert.ok(await page.getByRole("button", { name: "Set room" }).isDisabled());
+	assert.ok(await page.getByRole("button", { name: "Restart" }).isDisabled(), "Restart is enabled");
+	assert.ok(await page.getByRole("button", { name: "Set room" }).isDisabled(), "Set room is enabled");
 });

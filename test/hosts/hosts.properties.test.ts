@@ -104,14 +104,14 @@ test("an otadata entry is read as it was written, and not at all with a damaged 
 			const written = makeEntry(sequence, state);
 			writeEntry(flash, 1, written);
 			assert.deepEqual(readEntries(flash)[1], written);
-			assert.ok(isWritten(written));
+			assert.equal(isWritten(written), true);
 			const at = partitions.otadata.offset + sectorBytes;
 			const bytes = flash.read(at, sectorBytes);
 			// The number is the first four bytes, its CRC the last four of 32.
 			const offset = place < 4 ? place : 24 + place;
 			bytes[offset] = (bytes[offset] ?? 0) ^ bits;
 			flash.load(at, bytes);
-			assert.ok(!isWritten(readEntries(flash)[1]));
+			assert.equal(isWritten(readEntries(flash)[1]), false);
 		}),
 	);
 });
@@ -160,7 +160,7 @@ test("any other response gives only the status of an HTTP line, only a Retry-Aft
 			if (status) assert.match(line ?? "", new RegExp(`^HTTP/1\\.\\d ${status}( .*)?\r?$`, "s"));
 			if (retryAfterSeconds !== undefined)
 				assert.match(said, new RegExp(`^retry-after:[ \t]*0*${retryAfterSeconds}[ \t]*\r?$`, "im"));
-			assert.ok(readHead(Buffer.concat([bytes, Buffer.alloc(9000, "x")])).isOver);
+			assert.equal(readHead(Buffer.concat([bytes, Buffer.alloc(9000, "x")])).isOver, true);
 		}),
 		{ numRuns: runs(1000) },
 	);
@@ -179,7 +179,7 @@ const signature = fc.tuple(positive, positive).map(([r, s]) => {
 });
 
 test("an ECDSA signature is two positive numbers, and nothing else", () => {
-	fc.assert(fc.property(signature, (der) => assert.ok(isEcdsaSignature(der))));
+	fc.assert(fc.property(signature, (der) => assert.equal(isEcdsaSignature(der), true)));
 	fc.assert(
 		fc.property(
 			fc.oneof(
@@ -195,7 +195,10 @@ test("an ECDSA signature is two positive numbers, and nothing else", () => {
 					der.length,
 				);
 				for (const bytes of numbers)
-					assert.ok(BigInt(`0x0${Buffer.from(bytes).toString("hex")}`) > 0n && (bytes[0] ?? 0) < 0x80);
+					assert.ok(
+						BigInt(`0x0${Buffer.from(bytes).toString("hex")}`) > 0n && (bytes[0] ?? 0) < 0x80,
+						`not positive: ${bytes}`,
+					);
 			},
 		),
 		{ numRuns: runs(2000) },
@@ -321,7 +324,7 @@ test("a typed line sets the input that it names, or is refused with what to type
 				assert.match(String(error), /^Error: .+; try one of /s);
 			}
 			const { light = 0 } = board;
-			assert.ok(Number.isInteger(light) && light >= 0 && light <= 4095);
+			assert.ok(Number.isInteger(light) && light >= 0 && light <= 4095, `light of ${light}`);
 		}),
 		{ numRuns: runs(500) },
 	);

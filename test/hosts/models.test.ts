@@ -35,7 +35,10 @@ for (const model of models)
 		});
 
 		test("is named in gateway/api/interface.md", () =>
-			assert.ok(read("gateway/api/interface.md").includes(`\`${model}\``)));
+			assert.ok(
+				read("gateway/api/interface.md").includes(`\`${model}\``),
+				`interface.md does not name ${model}`,
+			));
 	});
 
 test("the simulator has no panel of another model, and one for a build without a model", () => {

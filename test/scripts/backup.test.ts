@@ -131,7 +131,10 @@ describe("npm run backup and npm run restore", () => {
 		command.process.kill("SIGKILL");
 		await command.exitCode;
 		writer.destroy();
-		assert.ok(!(await names()).includes("restored"));
+		assert.deepEqual(
+			(await names()).filter((name) => name === "restored"),
+			[],
+		);
 		const { code, output } = await set.restore();
 		assert.equal(code, 0, output);
 	});

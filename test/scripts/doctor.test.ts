@@ -381,5 +381,5 @@ test("the documents name the versions and commands that the code does, and no ot
 			assert.ok(version === idfVersion || version === "6.0", `${found} in ${file}`);
 	}
 	const upstream = await readFile("hosts/upstream.md", "utf8");
-	assert.ok(upstream.includes(`SDK ${sdkVersion}`));
+	assert.ok(upstream.includes(`SDK ${sdkVersion}`), `hosts/upstream.md does not name SDK ${sdkVersion}`);
 });

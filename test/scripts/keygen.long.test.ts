@@ -43,8 +43,8 @@ describe("npm run keygen", () => {
 		const { file, publicFile, output } = await makeKey(t, "release-key");
 		assert.equal((await stat(file)).mode & 0o777, 0o600);
 		const publicPem = await readFile(publicFile, "utf8");
-		assert.ok(output.includes(publicPem));
-		assert.ok(output.includes(`RELEASE_KEYS=${publicFile}`));
+		assert.ok(output.includes(publicPem), `the output lacks the public key: ${output}`);
+		assert.ok(output.includes(`RELEASE_KEYS=${publicFile}`), `the output lacks the setting: ${output}`);
 		assert.doesNotMatch(output, /BEGIN PRIVATE KEY/);
 		const { sign, releaseKeys } = prepareSigning(file, parseReleaseKeys(publicPem));
 		const image = Buffer.from("an image");
@@ -114,7 +114,7 @@ describe("a signed release", () => {
 		const entry = catalog.releases
 			.find((each) => each.version === version)
 			?.images.find(({ model }) => model === "DEV-1");
-		assert.ok(entry);
+		assert.ok(entry, "the catalog has no image");
 		const file = join(releasesDir, entry.path.slice("/releases/".length));
 		const image = await readFile(file);
 		const flash = new Flash({ byteLength: flashBytes });

@@ -11,6 +11,7 @@ import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import type { ModdableSdk } from "../../scripts/moddable/sdk.js";
 import { addRelease, type NewRelease, ReleaseRefused, readCatalog } from "../../scripts/release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "../../scripts/release/images.js";
+import { assertSameBytes } from "../support/bytes.js";
 import { damaged, makeImage } from "../support/images.js";
 import { writeLinkMap } from "../support/linked-build.js";
 import { applyPatch } from "../support/patches.js";
@@ -52,8 +53,8 @@ describe("a release", () => {
 				["DEV-1", "esp32", "/releases/esp32/dev-1/firmware-v1.4.0.bin", qemu.length, "v6.0"],
 			],
 		);
-		assert.ok((await readFile(join(folder, "proto-1/firmware-v1.4.0.bin"))).equals(board));
-		assert.ok((await readFile(join(folder, "esp32/dev-1/firmware-v1.4.0.bin"))).equals(qemu));
+		assertSameBytes(await readFile(join(folder, "proto-1/firmware-v1.4.0.bin")), board);
+		assertSameBytes(await readFile(join(folder, "esp32/dev-1/firmware-v1.4.0.bin")), qemu);
 	});
 
 	test("may have signed images, named by all of their bytes", async (t) => {
@@ -83,7 +84,7 @@ describe("a release", () => {
 			installed.load(offset, await readFile(join(folder, "virtual/dev-1/flash-v1.4.0", path)));
 		const flashed = new Flash({ byteLength: flashBytes });
 		flashFactoryImage(flashed, Buffer.from(images[0]?.image ?? []));
-		assert.ok(installed.read(0, flashBytes).equals(flashed.read(0, flashBytes)));
+		assertSameBytes(installed.read(0, flashBytes), flashed.read(0, flashBytes));
 		assert.equal(boot(installed).image.version, "1.4.0");
 	});
 

@@ -43,7 +43,7 @@ describe("npm run rollout", () => {
 			[1, 1, 1, 1, 0],
 		);
 		const [id = ""] = await rolloutIds(url);
-		assert.ok(printed.includes(id));
+		assert.ok(printed.includes(id), `the output lacks ${id}: ${printed}`);
 	});
 
 	test("ends with 1 where failures stop it, with each reason and how to continue", async (t) => {

@@ -24,12 +24,12 @@ test("each manifest of the firmware that names files of the SDK is compared with
 });
 
 test("the SDK has all paths that the manifests name", { skip }, () => {
-	assert.ok(!isProblem(sdk));
+	assert.ok(!isProblem(sdk), `no SDK: ${JSON.stringify(sdk)}`);
 	assert.equal(findLackingPath(machine, sdk.folder), undefined);
 });
 
 test("the SDK has each path that hosts/README.md names as the place of a defect", { skip }, () => {
-	assert.ok(!isProblem(sdk));
+	assert.ok(!isProblem(sdk), `no SDK: ${JSON.stringify(sdk)}`);
 	const [, defects = ""] = readFileSync("hosts/README.md", "utf8").split("# Defects of the Moddable SDK");
 	const paths = [...defects.matchAll(/SDK((?:[\s,]+(?:and )?`[\w./-]+\/[\w.-]*`)+)/g)].flatMap(
 		([, list = ""]) => [...list.matchAll(/`([^`]+\/[^`]*)`/g)].map(([, path = ""]) => path),

@@ -36,7 +36,10 @@ test("a command is shown with its value", () => {
 	log.received('{"command":"set_led","value":"failed"}');
 	log.received('{"command":"query_state"}');
 	assert.deepEqual(shown(lines), ["< set_volume 31", '< set_led "failed"', "< query_state"]);
-	assert.ok(lines.every(({ kind }) => kind === "command"));
+	assert.deepEqual(
+		lines.map(({ kind }) => kind),
+		["command", "command", "command"],
+	);
 });
 
 test("the values of settings and the query of an address are not shown", () => {

@@ -23,7 +23,7 @@ async function refuses(t: TestContext): Promise<void> {
 	const file = join(folder, "backup.tar.gz");
 	const { url } = await runGateway(t, { dataDir: join(folder, "alone") });
 	const { body } = await fetch(`${url}/api/backup`, { headers: bearer(monitorToken) });
-	assert.ok(body);
+	assert.ok(body, "the response has no body");
 	await writeFile(file, await buffer(body));
 	const server = await startNats(t);
 	const restore = async (name: string) => {

@@ -65,7 +65,7 @@ export function testBackupOn(name: string, make: (t: TestContext) => Promise<Bus
 		device.close();
 
 		const { body } = await fetch(`${two}/api/backup`, { headers: bearer(monitorToken) });
-		assert.ok(body);
+		assert.ok(body, "the response has no body");
 		const content = await buffer(body);
 		const restoreTo = async (dataDir: string) => {
 			const archive = Readable.from([content]);

@@ -29,7 +29,7 @@ const fixture = "test/system/backup-format-1.tar.gz";
 async function download(url: string, path: string, query = ""): Promise<void> {
 	const { status, body } = await fetch(`${url}/api/backup${query}`, { headers: bearer(monitorToken) });
 	assert.equal(status, 200);
-	assert.ok(body);
+	assert.ok(body, "the response has no body");
 	await pipeline(Readable.from(body), createWriteStream(path));
 }
 
@@ -118,7 +118,7 @@ test("a gateway that was backed up amid changes and lost goes on from its back-u
 		passphrase: undefined,
 		disk: fs,
 	});
-	assert.ok(about.files.length > 40);
+	assert.ok(about.files.length > 40, `only ${about.files.length} files`);
 	const second = await startWith(t, restored, restoredReleases, Number(new URL(url).port));
 	assert.equal(second.url, url);
 	for (const device of fleet) await device.connect();
@@ -148,7 +148,10 @@ test("a gateway that was backed up amid changes and lost goes on from its back-u
 	const sound = await fetch(`${url}/sounds/${soundId}.wav`, { headers: bearer(named.token) });
 	assert.deepEqual(Buffer.from(await sound.arrayBuffer()).length, wav(tone(16_000)).length);
 	const { changes } = await call<{ changes: { what: string }[] }>(url, "GET", "audit");
-	assert.ok(changes.some(({ what }) => what === "PUT /api/rollouts/autumn"));
+	assert.ok(
+		changes.some(({ what }) => what === "PUT /api/rollouts/autumn"),
+		`changes: ${changes.map(({ what }) => what)}`,
+	);
 });
 
 test("the back-up of format 1 that is kept with the tests is restored, and a gateway goes on from it", async (t) => {
@@ -165,7 +168,10 @@ test("the back-up of format 1 that is kept with the tests is restored, and a gat
 		"devices",
 	);
 	assert.deepEqual(devices.map(({ deviceId }) => deviceId).sort(), ["dev-1-000000", "dev-1-000001"]);
-	assert.ok(devices.some(({ name }) => name === "Speaker"));
+	assert.ok(
+		devices.some(({ name }) => name === "Speaker"),
+		`names: ${devices.map(({ name }) => name)}`,
+	);
 	const { crashes } = await call<{ crashes: unknown[] }>(url, "GET", "devices/dev-1-000001");
 	assert.equal(crashes.length, 1);
 	const { tokens } = await call<{ tokens: { name: string }[] }>(url, "GET", "tokens");
@@ -181,12 +187,15 @@ test("the back-up of format 1 that is kept with the tests is restored, and a gat
 	assert.match(JSON.stringify(await call(url, "GET", "quiet-hours")), /22:00/);
 	const { sounds } = await call<{ sounds: { id: string; name: string }[] }>(url, "GET", "sounds");
 	assert.equal(sounds[0]?.name, "Dinner");
-	const { ok } = await fetch(`${url}/sounds/${sounds[0]?.id}.wav`, { headers: bearer(monitorToken) });
-	assert.ok(ok);
+	const sound = await fetch(`${url}/sounds/${sounds[0]?.id}.wav`, { headers: bearer(monitorToken) });
+	assert.equal(sound.status, 200);
 	const { status } = await call<Rollout>(url, "GET", "rollouts/autumn");
 	assert.equal(status, "paused");
 	const { changes } = await call<{ changes: { what: string }[] }>(url, "GET", "audit");
-	assert.ok(changes.some(({ what }) => what === "PUT /api/rollouts/autumn"));
+	assert.ok(
+		changes.some(({ what }) => what === "PUT /api/rollouts/autumn"),
+		`changes: ${changes.map(({ what }) => what)}`,
+	);
 });
 
 test("a copy of a running gateway's folder starts, with all that was answered before", async (t) => {

@@ -64,7 +64,7 @@ test("a roll-out keeps its promises while gateways and servers are killed, cut o
 	const cluster = await startCluster(t, { gateways: 3, servers: 3, releasesDir });
 	const devices = startDevices(t, cluster, random, 70 + 14 * times * kinds.length);
 	const [first] = cluster.gateways;
-	assert.ok(first);
+	assert.ok(first, "no gateway");
 	await eventually(
 		() => devicesOf(cluster, 0),
 		(shown) => shown.filter(({ connected }) => connected).length === devices.length,
@@ -168,7 +168,7 @@ function startDevices(t: TestContext, { url }: GatewayCluster, random: Random, c
 async function disturb({ gateways, servers }: GatewayCluster, kind: (typeof kinds)[number], random: Random) {
 	const index = random.between(0, 2);
 	const [gateway, server] = [gateways[index], servers[index]];
-	assert.ok(gateway && server);
+	assert.ok(gateway && server, `no gateway or server ${index}`);
 	const others = [0, 1, 2].filter((each) => each !== index);
 	switch (kind) {
 		case "kills a gateway":
@@ -262,6 +262,6 @@ async function devicesOf(cluster: GatewayCluster, index: number): Promise<readon
 
 async function rolloutOf(cluster: GatewayCluster, index: number): Promise<Rollout> {
 	const rollout = await cluster.gateways[index]?.call<Rollout>("GET", "rollouts/autumn");
-	assert.ok(rollout);
+	assert.ok(rollout, `no gateway ${index}`);
 	return rollout;
 }

@@ -20,7 +20,7 @@ async function run(t: TestContext) {
 	await addRelease(releasesDir, { version: "1.1.0", date: "2026-01-02", notes: "", images });
 	const cluster = await startCluster(t, { gateways: 2, servers: 1, releasesDir });
 	const [first, second] = cluster.gateways;
-	assert.ok(first && second);
+	assert.ok(first && second, `only ${cluster.gateways.length} gateways`);
 	await second.knows("1.1.0");
 	const open = async (path: string) => {
 		const client = new Client(`${second.url.replace("http", "ws")}${path}`, {
@@ -78,11 +78,10 @@ test("a command to a device of another gateway is executed, and its report arriv
 	const payload = { command: "set_volume", value: 25 };
 	const answer = await monitor.ask({ type: "control_device", targetId, payload, requestId: "1" });
 	assert.equal(answer.type, "ack", JSON.stringify(answer));
-	const report = await monitor.until(
+	await monitor.until(
 		({ type, deviceId, message }) =>
 			type === "device_message" && deviceId === targetId && JSON.stringify(message).includes('"volume":25'),
 	);
-	assert.ok(report);
 	const refused = await monitor.ask({ type: "control_device", targetId, payload: { command: "fly" } });
 	assert.equal(refused.code, "invalid_command");
 });

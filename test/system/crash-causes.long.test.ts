@@ -14,7 +14,7 @@ test("crashes are counted once, whichever gateway they reach, and stay when gate
 }, async (t) => {
 	const { gateways } = await startCluster(t, { gateways: 2, servers: 1 });
 	const [one, other] = gateways;
-	assert.ok(one && other);
+	assert.ok(one && other, `only ${gateways.length} gateways`);
 	const crash = async ({ url }: ClusterGateway, id: string) => {
 		const deviceId = `dev-1-0000${id}`;
 		const options = { url, deviceId, token: deviceToken, version: "1.4.0", crash: crashOf(id) };
@@ -33,8 +33,8 @@ test("crashes are counted once, whichever gateway they reach, and stay when gate
 	await other.kill();
 	await Promise.all(gateways.map((gateway) => gateway.start()));
 	const [first, second] = await Promise.all(gateways.map(list));
-	assert.ok(first && second);
+	assert.ok(first && second, `only ${gateways.length} gateways`);
 	assert.deepEqual(second, first);
-	assert.ok(counts(6)(first));
+	assert.ok(counts(6)(first), `crashes: ${JSON.stringify(first)}`);
 	assert.deepEqual([first.causes[0]?.deviceCount, first.dropped], [6, 0]);
 });

@@ -55,7 +55,7 @@ test(
 				await home.command(id, "identify", "PRESS");
 				for (const key of ["signal", "memory", "reset_reason", "firmware"])
 					assert.notEqual(home.state(id, key), undefined, key);
-				assert.ok(home.find(id, "speech").config.command_topic);
+				assert.notEqual(home.find(id, "speech").config.command_topic, undefined);
 			}
 			await home.command(proto.deviceId, "haptics", String(volume));
 			await home.shows(proto.deviceId, "haptics", String(volume));

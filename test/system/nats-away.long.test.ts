@@ -30,7 +30,7 @@ test("updates that have begun end without NATS, what must be kept is refused mea
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
 	const { gateways, url } = await startCluster(t, { gateways: 3, servers: 3, releasesDir });
 	const [first] = gateways;
-	assert.ok(first);
+	assert.ok(first, "no gateway");
 	const devices = Array.from({ length: count }, (_, index) => {
 		const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
 		const client = { headers: { "X-Forwarded-For": `10.1.0.${index}` } };

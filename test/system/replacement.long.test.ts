@@ -25,7 +25,7 @@ test("what one gateway has begun the other one completes, once, and both refuse 
 	const { releasesDir = "" } = await settingsOf(await temporaryDirectory(t));
 	const { gateways } = await startCluster(t, { gateways: 2, servers: 1, releasesDir });
 	const [one, other] = gateways;
-	assert.ok(one && other);
+	assert.ok(one && other, `only ${gateways.length} gateways`);
 	const pairs = pairsOf(count);
 	for (const { pair, id } of pairs) await furnish(one.url, pair, id);
 	for (const { pair, id } of pairs)

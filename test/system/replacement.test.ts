@@ -60,7 +60,7 @@ test("a back-up has which boards were replaced, and their history", async (t) =>
 	await furnish(first.url);
 	await call(first.url, "POST", `devices/${old}/replace`, { by: next });
 	const { body } = await fetch(`${first.url}/api/backup`, { headers: bearer(monitorToken) });
-	assert.ok(body);
+	assert.ok(body, "the response has no body");
 	const archive = Readable.from(body);
 	const [dataDir, releasesDir] = [join(folder, "second"), join(folder, "releases")];
 	await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
@@ -82,7 +82,7 @@ test("a board in XS gets the volume and brightness of the one that it replaces, 
 	await broken.report(isSet);
 	await broken.device.close();
 	const board = await fleet.powerOn("DEV-1", { serial: "00000b" });
-	assert.ok(!isSet(await board.report()));
+	assert.equal(isSet(await board.report()), false);
 	await eventually(
 		() => call(fleet.url, "POST", `devices/${broken.deviceId}/replace`, { by: board.deviceId }),
 		() => true,

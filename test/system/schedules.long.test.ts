@@ -110,7 +110,7 @@ test("runs a due schedule exactly once across a crash", { skip: natsMissing }, a
 		const victim = gateways[random.between(0, gateways.length - 1)];
 		const others = gateways.filter((each) => each !== victim);
 		const [first] = others;
-		assert.ok(victim && first);
+		assert.ok(victim && first, `only ${gateways.length} gateways`);
 		const made: Schedule[] = [];
 		for (let count = 0; count < schedulesAtOnce; count += 1) {
 			const what = count % 2 === 0 ? { url: "http://10.0.0.1/a.wav" } : { text: String(count) };

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { assertSameBytes } from "../support/bytes.js";
 import { Authority } from "../support/certificates.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
@@ -56,7 +57,7 @@ test("two devices are made ready, begin together and play the same samples to th
 	for (const { deviceId, device, captured } of devices) {
 		assert.deepEqual(seen.get(deviceId), ["ready", "playing", "played"]);
 		await device.machine.advance(100);
-		assert.ok(captured().subarray(0, samples.length).equals(samples));
+		assertSameBytes(captured().subarray(0, samples.length), samples, deviceId);
 	}
 	for (const { authorization } of server.requests)
 		assert.equal(authorization, undefined, "the token is for the gateway");

@@ -70,7 +70,7 @@ test("a standing roll-out goes on to each release although the gateway that driv
 		if (index > 0) await release(...versions.slice(0, index + 1).reverse());
 		await setTimeout(random.between(0, 3_000));
 		const gateway = cluster.gateways[index % 2];
-		assert.ok(gateway);
+		assert.ok(gateway, `no gateway ${index % 2}`);
 		await gateway.kill();
 		// As long as the other needs to take over, or shorter.
 		await setTimeout(random.between(0, 15_000));

@@ -49,7 +49,7 @@ test("firmware in XS updates itself by a patch, in less memory than by the whole
 	const [first, second, third] = ["1.0.0", "2.0.0", "3.0.0"].map((version) =>
 		makeVirtualImage(bytes, "DEV-1", version),
 	);
-	assert.ok(first && second && third);
+	assert.ok(first && second && third, "an image is missing");
 	const files = {
 		"/second.bin": second,
 		"/third.bin": third,
@@ -80,7 +80,7 @@ test("firmware in XS updates itself by a patch, in less memory than by the whole
 	assert.equal(report.system.firmware_version, "3.0.0");
 	assert.equal(device.started.slot, 0);
 	t.diagnostic(`${byPatch} bytes of heap by a patch, ${byImage} by the whole firmware`);
-	assert.ok(byPatch < byImage);
+	assert.ok(byPatch < byImage, `${byPatch} bytes of heap by a patch, ${byImage} by the whole firmware`);
 });
 
 test("a device that runs a release gets the next one by its patch, and whole where there is none", async (t) => {

@@ -92,7 +92,7 @@ test("a power cut in an update of the firmware in XS leaves a device that runs a
 		await device.close();
 		// The boot loader finds the running image, and the next update succeeds.
 		flash.powerOn();
-		assert.ok(["1.0.0", "2.0.0"].includes(boot(flash).image.version));
+		assert.match(boot(flash).image.version, /^[12]\.0\.0$/);
 		const again = await start(flash);
 		assert.equal(await update(gateway, again, urlOf("3.0.0")), "3.0.0", `after ${moment} ${operation}`);
 		await again.close();

@@ -315,7 +315,7 @@ const repeats = fc.nat({ max: 15 }).map((index): Step => {
 		if (!request) return;
 		const { writes } = memory;
 		const { report } = rig.audio;
-		assert.ok(world.repeat({ command: "play_sound", value: request }, request.id));
+		assert.equal(world.repeat({ command: "play_sound", value: request }, request.id), true);
 		assert.deepEqual([world.pending, rig.audio.report, memory.writes], [pending, report, writes]);
 	};
 });

@@ -19,10 +19,10 @@ async function setUp() {
 		board_read_mac: () => {},
 	});
 	const { default: run } = await load("esp32/setup-target.ts", bench);
-	assert.ok(typeof run === "function");
+	assert.ok(typeof run === "function", "setup-target.ts exports no function");
 	await new Promise<void>((done) => Reflect.apply(run, undefined, [done]));
 	const abort: unknown = Reflect.get(globalThis, "abort");
-	assert.ok(typeof abort === "function");
+	assert.ok(typeof abort === "function", "abort is no function");
 	return {
 		printed: () => printed.join(""),
 		noted: () => noted,
@@ -43,7 +43,7 @@ describe("the end of a board's firmware", () => {
 		const { printed, traced, kept } = await setUp();
 		assert.equal(printed(), "");
 		const trace: unknown = Reflect.get(globalThis, "trace");
-		assert.ok(typeof trace === "function");
+		assert.ok(typeof trace === "function", "trace is no function");
 		trace("Wi-Fi ", "connecting\n");
 		assert.deepEqual([traced(), kept], Array(2).fill(["Wi-Fi ", "connecting\n"]));
 	});
@@ -81,9 +81,9 @@ describe("the end of a board's firmware", () => {
 	test("comes after what was traced by then, which is kept", async () => {
 		const { kept } = await setUp();
 		const trace: unknown = Reflect.get(globalThis, "trace");
-		assert.ok(typeof trace === "function");
+		assert.ok(typeof trace === "function", "trace is no function");
 		trace("one ", 2, "\n");
-		assert.ok(kept.join("").endsWith("one 2\n"));
+		assert.match(kept.join(""), /one 2\n$/);
 	});
 
 	test("is reported for values that are no Error too, and without an exception", async () => {

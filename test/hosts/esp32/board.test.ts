@@ -85,14 +85,14 @@ describe("a board's parts", () => {
 
 	test("the motor's PWM is inaudible", async () => {
 		const { bench, device } = await proto1();
-		assert.ok(device.peripheral.haptics);
+		assert.ok(device.peripheral.haptics, "the board has no haptics");
 		new device.peripheral.haptics({});
 		assert.deepEqual(bench.calls, ['embedded:io/pwm new {"pin":5,"hz":20000}']);
 	});
 
 	test("the light is measured as raw counts, over the whole range", async () => {
 		const { bench, device } = await proto1();
-		assert.ok(device.peripheral.ambientLight);
+		assert.ok(device.peripheral.ambientLight, "the board has no ambient light sensor");
 		new device.peripheral.ambientLight({});
 		const options = { pin: pins.ambientLight, esp32: { calibrated: false, attenuation: 12 } };
 		assert.deepEqual(bench.calls, [`embedded:io/analog new ${JSON.stringify(options)}`]);
@@ -101,7 +101,7 @@ describe("a board's parts", () => {
 	test("the codec uses I2C at its pins", async () => {
 		const { bench, device } = await proto1();
 		const codec = new device.peripheral.codec({});
-		assert.ok(codec.isReady);
+		assert.equal(codec.isReady, true);
 		const options = { ...pins.codec, hz: 400_000, address: 0x18, timeout: 10 };
 		assert.equal(bench.calls[0], `embedded:io/smbus new ${JSON.stringify(options)}`);
 	});
@@ -109,9 +109,9 @@ describe("a board's parts", () => {
 	test("a pad that cannot be measured reads as 0", async () => {
 		const { bench, device } = await proto1();
 		bench.natives.board_touch_open = 0x103;
-		assert.ok(device.peripheral.touch);
+		assert.ok(device.peripheral.touch, "the board has no touch pad");
 		const pad = new device.peripheral.touch({});
-		assert.ok(bench.calls.includes(`mc/ffi board_touch_open ${pins.touch}`));
+		assert.ok(bench.calls.includes(`mc/ffi board_touch_open ${pins.touch}`), `calls: ${bench.calls}`);
 		assert.equal(pad.read(), 0);
 		assert.equal(pad.threshold, tuning.touchThreshold);
 		assert.match(bench.traced.join(""), /0x103/);
@@ -134,7 +134,10 @@ describe("the amplifier", () => {
 		const { bench, device } = await proto1();
 		const output = new device.peripheral.audioOutput(options);
 		assert.equal(output.leadInMs, tuning.amplifierStartMs);
-		assert.ok(tuning.amplifierStartMs >= 100 && tuning.amplifierStartMs <= 150);
+		assert.ok(
+			tuning.amplifierStartMs >= 100 && tuning.amplifierStartMs <= 150,
+			`${tuning.amplifierStartMs} ms`,
+		);
 		bench.forget();
 		output.start();
 		output.stop();
@@ -187,7 +190,7 @@ describe("a board's system facts", () => {
 		assert.equal(system.freeHeapBytes, 8_100_000);
 		assert.equal(system.minFreeHeapBytes, 7_900_000);
 		system.setTime(1_790_000_000);
-		assert.ok(bench.calls.includes("time set 1790000000"));
+		assert.ok(bench.calls.includes("time set 1790000000"), `calls: ${bench.calls}`);
 		system.print("a line\n");
 		assert.deepEqual(bench.calls.slice(-2), [
 			'mc/ffi board_print "a line\\n"',
@@ -248,7 +251,7 @@ describe("settings", () => {
 describe("a look-up", () => {
 	function answerOf(bench: Bench): (host: string, address?: string) => void {
 		const answer = bench.made.get("net")?.at(-1);
-		assert.ok(typeof answer === "function");
+		assert.ok(typeof answer === "function", "no lookup was started");
 		return (...values) => Reflect.apply(answer, undefined, values);
 	}
 
@@ -309,7 +312,7 @@ describe("a time query", () => {
 			new device.network.time({ server, onTime: (seconds) => heard.push(seconds) });
 		const answer = (message: number, value?: number) => {
 			const sntp = bench.made.get("sntp")?.at(-1);
-			assert.ok(typeof sntp === "object" && sntp !== null);
+			assert.ok(typeof sntp === "object" && sntp !== null, "no SNTP client was started");
 			Reflect.apply(Reflect.get(sntp, "answer"), undefined, [message, value]);
 		};
 		return { bench, heard, query, answer };
@@ -395,7 +398,7 @@ describe("the inactive slot", () => {
 			bench.forget();
 			bench.natives.board_update_is_selecting = 1;
 			slot.complete((...values) => ends.push(values));
-			assert.ok(bench.calls.includes("mc/ffi board_update_select"));
+			assert.ok(bench.calls.includes("mc/ffi board_update_select"), `calls: ${bench.calls}`);
 			for (let turn = 0; turn < 3; turn++) for (const timer of [...bench.timers]) timer();
 			assert.deepEqual(ends, []);
 			bench.natives.board_update_is_selecting = 0;

@@ -39,7 +39,8 @@ for (const model of models) {
 		});
 
 		test("are no strapping pins", () => {
-			for (const strapping of [0, 3, 45, 46]) assert.ok(!gpios(pins).includes(strapping));
+			for (const strapping of [0, 3, 45, 46])
+				assert.ok(!gpios(pins).includes(strapping), `GPIO ${strapping} is used`);
 		});
 
 		test("are not those of flash, octal PSRAM, USB or the console", () => {
@@ -62,10 +63,11 @@ describe("the pins that only PROTO-1 has", () => {
 	test("haptics is GPIO 5, as the interface specification says", () => assert.equal(proto1.haptics, 5));
 
 	test("the light is measured by ADC1, which Wi-Fi does not use", () => {
-		assert.ok(proto1.ambientLight >= 1 && proto1.ambientLight <= 10);
+		assert.ok(proto1.ambientLight >= 1 && proto1.ambientLight <= 10, `GPIO ${proto1.ambientLight}`);
 	});
 
-	test("the pad is on a touch channel", () => assert.ok(proto1.touch >= 1 && proto1.touch <= 14));
+	test("the pad is on a touch channel", () =>
+		assert.ok(proto1.touch >= 1 && proto1.touch <= 14, `GPIO ${proto1.touch}`));
 });
 
 const flashes = { esp32: 16, qemu: 4 } as const;
@@ -97,7 +99,7 @@ for (const [host, flashMB] of Object.entries(flashes))
 				assert.ok(offset >= end, name);
 				end = offset + size;
 			}
-			assert.ok(end <= flashMB * 1024 * 1024);
+			assert.ok(end <= flashMB * 1024 * 1024, `partitions end at ${end}`);
 		});
 
 		test("have two sectors of boot state, two copies of the settings, and 64 KB for a core dump", () => {
@@ -131,8 +133,8 @@ describe("the boards' partitions", () => {
 	});
 
 	test("have room for an encrypted NVS: a sector of keys, and three pages or more", () => {
-		assert.ok((named("nvs_keys")?.size ?? 0) >= 0x1000);
-		assert.ok((named("nvs_secure")?.size ?? 0) >= 0x3000);
+		assert.ok((named("nvs_keys")?.size ?? 0) >= 0x1000, `${named("nvs_keys")?.size} bytes`);
+		assert.ok((named("nvs_secure")?.size ?? 0) >= 0x3000, `${named("nvs_secure")?.size} bytes`);
 	});
 
 	test("mark core dump and keys for a chip with flash encryption, as ESP-IDF requires", () => {
@@ -199,7 +201,7 @@ for (const host of Object.keys(flashes))
 			};
 			for (const [name, value] of Object.entries(needed)) assert.equal(settings.get(name), value, name);
 			const seconds = Number(settings.get("ESP_TASK_WDT_TIMEOUT_S"));
-			assert.ok(seconds >= 10 && seconds <= 15);
+			assert.ok(seconds >= 10 && seconds <= 15, `${seconds} s`);
 		});
 
 		test("have names that ESP-IDF knows: others are ignored silently", {
@@ -218,7 +220,10 @@ for (const host of Object.keys(flashes))
 			const header = read("esp32/tcp/tcp-watcher.h");
 			const connections = Number(/#define TCP_SLOTS (\d+)/.exec(header)?.[1]);
 			// One more is the watcher's own.
-			assert.ok(Number(settings.get("LWIP_MAX_SOCKETS")) >= connections + 1);
+			assert.ok(
+				Number(settings.get("LWIP_MAX_SOCKETS")) >= connections + 1,
+				`${settings.get("LWIP_MAX_SOCKETS")} sockets for ${connections} connections`,
+			);
 			assert.equal(settings.get("LWIP_SO_RCVBUF"), "y", "counts the bytes that can be read");
 			assert.equal(settings.get("LWIP_NETIF_LOOPBACK"), "y", "carries the datagram that ends select()");
 			assert.ok(
@@ -247,7 +252,10 @@ describe("ESP-IDF's settings for the boards alone", () => {
 	const settings = settingsOf("esp32");
 
 	test("have an interrupt stack that does not overflow", () => {
-		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
+		assert.ok(
+			Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096,
+			`${settings.get("FREERTOS_ISR_STACKSIZE")} bytes`,
+		);
 	});
 
 	test("have the ring's interrupt and encoder in internal RAM", () => {
@@ -269,12 +277,18 @@ describe("ESP-IDF's settings for the boards alone", () => {
 
 	test("receive 60 KB/s at 50 ms with one lost segment in the window", () => {
 		const onTheWay = 60_000 * 0.05;
-		assert.ok(Number(settings.get("LWIP_TCP_WND_DEFAULT")) >= 2 * onTheWay + 2 * 1436);
+		assert.ok(
+			Number(settings.get("LWIP_TCP_WND_DEFAULT")) >= 2 * onTheWay + 2 * 1436,
+			`${settings.get("LWIP_TCP_WND_DEFAULT")} bytes`,
+		);
 	});
 
 	test("let two connections' unread segments fit into Wi-Fi's receive buffers, half as many again being free", () => {
 		const segments = Math.ceil(Number(settings.get("LWIP_TCP_WND_DEFAULT")) / 1436);
-		assert.ok(3 * segments <= 1.5 * Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM")));
+		assert.ok(
+			3 * segments <= 1.5 * Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM")),
+			`${segments} segments for each connection`,
+		);
 	});
 
 	test("have the window and the buffers that a virtual device simulates", () => {
@@ -297,8 +311,14 @@ describe("ESP-IDF's settings for QEMU alone", () => {
 
 	test("have its network chip, with enough receive buffers", () => {
 		assert.equal(settings.get("ETH_USE_OPENETH"), "y");
-		assert.ok(Number(settings.get("ETH_OPENETH_DMA_RX_BUFFER_NUM")) >= 32);
-		assert.ok(Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096);
+		assert.ok(
+			Number(settings.get("ETH_OPENETH_DMA_RX_BUFFER_NUM")) >= 32,
+			`${settings.get("ETH_OPENETH_DMA_RX_BUFFER_NUM")} buffers`,
+		);
+		assert.ok(
+			Number(settings.get("FREERTOS_ISR_STACKSIZE")) >= 4096,
+			`${settings.get("FREERTOS_ISR_STACKSIZE")} bytes`,
+		);
 	});
 
 	test("use nothing that QEMU lacks: quad flash, crypto units, fuses", () => {

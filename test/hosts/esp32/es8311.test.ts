@@ -30,7 +30,7 @@ describe("bringing the codec up", () => {
 		const order = bench.writes.map(([number]) => number);
 		const muted = order.indexOf(register.dacMute);
 		for (const later of [register.clockManager1, register.reset, register.system0D, register.system12])
-			assert.ok(order.indexOf(later) > muted);
+			assert.ok(order.indexOf(later) > muted, `order of registers: ${order}`);
 		assert.equal(bench.registers.get(register.dacMute), 0x60);
 		assert.equal(bench.registers.get(register.dacVolume), 0);
 		assert.equal(codec.isMuted, true);
@@ -42,7 +42,7 @@ describe("bringing the codec up", () => {
 		const on = order.indexOf(register.reset);
 		assert.equal(bench.registers.get(register.reset), 0x80);
 		for (let number = register.clockManager1; number <= register.clockManager8; number += 1)
-			assert.ok(order.indexOf(number) < on);
+			assert.ok(order.indexOf(number) < on, `order of registers: ${order}`);
 	});
 
 	test("it is an I2S slave for 16 bits that plays the left slot", () => {

@@ -97,7 +97,7 @@ describe("the arguments of npm run flash", () => {
 
 	test("mean an open network by an empty password", () => {
 		const { settings } = read(withWords("password="));
-		assert.ok(settings && !("password" in settings));
+		assert.ok(settings && !("password" in settings), "the settings have a password");
 	});
 
 	test("may have an equals sign in a value", () => {
@@ -238,7 +238,7 @@ describe("building for a board", posix, () => {
 	test("passes a sdkconfig of that version to mcconfig", async () => {
 		const { sdk, calls } = fakeSdk(imageOf("DEV-1", "1.2.3"));
 		const image = await buildBoard({ ...common, sdk });
-		assert.ok(existsSync(image));
+		assert.ok(existsSync(image), `${image} does not exist`);
 		assert.match(
 			calls(),
 			/-m -p esp32:\.\/hosts\/dev-1 -t build -o \S+ manifest\.json SDKCONFIGPATH=\S+sdkconfig\n/,
@@ -285,7 +285,7 @@ describe("building for a board", posix, () => {
 		writeFileSync(join(folder, "board-descriptor.c.o"), "of 1.2.2");
 		const { sdk } = fakeSdk(imageOf("DEV-1", "1.2.3"));
 		await buildBoard({ ...common, sdk });
-		assert.ok(!existsSync(join(folder, "board-descriptor.c.o")));
+		assert.equal(existsSync(join(folder, "board-descriptor.c.o")), false);
 	});
 
 	test("does not take an image of another model or version, or a merged one", async () => {

@@ -28,7 +28,7 @@ function call(target: unknown, name: string, ...values: unknown[]): unknown {
 function makeSocket(client: Readonly<Record<string, unknown>>, callbacks: object = {}): object {
 	const socket = client.socket;
 	const io: unknown = Reflect.get(Object(socket), "io");
-	assert.ok(typeof io === "function");
+	assert.ok(typeof io === "function", "the client has no socket class");
 	return Reflect.construct(io, [
 		{ ...Object(socket), address: "10.0.0.2", host: "gateway", port: 443, ...callbacks },
 	]);
@@ -75,7 +75,7 @@ describe("a WebSocket", () => {
 		const { bench, device } = await board();
 		open(device, "ws");
 		const { headers } = bench.optionsOf(webSocketClient);
-		assert.ok(headers instanceof Map);
+		assert.ok(headers instanceof Map, `headers: ${headers}`);
 		assert.deepEqual([...headers], [["Authorization", "Bearer token"]]);
 	});
 
@@ -240,7 +240,7 @@ describe("an HTTP client", () => {
 		const { host, port, socket } = bench.optionsOf(httpClient);
 		assert.deepEqual([host, port], ["gateway:8080", 8080]);
 		const { below } = Object(socket);
-		assert.ok(typeof below === "function");
+		assert.ok(typeof below === "function", "the client has no socket");
 		const made = below({ onReadable: () => {}, onWritable: () => {}, onError: () => {} });
 		assert.equal(Reflect.get(Object(made).constructor, "name"), "TCP");
 	});
@@ -285,7 +285,7 @@ describe("an HTTP client", () => {
 	/** The request that was made last: what the SDK calls is in it. */
 	function asked(bench: Bench): unknown {
 		const made = bench.requests.at(-1);
-		assert.ok(made);
+		assert.ok(made, "no request was made");
 		return made;
 	}
 
@@ -326,7 +326,7 @@ describe("a TLS session", () => {
 	async function session(): Promise<{ bench: Bench; session: object }> {
 		const bench = new Bench();
 		const { default: Session } = await load("moddable/tls/session.ts", bench);
-		assert.ok(typeof Session === "function");
+		assert.ok(typeof Session === "function", "session.ts exports no class");
 		const onUntrusted = (reason: string) => bench.calls.push(`untrusted ${reason}`);
 		return { bench, session: Reflect.construct(Session, [{ onUntrusted }]) };
 	}

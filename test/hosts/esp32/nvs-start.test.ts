@@ -20,6 +20,7 @@ import {
 } from "../../../hosts/esp32/nvs-format.js";
 import { makeNvsImage, settingsNamespace } from "../../../hosts/esp32/nvs-image.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
+import { assertSameBytes } from "../../support/bytes.js";
 import { Bench, loadBoard } from "./board-bench.js";
 import { readStrings } from "./nvs/reader.js";
 
@@ -138,14 +139,14 @@ describe("the start of a board's NVS", { skip: compiler ? undefined : "no C comp
 	test("opened for reading, it can be erased as a whole", () => {
 		const { state, after } = start(withoutFreePage(entryState.written, values), "erase");
 		assert.equal(state, "read-only");
-		assert.ok(after.every((byte) => byte === 0xff));
+		assertSameBytes(after, new Uint8Array(after.length).fill(0xff));
 	});
 
 	test("erases it where every page has entries and none is of the settings", () => {
 		const { state, after } = start(withoutFreePage(entryState.written, undefined));
 		// main.c opens it.
 		assert.equal(state, "closed");
-		assert.ok(after.every((byte) => byte === 0xff));
+		assertSameBytes(after, new Uint8Array(after.length).fill(0xff));
 	});
 });
 

@@ -92,7 +92,7 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 			["0", 400, 850],
 			["1", 800, 450],
 		]);
-		assert.ok(lines.includes("most significant bit first 1"));
+		assert.ok(lines.includes("most significant bit first 1"), `printed: ${lines}`);
 		assert.equal(lines.at(-1), "open 0");
 	});
 

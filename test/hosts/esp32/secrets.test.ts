@@ -226,7 +226,7 @@ describe("flashing a board", posix, () => {
 			const bench = fakeTools(status);
 			const flashed = flash(bench, given);
 			await (status === 0 ? flashed : assert.rejects(flashed, /not fully written/));
-			assert.ok(existsSync(join(bench.outputFolder, "bin")));
+			assert.equal(existsSync(join(bench.outputFolder, "bin")), true);
 			for (const file of filesIn(bench.outputFolder)) assert.deepEqual(found(readFileSync(file)), [], file);
 		}
 	});
@@ -241,7 +241,7 @@ describe("flashing a board", posix, () => {
 		const bench = fakeTools();
 		const settings = { ...given, token: "t".repeat(4000) };
 		await assert.rejects(flash(bench, settings), /token/);
-		assert.ok(!existsSync(join(bench.outputFolder, "bin")));
+		assert.equal(existsSync(join(bench.outputFolder, "bin")), false);
 	});
 });
 
@@ -257,7 +257,7 @@ test("an image that ESP-IDF builds contains no secret of the computer", {
 	skip: reason ?? (isProblem(idf) && idf.problem),
 	timeout: 30 * 60_000,
 }, async () => {
-	assert.ok(installed);
+	assert.ok(installed, "ESP-IDF is not installed");
 	const image = await withTokens(() =>
 		buildBoard({
 			sdk: installed,
@@ -268,6 +268,6 @@ test("an image that ESP-IDF builds contains no secret of the computer", {
 			onOutput: () => {},
 		}),
 	);
-	assert.ok(statSync(image).size > 500_000);
+	assert.ok(statSync(image).size > 500_000, `${statSync(image).size} bytes`);
 	assert.deepEqual(found(readFileSync(image)), []);
 });

@@ -56,7 +56,7 @@ const isClass = (value: unknown): value is FormatRestoringSocketClass => typeof 
 /** A FormatRestoringSocket between a socket and a client that reads all that it is offered, byte by byte as the SDK's does. */
 async function connect() {
 	const { FormatRestoringSocket } = await load("moddable/format-restoring-socket.ts", new Bench());
-	assert.ok(isClass(FormatRestoringSocket));
+	assert.ok(isClass(FormatRestoringSocket), "FormatRestoringSocket is no class");
 	const events: unknown[] = [];
 	let text = "";
 	let below: FakeSocket | undefined;
@@ -84,7 +84,7 @@ async function connect() {
 	});
 	// As the SDK's client does once its request is out.
 	socket.format = "number";
-	assert.ok(below);
+	assert.ok(below, "no socket was made");
 	return { socket, below, events, text: () => text };
 }
 

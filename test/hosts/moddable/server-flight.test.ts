@@ -80,7 +80,7 @@ describe("a server's handshake", () => {
 			"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551",
 			"ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973",
 		].map((hex) => [0, ...Buffer.from(hex, "hex")]);
-		assert.ok(p256 && p384);
+		assert.ok(p256 && p384, "the curves' orders are missing");
 		for (const number of [p256, p384, [...p256, 0], [1, ...p384.slice(1), 0]])
 			for (const content of [
 				[2, number.length, ...number, 2, 1, 8],

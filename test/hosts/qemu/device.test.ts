@@ -24,7 +24,7 @@ function wire(bench: Bench, state: { connection: number; address?: string }): vo
 
 function change(bench: Bench, property: string): void {
 	const { onChanged } = bench.optionsOf(ethernet);
-	assert.ok(typeof onChanged === "function");
+	assert.ok(typeof onChanged === "function", "the network has no onChanged");
 	onChanged(property);
 }
 
@@ -103,7 +103,7 @@ describe("the buttons in QEMU", () => {
 
 	test("leave the serial port to the firmware, which writes whole packets to it", async () => {
 		const { bench, device } = await qemu();
-		assert.ok(device.serial);
+		assert.ok(device.serial, "the device has no serial port");
 		const port = new device.serial({});
 		bench.natives.qemu_serial_read = 3;
 		bench.forget();

@@ -121,7 +121,7 @@ describe("objects created while modules load are in ROM", () => {
 		test(`allowed: ${name}`, () => assert.equal(results.get(name), value));
 	}
 
-	test("the fixture ran to its end", () => assert.ok(results.has("done")));
+	test("the fixture ran to its end", () => assert.ok(results.has("done"), `results: ${[...results.keys()]}`));
 });
 
 describe("a program that cannot be preloaded ends with the name of its module", () => {
@@ -383,7 +383,7 @@ describe("when Node is killed, no machine is left", () => {
 			});
 			const [chunk]: Buffer[] = await once(parent.stdout, "data");
 			const pid = Number(chunk);
-			assert.ok(pid > 0);
+			assert.ok(pid > 0, `process id ${chunk}`);
 			parent.kill("SIGKILL");
 			await once(parent, "close");
 			while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -446,7 +446,7 @@ describe("channels", () => {
 		const view = await next();
 		const nothing = await next();
 		const [channel] = opened;
-		assert.ok(channel);
+		assert.ok(channel, "no channel was opened");
 		const counts = { closed: () => closed };
 		return { machine, channel, next, posts, counts, view, nothing };
 	};
@@ -693,7 +693,8 @@ describe("garbage collection", () => {
 		await machine.ready;
 		await machine.advance(1000);
 		assert.equal(traced, "intact");
-		assert.ok((await machine.statistics()).collections > 200);
+		const { collections } = await machine.statistics();
+		assert.ok(collections > 200, `only ${collections} collections`);
 		await machine.close();
 	});
 });
@@ -709,9 +710,15 @@ describe("statistics", () => {
 		assert.equal(after.slots, 4_928);
 		assert.equal(after.stackSlots, 512);
 		assert.ok(after.slotsUsed < 400, `${after.slotsUsed}`);
-		assert.ok(after.slotsPeak >= before.slotsUsed);
-		assert.ok(after.chunkBytesUsed < before.chunkBytesUsed);
-		assert.ok(after.stackPeak > 10 && after.stackPeak < 512);
+		assert.ok(
+			after.slotsPeak >= before.slotsUsed,
+			`peak of ${after.slotsPeak} slots, ${before.slotsUsed} used before`,
+		);
+		assert.ok(
+			after.chunkBytesUsed < before.chunkBytesUsed,
+			`${after.chunkBytesUsed} bytes, ${before.chunkBytesUsed} before`,
+		);
+		assert.ok(after.stackPeak > 10 && after.stackPeak < 512, `peak of ${after.stackPeak} stack slots`);
 		await machine.close();
 	});
 });

@@ -38,7 +38,7 @@ interface Try {
 
 async function start(t: TestContext, { model = "PROTO-1", change, facts }: Try) {
 	const found = targets.find((target) => target.model === model);
-	assert.ok(found);
+	assert.ok(found, `no target for ${model}`);
 	const target = { ...found, chip: "virtual" } as const;
 	const pins = await readPins(target);
 	const wiring = wiringOf(pins);
