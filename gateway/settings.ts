@@ -11,6 +11,7 @@ import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
 import { tag } from "./api/tags.js";
 import { cleanText, freeText, percentDecoded } from "./api/text.js";
+import { ownZone, zoneNamed } from "./api/time-zone.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
 import type { TlsFiles } from "./http/certificate.js";
 import { errorCode, StartError } from "./problem.js";
@@ -26,16 +27,28 @@ export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export const defaultSettings: Settings = Object.freeze(readSettings({}));
 
-/** A blank variable counts as unset. @throws {StartError} at the first invalid value */
+/**
+ * A blank variable counts as unset. Space, line breaks and byte order marks around a value are dropped: they come from files.
+ *
+ * @throws {StartError} at the first invalid value
+ */
 export function readSettings(environment: Environment) {
-	const given = (name: string) => (environment[name]?.trim() ? environment[name] : undefined);
+	const trimmed = (name: string) => environment[name]?.trim() || undefined;
+	const given = (name: string) => {
+		const text = trimmed(name);
+		// Docker's --env-file, for instance, keeps them: a folder would have them in its name.
+		if (/^(["']).*\1$/s.test(text ?? ""))
+			throw new StartError(`${name} is in quotes; set it to the same without them.`);
+		return text;
+	};
 	const read = <T>(name: string, byDefault: string, parse: (text: string) => T | undefined, form: string) => {
 		const text = given(name) ?? byDefault;
 		const value = parse(text);
 		if (value !== undefined) return value;
 		throw new StartError(`${name} is "${text}"; set it to ${form}.`);
 	};
-	const command = (name: string, example: string) => readCommand(name, given(name), given("PATH"), example);
+	const command = (name: string, example: string) =>
+		readCommand(name, trimmed(name), environment.PATH, example);
 	return {
 		/** Name or address to listen on. */
 		host: given("HOST") ?? "127.0.0.1",
@@ -82,10 +95,13 @@ export function readSettings(environment: Environment) {
 		mqtt: readMqtt({
 			url: given("MQTT_URL"),
 			username: given("MQTT_USERNAME"),
-			password: given("MQTT_PASSWORD"),
+			// It may begin and end with anything but a line break.
+			password: trimmed("MQTT_PASSWORD") && environment.MQTT_PASSWORD?.replace(/^\ufeff|[\r\n]+$/g, ""),
 			authorityPath: given("MQTT_CA_FILE"),
 			prefix: given("MQTT_DISCOVERY_PREFIX"),
 		}),
+		/** IANA name of the zone of schedules, quiet hours, and windows of rollouts that name none. */
+		timeZone: readTimeZone(given("TZ")),
 		/** How logs and the page name this one of several gateways; undefined: by its host and port. */
 		gatewayName: readGatewayName(given("GATEWAY_NAME")),
 	};
@@ -279,8 +295,8 @@ function readReleaseKeys(path: string | undefined): ReleaseKeys {
 
 /** It may be a mistyped secret: not shown. */
 function readToken(name: string, text: string | undefined): string | undefined {
-	const tokens = text?.split(",") ?? [];
-	if (tokens.length <= 2 && tokens.every((each) => matches(token, each))) return text;
+	const tokens = text?.split(",").map((each) => each.trim()) ?? [];
+	if (tokens.length <= 2 && tokens.every((each) => matches(token, each))) return tokens.join() || undefined;
 	throw new StartError(
 		`${name} must be set to 16 to 512 letters, digits or signs without a space, or to two such with a comma between.`,
 	);
@@ -291,6 +307,19 @@ function readGatewayName(text: string | undefined): string | undefined {
 	if (matches(freeText(64), name) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return name || undefined;
 	throw new StartError(
 		"GATEWAY_NAME is longer than 64 characters or has some that cannot be shown; set it to such as hall-1.",
+	);
+}
+
+function readTimeZone(text: string | undefined): string {
+	if (text === undefined) {
+		// ICU takes a blank TZ for an unknown zone.
+		if (process.env.TZ?.trim() === "") delete process.env.TZ;
+		return ownZone() ?? "UTC";
+	}
+	const zone = zoneNamed(text);
+	if (zone !== undefined) return zone;
+	throw new StartError(
+		`TZ is "${text}"; set it to a time zone such as Europe/Berlin, or leave it out for this computer's.`,
 	);
 }
 

@@ -36,7 +36,7 @@ await runCommand({ name: "demo", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	refuseArguments(words);
-	const settings = readSettings({ LOG_LEVEL: "warn", ...process.env });
+	const settings = readSettings({ ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" });
 	const devices: VirtualDevice[] = [];
 	const { releasesDir, releaseKeys } = settings;
 	const running = () => devices.map(({ started }) => started.version);

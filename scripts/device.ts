@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import type { Model } from "../device/protocol/schema.js";
+import { readSettings } from "../gateway/settings.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
@@ -60,7 +61,8 @@ interface StartOptions {
 
 async function start({ model, gateway, serial, restart }: StartOptions): Promise<void> {
 	const token = findToken();
-	const identity = Identity.claim({ dataDir: process.env.DATA_DIR || "data", model, serial });
+	const { dataDir } = readSettings({ DATA_DIR: process.env.DATA_DIR });
+	const identity = Identity.claim({ dataDir, model, serial });
 	process.on("exit", () => identity.close());
 	const device = await VirtualDevice.start({
 		model,

@@ -1,9 +1,10 @@
 /** `npm run release`: builds the images of a version and adds them to the folder of releases, which a running gateway serves at once. */
 
 import { execFileSync } from "node:child_process";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { channelOf } from "../gateway/api/channels.js";
+import { readSettings } from "../gateway/settings.js";
 import { needBoardTools } from "./boards/tools.js";
 import { runCommand, UsageError } from "./command-line/command.js";
 import { Problems } from "./command-line/problems.js";
@@ -49,7 +50,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const [version] = positionals;
 	if (version === undefined || positionals.length > 1) throw new UsageError("One version is needed.");
 	const { channel, key, notes, "allow-dirty": allowDirty } = values;
-	const releasesDir = resolve(process.env.RELEASES_DIR || "releases");
+	const { releasesDir } = readSettings({ RELEASES_DIR: process.env.RELEASES_DIR });
 	requireNew(await readCatalog(releasesDir), { version, channel });
 	const { sign, ...signing } = prepareSigning(key, givenReleaseKeys());
 	const releaseKeys = formatReleaseKeys(signing.releaseKeys);

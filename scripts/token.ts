@@ -111,7 +111,7 @@ async function makeNew(): Promise<void> {
 /** @throws Error where an environment variable sets the token */
 function refuseGiven(role: Role): void {
 	const variable = `${role.toUpperCase()}_TOKEN`;
-	if (process.env[variable])
+	if (process.env[variable]?.trim())
 		throw new Error(
 			`${variable} is set: put a new token before the old one there, with a comma between, and restart the gateway.`,
 		);

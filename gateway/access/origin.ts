@@ -172,7 +172,7 @@ export function hostOf(address: string): string {
 
 /** `localhost`, 127.0.0.0/8 or ::1. */
 export function isLoopback(hostname: string): boolean {
-	const bare = hostname.replace(/^\[(.*)\]$/, "$1");
+	const bare = hostname.toLowerCase().replace(/^\[(.*)\]$/, "$1");
 	return bare === "localhost" || bare === "::1" || (isIPv4(bare) && bare.startsWith("127."));
 }
 

@@ -21,6 +21,7 @@ export function createRollouts(core: Core): Extension {
 		updates: firmware.updates,
 		crashes: () => core.services().crashes,
 		devices: sessions.devices,
+		timeZone: settings.timeZone,
 		now,
 		monotonic,
 		yieldToLoop,

@@ -23,6 +23,7 @@ import { messageOf } from "../api/client/request.js";
 import { days, type Group, type Plan, pinnedImage, type Target, type Window } from "../api/rollout.js";
 import { timeOfDay } from "../api/schedule.js";
 import { longestExpression, parseTags } from "../api/tags.js";
+import { zoneNamed } from "../api/time-zone.js";
 import type { Asked } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 
@@ -89,9 +90,15 @@ const joiningPlan = object({ target: object({ joinLater: boolean() }) });
 /**
  * @param total devices that the plan would have now, for the default groups
  * @param now milliseconds since 1970
+ * @param timeZone of a window that names none
  * @throws {HttpProblem} 422 that names the first field that is wrong
  */
-export function parsePlan(value: unknown, total: (target: Plan["target"]) => number, now: number): AskedPlan {
+export function parsePlan(
+	value: unknown,
+	total: (target: Plan["target"]) => number,
+	now: number,
+	timeZone = "UTC",
+): AskedPlan {
 	if (!matches(planSchema, value))
 		throw new HttpProblem(422, `${describeProblem(findProblem(planSchema, value))}.`);
 	if (matches(joiningPlan, value))
@@ -118,7 +125,7 @@ export function parsePlan(value: unknown, total: (target: Plan["target"]) => num
 		allowDowngrade,
 		startsAt,
 		...(deadline !== undefined && { deadline }),
-		...(window && { window: parseWindow(window) }),
+		...(window && { window: parseWindow(window, timeZone) }),
 		...(stopWhen && { stopWhen }),
 	};
 }
@@ -189,13 +196,10 @@ function parseGroup(asked: Infer<typeof groupSchema>, at: string): Group {
 	return { size, concurrency, errorThreshold: { minExecuted: 10, ...errorThreshold }, approval, soakSeconds };
 }
 
-function parseWindow({ from, to, ...given }: Infer<typeof windowSchema>): Window {
-	const { timeZone = new Intl.DateTimeFormat().resolvedOptions().timeZone } = given;
-	try {
-		new Intl.DateTimeFormat("en", { timeZone });
-	} catch {
+function parseWindow({ from, to, ...given }: Infer<typeof windowSchema>, byDefault: string): Window {
+	const { timeZone = byDefault } = given;
+	if (zoneNamed(timeZone) === undefined)
 		refuse("window.timeZone", "must be a time zone such as Europe/Berlin");
-	}
 	if (given.days?.length === 0) refuse("window.days", "must name at least one day");
 	return { days: given.days ?? days, from, to, timeZone };
 }

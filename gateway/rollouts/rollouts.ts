@@ -42,6 +42,8 @@ export interface RolloutsOptions extends AttemptsOptions {
 	readonly storage: Storage;
 	/** Whether steps are taken here; default: always. */
 	readonly isDriver?: () => boolean;
+	/** Of windows that name none; default: UTC. */
+	readonly timeZone?: string;
 	readonly selection: Pick<Selection, "pin">;
 	/** Undefined: nothing counts crashes. */
 	readonly crashes?: () => CrashService | undefined;
@@ -376,8 +378,8 @@ export class Rollouts {
 
 	/** @throws {HttpProblem} 422 */
 	async #complete(asked: unknown): Promise<Plan> {
-		const { selection, crashes, now } = this.#options;
-		const plan = parsePlan(asked, (target) => this.#targetsOf(target).length, now());
+		const { selection, crashes, now, timeZone } = this.#options;
+		const plan = parsePlan(asked, (target) => this.#targetsOf(target).length, now(), timeZone);
 		if (plan.stopWhen && !crashes?.())
 			throw new HttpProblem(
 				422,

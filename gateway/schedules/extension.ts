@@ -9,8 +9,7 @@ import { timesRoutes } from "./routes.js";
 import { Schedules } from "./schedules.js";
 
 export function createSchedules(core: Core): Extension {
-	// By the environment's TZ, or as the computer is set.
-	const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const { timeZone: zone } = core.settings;
 	const schedules = new Schedules(core, zone);
 	const quietHours = new QuietHoursStore(core, zone);
 	core.metrics.watchCounts(

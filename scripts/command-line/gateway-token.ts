@@ -3,14 +3,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../device/protocol/schema.js";
+import { readSettings } from "../../gateway/settings.js";
 
 /** @throws Error that says how to get one */
 export function findGatewayToken(role: "device" | "monitor"): string {
 	const variable = `${role.toUpperCase()}_TOKEN`;
+	const { DATA_DIR, [variable]: text } = process.env;
+	const { dataDir, deviceToken, monitorToken } = readSettings({ DATA_DIR, [variable]: text });
 	// During a rotation there are two, the new one first.
-	const given = process.env[variable]?.split(",")[0];
+	const given = (deviceToken ?? monitorToken)?.split(",")[0];
 	if (given) return given;
-	const file = join(process.env.DATA_DIR || "data", "tokens.json");
+	const file = join(dataDir, "tokens.json");
 	try {
 		const tokens: unknown = JSON.parse(readFileSync(file, "utf8"));
 		const token = isRecord(tokens) ? tokens[role] : undefined;

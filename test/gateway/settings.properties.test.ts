@@ -82,6 +82,7 @@ test("any other environment stops the start with a sentence, or gives valid sett
 		"NATS_ALLOW_OLD",
 		"PUBLIC_URL",
 		"TRUST_PROXY",
+		"TZ",
 		"DEVICE_TOKEN",
 		"MONITOR_TOKEN",
 	);

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { describe, test } from "node:test";
-import { defaultSettings, readSettings } from "../../gateway/settings.js";
+import { describe, type TestContext, test } from "node:test";
+import { defaultSettings, readSettings, type Settings } from "../../gateway/settings.js";
+import { withEnvironment } from "../support/environment.js";
 import { temporaryDirectory } from "../support/running.js";
 
 test("nothing set, or set to nothing, gives the defaults", () => {
@@ -29,16 +30,15 @@ test("nothing set, or set to nothing, gives the defaults", () => {
 		metricsTags: [],
 		nats: undefined,
 		mqtt: undefined,
+		timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
 		gatewayName: undefined,
 	});
 	assert.deepEqual(readSettings({}), defaultSettings);
-	assert.deepEqual(readSettings({ PORT: "", HOST: "", AUTH: "", TLS_CERT: "" }), defaultSettings);
 });
 
-test("every variable is read", async (t) => {
-	const pem = join(await temporaryDirectory(t), "a.pem");
-	await writeFile(pem, "PEM");
-	const { trustProxy, ...settings } = readSettings({
+/** All variables. @param pem path of a file */
+function allVariables(pem: string): Readonly<Record<string, string>> {
+	return {
 		HOST: "0.0.0.0",
 		PORT: "0",
 		TLS_CERT: pem,
@@ -65,8 +65,66 @@ test("every variable is read", async (t) => {
 		MQTT_URL: "mqtts://home:p%40ss@broker.example:8884",
 		MQTT_PASSWORD: "from the environment",
 		MQTT_CA_FILE: pem,
+		TZ: "Europe/Berlin",
 		GATEWAY_NAME: " Ku\u0308che 1\u00a0",
+	};
+}
+
+async function readAll(t: TestContext) {
+	const pem = join(await temporaryDirectory(t), "a.pem");
+	await writeFile(pem, "PEM");
+	return { pem, variables: allVariables(pem), settings: readSettings(allVariables(pem)) };
+}
+
+/** Settings that can be compared. */
+const plain = ({ trustProxy, ...settings }: Settings) => ({
+	...settings,
+	hasProxy: trustProxy !== undefined,
+});
+
+test("a blank variable is unset, and what files leave around a value is not part of it", async (t) => {
+	const { variables, settings } = await readAll(t);
+	for (const [name, value] of Object.entries(variables)) {
+		const without = Object.fromEntries(Object.entries(variables).filter(([other]) => other !== name));
+		const read = (text: string | undefined) => {
+			try {
+				return plain(readSettings({ ...without, [name]: text }));
+			} catch (error) {
+				// Such as TLS_KEY without TLS_CERT.
+				return String(error);
+			}
+		};
+		for (const blank of ["", " ", "\t", "\r\n", "\ufeff"])
+			assert.deepEqual(read(blank), read(undefined), name);
+		for (const text of [`${value}\r`, `${value}\r\n`, `\ufeff${value}\n`])
+			assert.deepEqual(read(text), plain(settings), name);
+		if (name === "MQTT_PASSWORD") continue;
+		assert.deepEqual(read(` ${value}\t`), plain(settings), name);
+		if (name.endsWith("_COMMAND")) continue;
+		for (const quoted of [`"${value}"`, `'${value}'\r\n`])
+			assert.throws(() => readSettings({ ...variables, [name]: quoted }), {
+				name: "StartError",
+				message: `${name} is in quotes; set it to the same without them.`,
+			});
+	}
+});
+
+test("a blank TZ is taken out of the environment, so that the computer's zone counts", () => {
+	withEnvironment({ TZ: " " }, () => {
+		const { timeZone } = readSettings({ TZ: " " });
+		assert.equal(process.env.TZ, undefined);
+		assert.equal(timeZone, new Intl.DateTimeFormat().resolvedOptions().timeZone);
 	});
+});
+
+test("a zone has its canonical name", () => {
+	for (const name of ["europe/berlin", "EUROPE/BERLIN", "Europe/Berlin"])
+		assert.equal(readSettings({ TZ: name }).timeZone, "Europe/Berlin");
+});
+
+test("every variable is read", async (t) => {
+	const { settings: all } = await readAll(t);
+	const { trustProxy, ...settings } = all;
 	assert.deepEqual(
 		[1, 2].map((hop) => trustProxy?.("192.0.2.1", hop)),
 		[true, false],
@@ -103,6 +161,7 @@ test("every variable is read", async (t) => {
 			authority: Buffer.from("PEM"),
 			prefix: "homeassistant",
 		},
+		timeZone: "Europe/Berlin",
 		gatewayName: "Küche 1",
 	});
 });
@@ -149,8 +208,18 @@ test("release keys are one or two public keys of ECDSA P-256, and never a privat
 
 describe("a wrong value is named in a sentence that says what to change", () => {
 	for (const [name, values] of Object.entries({
-		PORT: ["x", "-1", "65536", "80.5", "0x50", "1e3", " 80"],
+		PORT: ["x", "-1", "65536", "80.5", "0x50", "1e3", "8 0"],
 		MAX_UPLOAD: ["0", "-1", "many", "16G", "1.5M"],
+		TZ: [
+			"GMT+2",
+			"CET-1CEST",
+			"UTC0",
+			"+02:00",
+			"Europe/Berln",
+			":Europe/Berlin",
+			":/etc/localtime",
+			"Etc/Unknown",
+		],
 		LOG_LEVEL: ["verbose", "INFO"],
 		AUTH: ["no", "OFF", "0"],
 		IMAGE_CHECK: ["false"],

@@ -7,8 +7,6 @@ import { runFleet } from "../support/fleet.js";
 import { bearer, monitorToken } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 
-process.env.TZ = "UTC";
-
 const headers = bearer(monitorToken);
 
 /** @returns what is answered */
@@ -24,7 +22,7 @@ async function ask(url: string, method: string, path: string, body?: Buffer | ob
 const timeOfDay = (at: number) => new Date(at).toISOString().slice(11, 16);
 
 test("a timer announces on all devices, after its chime; then quiet hours hold on them, but for what is urgent", async (t) => {
-	const fleet = await runFleet(t, undefined, { limits: { scheduleSettleMs: 0 } });
+	const fleet = await runFleet(t, undefined, { timeZone: "UTC", limits: { scheduleSettleMs: 0 } });
 	const { url } = fleet;
 	const samples = noise(bytesPerSecond);
 	const devices = [];

@@ -1,6 +1,7 @@
 /** What a person chooses, as a plan for `PUT /api/rollouts/{id}`: for the page and the terminal. */
 
 import type { Group, Plan, Target, Window } from "../rollout.js";
+import { ownZone } from "../time-zone.js";
 
 type Partly<T> = { readonly [K in keyof T]?: T[K] };
 
@@ -14,7 +15,8 @@ export interface AskedPlan extends Partly<Omit<Plan, "firmware" | "target" | "gr
 	readonly firmware: { readonly version: string } | { readonly channel: string };
 	readonly target: Target;
 	readonly groups?: readonly AskedGroup[];
-	readonly window?: Omit<Window, "days"> & { readonly days?: readonly string[] };
+	readonly window?: Pick<Window, "from" | "to"> &
+		Partly<Pick<Window, "timeZone"> & { days: readonly string[] }>;
 }
 
 /** As a person types them; the gateway checks them. An empty one leaves the choice to the gateway. */
@@ -86,7 +88,7 @@ export function makePlan(
 ): AskedPlan {
 	const { attempts, crashRate, allowDowngrade, startsAt, deadline, from, to, days, standing } = options;
 	const groups = groupsOf(options, size !== undefined && size <= smallTarget && !standing);
-	const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+	const timeZone = ownZone();
 	return {
 		firmware,
 		target,
@@ -98,7 +100,7 @@ export function makePlan(
 		...(startsAt !== "" && { startsAt: isoTime(startsAt) }),
 		...(deadline !== "" && { deadline: isoTime(deadline) }),
 		...((from !== "" || to !== "" || days.length > 0) && {
-			window: { from, to, timeZone, ...(days.length > 0 && { days }) },
+			window: { from, to, ...(timeZone && { timeZone }), ...(days.length > 0 && { days }) },
 		}),
 	};
 }

@@ -12,9 +12,6 @@ import { bearer, monitorToken, type Running, type RunOptions, runGateway } from 
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
 
-// Before a gateway asks for it.
-process.env.TZ = "Europe/Berlin";
-
 /** Options of a test that needs other extensions. */
 const needs = (...names: readonly string[]) => {
 	const missing = names.find((name) => !existsSync(`gateway/${name}`));
@@ -106,6 +103,7 @@ export async function runTimed(t: TestContext, time: string, options: RunOptions
 	const told: Timed["told"] = [];
 	const running = await runGateway(t, {
 		now: clock.now,
+		timeZone: "Europe/Berlin",
 		...options,
 		limits: { scheduleSettleMs: 0, ...options.limits },
 		extensions: [

@@ -1,0 +1,19 @@
+/**
+ * Names of time zones are those of IANA, in any case. Offsets such as +02:00 are none: Node knows them since version 22, and others
+ * that read a record may not.
+ *
+ * @returns the canonical name; undefined if this computer does not know the zone
+ */
+export function zoneNamed(name: string): string | undefined {
+	if (!/^[a-z]/i.test(name)) return undefined;
+	try {
+		return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+	} catch {
+		return undefined;
+	}
+}
+
+/** @returns undefined if this computer's zone has no name, as with a blank `TZ` */
+export function ownZone(): string | undefined {
+	return zoneNamed(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+}
