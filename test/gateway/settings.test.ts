@@ -123,7 +123,7 @@ test("a zone has its canonical name", () => {
 });
 
 test("every variable is read", async (t) => {
-	const { settings: all } = await readAll(t);
+	const { pem, settings: all } = await readAll(t);
 	const { trustProxy, ...settings } = all;
 	assert.deepEqual(
 		[1, 2].map((hop) => trustProxy?.("192.0.2.1", hop)),
