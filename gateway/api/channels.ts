@@ -1,6 +1,13 @@
-/** Channels of releases, such as `stable` and `beta`: a release is in one at most. */
+/**
+ * Versions of firmware, and channels of releases, such as `stable` and `beta`: a release is in one at most. Devices of
+ * other makers may report `v1.10.0` or `1.10` for 1.10.0.
+ */
 
+import type { SemVer } from "semver";
+import coerce from "semver/functions/coerce.js";
 import compare from "semver/functions/compare.js";
+import compareBuild from "semver/functions/compare-build.js";
+import parse from "semver/functions/parse.js";
 import prerelease from "semver/functions/prerelease.js";
 import { pattern } from "../../device/protocol/schema.js";
 
@@ -38,4 +45,35 @@ export function latestStable<R extends Channelled>(releases: readonly R[]): R | 
 		releases.filter(({ version }) => prerelease(version) === null),
 		stable,
 	);
+}
+
+/** A number alone may be part of a commit's hash. */
+const namesVersion = /\d\.\d|^v?\d+$/i;
+
+/** @returns null if the text names no version */
+export function parseVersion(text: string | null): SemVer | null {
+	const known = parse(text);
+	if (known || text === null || !namesVersion.test(text)) return known;
+	return coerce(text, { includePrerelease: true });
+}
+
+/**
+ * By semantic versioning.
+ * @returns undefined if one of them is unknown, or both are builds of one version, which have no order
+ */
+export function compareVersions(a: string | null, b: string | null): number | undefined {
+	if (a === b && a !== null) return 0;
+	const [one, other] = [parseVersion(a), parseVersion(b)];
+	if (!one || !other) return undefined;
+	const order = compare(one, other);
+	const areBuilds = one.build.length > 0 && other.build.length > 0;
+	return order === 0 && areBuilds && compareBuild(one, other) !== 0 ? undefined : order;
+}
+
+export function isNewer(a: string | null, b: string | null): boolean {
+	return (compareVersions(a, b) ?? 0) > 0;
+}
+
+export function isSameVersion(a: string | null, b: string | null): boolean {
+	return compareVersions(a, b) === 0;
 }

@@ -17,6 +17,7 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
+import { isSameVersion } from "../api/channels.js";
 import { isActiveUpdate, otaStatuses, resetText } from "../api/statuses.js";
 import type { OtaMetadata } from "../api/update.js";
 import { time } from "../storage/time.js";
@@ -133,7 +134,8 @@ function followProbation(jobs: readonly UpdateJob[], report: StateReport, heard:
 	if (!updated || at === jobs.length - 1) return undefined;
 	const later = jobs.slice(at + 1);
 	const hasBegun = later.some(
-		({ percent, version }) => percent !== undefined || version === report.system.firmware_version,
+		({ percent, version = null }) =>
+			percent !== undefined || isSameVersion(version, report.system.firmware_version),
 	);
 	if (hasBegun || !isOpen(updated, report, heard)) return undefined;
 	const next = transition(updated, report, heard);
@@ -213,12 +215,13 @@ function download(job: UpdateJob, percent: number): UpdateJob {
 function evaluate(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob {
 	const { now, ageMs, isAgeGuessed = false, isNewSession } = heard;
 	const runs = report.system.firmware_version;
+	const isSent = job.version !== undefined && isSameVersion(runs, job.version);
 	if (job.status === "updated") {
-		const isBack = isNewSession && runs === job.from && runs !== job.version;
+		const isBack = isNewSession && runs === job.from && !isSent;
 		return isBack ? rollBack(job, report, now) : job;
 	}
 	const from = job.from ?? (isNewSession ? undefined : runs);
-	if (runs === job.version && runs !== from) return succeed(job, runs, now);
+	if (isSent && runs !== from) return succeed(job, runs, now);
 	if (!isNewSession) return job.from === undefined ? { ...job, from: runs } : job;
 
 	const { uptime_seconds: uptime } = report.health;
@@ -227,7 +230,7 @@ function evaluate(job: UpdateJob, report: StateReport, heard: Heard): UpdateJob 
 	const isOld = from === undefined || runs === from;
 	if (!isOld && job.version === undefined) return succeed(job, runs, now);
 	if (isOld && (job.status === "rebooting" || (job.complete && hasRestarted)))
-		return runs === job.version ? succeed(job, runs, now) : rollBack(job, report, now);
+		return isSent ? succeed(job, runs, now) : rollBack(job, report, now);
 	if (job.silent || (isOld && !hasRestarted)) return job;
 	return fail(job, heard, isOld ? describeRestart(job, report) : describeOther(job, runs, heard));
 }
@@ -240,11 +243,12 @@ function describeRestart({ percent = 0 }: UpdateJob, { system, health }: StateRe
 }
 
 function describeOther(job: UpdateJob, runs: string, { upload }: Heard): string {
-	const isTheUpload = job.upload !== undefined && upload?.version === runs;
+	const isTheUpload = job.upload !== undefined && isSameVersion(upload?.version ?? null, runs);
 	return `The device came back with ${runs}${isTheUpload ? "." : ", which this gateway did not send."}`;
 }
 
-function succeed(job: UpdateJob, version: string, endedAt: number): UpdateJob {
+function succeed(job: UpdateJob, runs: string, endedAt: number): UpdateJob {
+	const { version = runs } = job;
 	return move(job, { status: "updated", percent: 100, version, endedAt });
 }
 

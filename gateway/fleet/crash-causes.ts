@@ -5,7 +5,6 @@
  */
 
 import { createHash } from "node:crypto";
-import { lt, valid } from "semver";
 import { type Crash, crashKinds } from "../../device/protocol/messages.js";
 import {
 	boolean,
@@ -17,6 +16,7 @@ import {
 	oneOf,
 	string,
 } from "../../device/protocol/schema.js";
+import { isNewer } from "../api/channels.js";
 import type { CauseMoment, CrashCause, CrashList, CrashVersion } from "../api/crash-causes.js";
 import type { Core, Exposure } from "../extension.js";
 import type { Device } from "../sessions/device.js";
@@ -290,8 +290,7 @@ export function mergeCauses(one: StoredCause, other: StoredCause): StoredCause {
 
 /** Compared with that of the earlier versions which devices were connected with for the longest time. */
 function worseThan(one: StoredVersion, all: readonly StoredVersion[]): CrashVersion["worseThan"] {
-	const isEarlier = ({ version }: StoredVersion) =>
-		valid(version) !== null && valid(one.version) !== null && lt(version, one.version);
+	const isEarlier = ({ version }: StoredVersion) => isNewer(one.version, version);
 	const [other] = all.filter(isEarlier).sort((a, b) => b.connectedMs - a.connectedMs);
 	// The bound is below the ratio itself, and takes longer.
 	if (!other || one.count * other.connectedMs < worthSaying * other.count * one.connectedMs) return null;

@@ -14,6 +14,7 @@ import {
 } from "../../device/protocol/messages.js";
 import { type BoardPart, hasPart } from "../../device/protocol/models.js";
 import { playStates } from "../api/announcement.js";
+import { isNewer } from "../api/channels.js";
 import { usualQuietHours } from "../api/client/times.js";
 import type { Release } from "../api/firmware.js";
 import { timeOfDay } from "../api/schedule.js";
@@ -240,7 +241,8 @@ export function stateOf(
 		reset_reason: health.reset_reason,
 		firmware: {
 			installed_version,
-			latest_version: release?.version ?? installed_version,
+			latest_version:
+				release && isNewer(release.version, installed_version) ? release.version : installed_version,
 			release_summary: [...(release?.notes ?? "")].slice(0, summaryCharacters).join(""),
 			in_progress: isActiveUpdate(metadata.otaStatus),
 			update_percentage: metadata.otaStatus === "downloading" ? metadata.otaPercent : null,

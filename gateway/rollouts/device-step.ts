@@ -3,7 +3,7 @@
  * same after a restart.
  */
 
-import { compare, valid } from "semver";
+import { compareVersions, isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOneOf, isOver, slotStatuses } from "../api/statuses.js";
 import type { CrashService } from "../extension.js";
@@ -67,17 +67,14 @@ export function findObstacle(plan: Plan, { version, model, chip }: Seen) {
 	const target = plan.firmware.version;
 	if (!plan.firmware.images.some((image) => fits(image, { model, chip })))
 		return { kind: "doNotFit", reason: `${target} has no image for this device.` } as const;
-	if (version === target) return { kind: "alreadyInstalled", reason: undefined } as const;
-	if (isNewer(version, target) && !plan.allowDowngrade)
+	const order = compareVersions(version, target);
+	if (order === 0) return { kind: "alreadyInstalled", reason: undefined } as const;
+	if (order !== undefined && order > 0 && !plan.allowDowngrade)
 		return {
 			kind: "downgrades",
 			reason: `It runs ${version}, which is newer; a downgrade needs allowDowngrade.`,
 		} as const;
 	return undefined;
-}
-
-function isNewer(version: string | null, target: string): boolean {
-	return valid(version) !== null && valid(target) !== null && compare(version ?? "", target) > 0;
 }
 
 /** @param at milliseconds since 1970 */
@@ -120,14 +117,16 @@ function follow(rollout: Rollout, step: DeviceStep, seen: Seen, moment: Moment):
 	if (step.status === "offered" && (typeof seen.offer === "object" || !(job || seen.offer === "sent")))
 		return seen.offer === "pending" ? step : giveBack(rollout, step, seen.offer, now);
 	if (!job) {
-		if (step.status === "soaking" || seen.version === version) return soak(rollout, step, seen, now);
+		if (step.status === "soaking" || isSameVersion(seen.version, version))
+			return soak(rollout, step, seen, now);
 		const isUnsent = step.status === "offered" && seen.isConnected && now - step.at >= unsentMs;
 		if (isUnsent) return giveBack(rollout, step, seen.offer, now);
 		const isSilent = now - step.at >= silenceMs && !seen.isReturning;
 		return isSilent ? move(step, "timed_out", now, "Nothing was heard of the update for 5 minutes.") : step;
 	}
 	// Its report may be known before the end of the update, which another gateway may have on record.
-	if (seen.isConnected && seen.version === version && isActive(job)) return soak(rollout, step, seen, now);
+	if (seen.isConnected && isSameVersion(seen.version, version) && isActive(job))
+		return soak(rollout, step, seen, now);
 	switch (job.status) {
 		case "updated":
 			return soak(rollout, step, seen, now);
@@ -177,7 +176,7 @@ export function soakSecondsLeft({ plan }: Rollout, step: DeviceStep, now: number
 function soak({ plan }: Rollout, step: DeviceStep, seen: Seen, now: number): DeviceStep {
 	const { version, isConnected, isReturning } = seen;
 	if (step.status !== "soaking") return move(step, "soaking", now);
-	if (isConnected && version !== plan.firmware.version)
+	if (isConnected && !isSameVersion(version, plan.firmware.version))
 		return now - step.at < settleMs ? step : move(step, "rolled_back", now, `It runs ${version} again.`);
 	const overdueMs = now - step.at - soakSecondsOf(plan, step) * 1000;
 	if (overdueMs >= 0 && isConnected) return move(step, "succeeded", now);

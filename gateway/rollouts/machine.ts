@@ -3,6 +3,7 @@
  * store next. A device that is newly `offered` is to be sent the update once that is stored.
  */
 
+import { isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Group, Head, Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
 import { isCrashing } from "./crashes.js";
@@ -113,7 +114,7 @@ function offers(
 		const previous = seen.job && { previousJob: seen.job.startedAt };
 		const next = { ...rest, ...previous, group: head.group };
 		// An attempt that seemed to have failed may have succeeded since.
-		if (seen.version === plan.firmware.version) begun.push(move(next, "soaking", now));
+		if (isSameVersion(seen.version, plan.firmware.version)) begun.push(move(next, "soaking", now));
 		else
 			begun.push({
 				...move(next, "offered", now),

@@ -1,6 +1,7 @@
 /** Prometheus gauges of devices, computed when metrics are read. Of gateways that act as one, each has them of all devices. */
 
-import { compare, prerelease, valid } from "semver";
+import { compare, prerelease } from "semver";
+import { isNewer } from "../api/channels.js";
 import type { Release } from "../api/firmware.js";
 import type { CatalogFile } from "../firmware/catalog.js";
 import { fits } from "../firmware/image.js";
@@ -66,17 +67,9 @@ function updatesOf(releases: readonly Release[]): (device: Device) => boolean {
 	return (device) => {
 		const { model, chip, firmwareVersion } = device;
 		const like = `${model} ${chip} ${firmwareVersion}`;
-		const isDue =
-			known.get(like) ??
-			isOlder(
-				firmwareVersion,
-				newestFirst.find((release) => release.images.some((image) => fits(image, device))),
-			);
+		const newest = () => newestFirst.find((release) => release.images.some((image) => fits(image, device)));
+		const isDue = known.get(like) ?? isNewer(newest()?.version ?? null, firmwareVersion);
 		known.set(like, isDue);
 		return isDue;
 	};
-}
-
-function isOlder(version: string | null, release: Release | undefined): boolean {
-	return release !== undefined && valid(version) !== null && compare(version ?? "", release.version) < 0;
 }

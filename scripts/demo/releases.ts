@@ -1,6 +1,7 @@
 /** Releases of this checkout for virtual devices, made as `npm run release` makes them. */
 
 import { inc, rcompare } from "semver";
+import { parseVersion } from "../../gateway/api/channels.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
 import { HttpProblem } from "../../gateway/problem.js";
 import { messageOf } from "../command-line/command.js";
@@ -38,7 +39,8 @@ export class DemoReleases {
 		const { releasesDir, running } = this.#options;
 		const { releases } = await readCatalog(releasesDir);
 		const versions = [packageVersion(), ...running(), ...releases.map(({ version }) => version)];
-		const [highest = packageVersion()] = versions.sort(rcompare);
+		const known = versions.flatMap((version) => parseVersion(version) ?? []);
+		const highest = known.sort(rcompare)[0]?.version ?? packageVersion();
 		return inc(highest, "minor") ?? highest;
 	}
 

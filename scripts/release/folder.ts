@@ -21,6 +21,9 @@ import type { Signing } from "./signing.js";
 /** Readable by a gateway that runs as another user. */
 const publicMode = 0o644;
 
+/** Characters before the final zero of ESP-IDF's application descriptor. */
+const longestVersion = 31;
+
 /** A release was not made; the message says why. */
 export class ReleaseRefused extends Error {
 	override name = "ReleaseRefused";
@@ -120,10 +123,15 @@ export function requireNew(
 	catalog: Catalog,
 	{ version, channel }: Pick<NewRelease, "version" | "channel">,
 ): void {
-	if (!/^\d/.test(version) || parse(version)?.raw !== version || version.length > 31)
+	if (!/^\d/.test(version) || parse(version)?.raw !== version)
 		throw new ReleaseRefused(`"${version}" is not a semantic version such as 1.4.0 or 1.5.0-rc.1`);
-	if (catalog.releases.some((release) => compare(release.version, version) === 0))
-		throw new ReleaseRefused(`release ${version} exists already; use a new version`);
+	if (version.length > longestVersion)
+		throw new ReleaseRefused(
+			`"${version}" has ${version.length} characters; shorten it to ${longestVersion}, which an image has room for`,
+		);
+	const same = catalog.releases.find((release) => compare(release.version, version) === 0)?.version;
+	const why = same === version ? "" : `, and the build in ${version} does not make it newer`;
+	if (same) throw new ReleaseRefused(`release ${same} exists already${why}; use a new version`);
 	if (channel !== undefined && !matches(channelName, channel))
 		throw new ReleaseRefused(
 			`"${channel}" is no channel: use at most 32 lower-case letters, digits, '_' and '-', as in beta`,

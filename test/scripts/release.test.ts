@@ -126,7 +126,16 @@ describe("a release", () => {
 	for (const [name, refused, reason] of [
 		["of a channel with capitals", release("1.1.0", { channel: "Beta" }), /"Beta" is no channel: use /],
 		["of a version that is there", release("1.0.0"), /release 1\.0\.0 exists already/],
-		["of a version that differs in its build alone", release("1.0.0+2"), /exists already/],
+		[
+			"of a version that differs in its build alone",
+			release("1.0.0+2"),
+			/^release 1\.0\.0 exists already, and the build in 1\.0\.0\+2 does not make it newer; use a new version$/,
+		],
+		[
+			"of a version that an image has no room for",
+			{ ...release("1.1.0"), version: "1.1.0-a23456789.b23456789.c23456" },
+			/ has 32 characters; shorten it to 31, which an image has room for$/,
+		],
 		["of no semantic version", release("1.0"), /"1\.0" is not a semantic version/],
 		["of a version with a v", release("v1.1.0", { images: [] }), /is not a semantic version/],
 		[

@@ -267,6 +267,8 @@ describe("what a device can be updated to", () => {
 		assert.equal(effect({ version: "1.10.0-rc.1" }), "update");
 		assert.equal(effect({ version: "1.10.0" }), "none");
 		assert.equal(effect({ version: "2.0.0" }), "downgrade");
+		for (const version of ["v1.10.0", "1.10", "1.10.0+7"]) assert.equal(effect({ version }), "none", version);
+		assert.equal(effect({ version: "2.0" }), "downgrade");
 		assert.equal(effect({ version: "nightly" }), "unknown");
 		assert.equal(effect({ version: "1.9.0", model: "PROTO-1" }), "unfit");
 		assert.equal(effect({ version: "1.9.0", chip: "esp32s3" }), "update");

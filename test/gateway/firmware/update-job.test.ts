@@ -60,6 +60,11 @@ describe("the course of an update", () => {
 			[progress(9), complete, "reconnects", restartedOld],
 			["rolled_back", 100, "1.4.0"],
 		],
+		[
+			"back with the new version as another maker writes it",
+			[complete, "reconnects", report("v1.4.0+7")],
+			["updated", 100, "1.4.0"],
+		],
 		["back with another version", [complete, "reconnects", other], ["failed", 100, "1.4.0"]],
 		[
 			"back with the new version, which fails its self-test after that",

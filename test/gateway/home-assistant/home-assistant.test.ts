@@ -390,6 +390,14 @@ test("a gateway with a new name leaves nothing of the previous one", skipWithout
 	await home.until(() => !home.topics.some((topic) => topic.includes(proto)));
 });
 
+test("no update is offered to a device that runs the latest version as another maker writes it", async (t) => {
+	const { home, add } = await startHome(t);
+	await add(dev, { version: "v1.4.0" });
+	const update = () => JSON.parse(home.state(dev, "firmware") ?? "{}");
+	await home.until(() => update().installed_version === "v1.4.0");
+	assert.equal(update().latest_version, "v1.4.0");
+});
+
 test(
 	"an update is offered, installed and followed, but not past a roll-out that holds the device",
 	skipWithout("rollouts"),

@@ -92,6 +92,30 @@ test("a device that a person has updated after an attempt is not downgraded", ()
 	);
 });
 
+test("a device of another maker takes part by what its version means", () => {
+	const images = [{ sha256: "" }];
+	const next: Rollout = {
+		...rollout,
+		plan: { ...plan, firmware: { ...firmware, version: "1.10.0", images } },
+	};
+	const statusOf = (version: string, status: DeviceStep["status"], seen: Partial<Seen> = {}) =>
+		observe(
+			next,
+			{ ...step, status, attempts: status === "queued" ? 0 : 1 },
+			() => ({ ...away, isConnected: true, isReturning: false, job: undefined, ...seen, version }),
+			moment,
+		).status;
+	for (const version of ["v1.10.0", "1.10", "1.10.0+7"]) {
+		assert.equal(statusOf(version, "queued"), "already_installed", version);
+		assert.equal(statusOf(version, "soaking"), "succeeded", version);
+		const job = { status: "downloading", startedAt: 2, version: "1.10.0" } as const;
+		assert.equal(statusOf(version, "rebooting", { job }), "soaking", version);
+	}
+	assert.equal(statusOf("2.0", "queued"), "rejected");
+	assert.equal(statusOf("1.9", "queued"), "queued");
+	assert.equal(statusOf("1.9", "soaking"), "rolled_back");
+});
+
 test("the record of another version's update, which may become known late, says nothing of this one", () => {
 	const seen: Seen = { ...away, isConnected: true, isReturning: false, job: undefined, offer: "sent" };
 	const stepOf = (version: string | undefined) =>

@@ -1,9 +1,8 @@
 /** Which devices a list shows, and in which order; it can be written into an address. */
 
-import compare from "semver/functions/compare.js";
-import valid from "semver/functions/valid.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { AttentionKind } from "../../../api/attention.js";
+import { compareVersions, parseVersion } from "../../../api/channels.js";
 import type { Entry, Fleet } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
@@ -61,7 +60,7 @@ export const sortKinds = {
 	version: {
 		words: "Oldest version first",
 		order: ({ session: { firmwareVersion: a } }, { session: { firmwareVersion: b } }) =>
-			a === b ? 0 : compareVersions(a ?? "", b ?? ""),
+			a === b ? 0 : byVersion(a ?? "", b ?? ""),
 	},
 	state: { words: "Needs a person first", order: by(urgency) },
 	// Devices without a signal come last.
@@ -199,7 +198,7 @@ export function tally(entries: readonly Entry[], query: Query, findUpdate: FindU
 	if (query.version !== "") versions.add(query.version);
 	return {
 		versions: [...versions]
-			.sort((a, b) => compareVersions(b, a))
+			.sort((a, b) => byVersion(b, a))
 			.map((value) => ({
 				value,
 				count: countOf({ ...query, version: "" }, ({ session }) => session.firmwareVersion === value),
@@ -217,11 +216,10 @@ export function roomsOf(entries: readonly Entry[]): readonly string[] {
 	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(inOrder);
 }
 
-/** By semantic version; what is none comes first, by its letters. */
-function compareVersions(a: string, b: string): number {
-	const [isA, isB] = [valid(a) !== null, valid(b) !== null];
-	if (isA && isB) return compare(a, b);
-	return Number(isA) - Number(isB) || a.localeCompare(b);
+/** By semantic version; unknown ones come first, by their letters. */
+function byVersion(a: string, b: string): number {
+	const [isA, isB] = [parseVersion(a) !== null, parseVersion(b) !== null];
+	return compareVersions(a, b) || Number(isA) - Number(isB) || a.localeCompare(b);
 }
 
 /** By all but the search. */

@@ -1,8 +1,7 @@
 /** Which firmware a device could run instead of its own: what an update to it would do, in one place. */
 
 import compare from "semver/functions/compare.js";
-import valid from "semver/functions/valid.js";
-import { channelOf, latestOf, stable } from "../../../api/channels.js";
+import { channelOf, compareVersions, latestOf, stable } from "../../../api/channels.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
@@ -72,7 +71,7 @@ export interface Target {
 export type Effect =
 	| "update"
 	| "downgrade"
-	/** One of the two versions is not known, or is no semantic version. */
+	/** One of the two versions is not known, or both are builds of one version. */
 	| "unknown"
 	/** It runs that version already. */
 	| "none"
@@ -81,10 +80,8 @@ export type Effect =
 
 export function effectOn(target: Target, firmware: Firmware): Effect {
 	if (!fits(firmware, target)) return "unfit";
-	const runs = valid(target.session.firmwareVersion);
-	const offered = valid(firmware.version);
-	if (runs === null || offered === null) return "unknown";
-	const order = compare(runs, offered);
+	const order = compareVersions(target.session.firmwareVersion, firmware.version);
+	if (order === undefined) return "unknown";
 	return order < 0 ? "update" : order > 0 ? "downgrade" : "none";
 }
 
