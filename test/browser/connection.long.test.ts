@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { skip } from "../support/chromium.js";
+import { waitUntil } from "../support/eventually.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { browsing, gatewayAway } from "./browsing.js";
@@ -147,7 +148,7 @@ test("a connection on which reports come is kept, though the answer to another r
 		late += 1;
 	});
 	await page.clock.fastForward(21_000);
-	while (late === 0) await setTimeout(20);
+	await waitUntil(() => late !== 0);
 	await setTimeout(200);
 	assert.equal(await gatewayAway(page).count(), 0);
 	await page.getByText("Live").waitFor();

@@ -3,13 +3,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { chimePath } from "../../scripts/assets/chimes.js";
 import { skip } from "../support/chromium.js";
 import { type Demo, runDemo } from "../support/demo.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, waitUntil } from "../support/eventually.js";
 import { runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { wav } from "../support/sounds.js";
@@ -166,7 +165,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await reported(page, "Mute pressed");
 		// Else the page would ask for the past of a device that the next gateway does not know yet.
 		const record = join(folder, "devices", `${demo.proto}.json`);
-		while (!existsSync(record)) await setTimeout(10);
+		await waitUntil(() => existsSync(record));
 		demo.command.process.kill("SIGKILL");
 		await demo.command.processesGone();
 		await board.getByText("off while the demo cannot be reached").waitFor();

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import type { Locator, Page } from "playwright-core";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
+import { waitUntil } from "../support/eventually.js";
 import { writeReleases } from "../support/releases.js";
 import {
 	bearer,
@@ -182,7 +182,7 @@ describe("a selection", { skip }, () => {
 		await results.getByText("1 failed, 20 asked, 1 to come").waitFor();
 		for (const device of devices.slice(1, -1)) device.report({ "peripherals.audio.volume": 50 });
 		// It is asked once another one has answered.
-		while (devices.at(-1)?.commands.length === 0) await setTimeout(20);
+		await waitUntil(() => devices.at(-1)?.commands.length !== 0);
 		devices.at(-1)?.report({ "peripherals.audio.volume": 50 });
 		await results.getByText("1 failed, 21 done").waitFor();
 		assert.deepEqual(devices.at(-1)?.commands, [{ command: "set_volume", value: 50 }]);

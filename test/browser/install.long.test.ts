@@ -14,6 +14,7 @@ import { readStrings } from "../hosts/esp32/nvs/reader.js";
 import { Authority, tlsFiles, whyNoCertificates } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
 import { runCommand } from "../support/command-line.js";
+import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { browsing } from "./browsing.js";
@@ -175,7 +176,10 @@ describe("installing from the dashboard", { skip }, () => {
 			targetId: deviceId,
 			payload: { command: "set_volume", value: 33 },
 		});
-		while (readSettings(board.flash).get("volume") !== "33") await board.written();
+		await waitUntil(
+			() => readSettings(board.flash).get("volume") === "33",
+			() => board.written(),
+		);
 		const before = readSettings(board.flash).get("token");
 
 		await release("1.2.0", ...(await makeVirtualImages("1.2.0", 0)));

@@ -1,7 +1,6 @@
 /** Components of the firmware: each command is executed by one, and each can be left out with its files and its line. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, relative } from "node:path";
@@ -10,6 +9,7 @@ import { type CommandName, commands, type Feature } from "../../device/protocol/
 import { buildFirmware, firmwareModules } from "../../hosts/virtual/node/firmware.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { nextEvent, waitUntil } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
@@ -42,7 +42,7 @@ test("each command of the protocol is executed by a component", async (t) => {
 	await powerOn(t, gateway, "PROTO-1");
 	const connection = await gateway.connection();
 	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => server.close());
 	const port = portOf(server);
 	const all = examples(port);
@@ -97,6 +97,8 @@ describe("the firmware", () => {
 			assert.equal(code, "unknown_command");
 			assert.match(message, /was built without/);
 			connection.send({ command: "set_volume", value: 40 });
-			while ((await passUntil(device, connection.query())).peripherals.audio.volume !== 40);
+			await waitUntil(
+				async () => (await passUntil(device, connection.query())).peripherals.audio.volume === 40,
+			);
 		});
 });

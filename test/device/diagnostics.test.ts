@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { describe, type TestContext, test } from "node:test";
@@ -8,6 +7,7 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { powerOnInVirtualTime } from "../support/virtual-time.js";
@@ -242,7 +242,7 @@ describe("the live log", () => {
 		);
 		onEnd(t, () => server.close());
 		server.listen(0, "127.0.0.1");
-		await once(server, "listening");
+		await nextEvent(server, "listening");
 		connection.send({ command: "start_ota", url: `http://127.0.0.1:${portOf(server)}/firmware.bin` });
 		await connection.next("ota_progress");
 		await connection.next("ota_progress");

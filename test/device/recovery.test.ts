@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
 import type { ButtonName } from "../../device/host.js";
+import { waitUntil } from "../support/eventually.js";
 import { powerOn } from "../support/scripted-gateway.js";
 import { pass, passUntil, powerOnInVirtualTime, type TimedDevice } from "../support/virtual-time.js";
 
@@ -45,7 +45,7 @@ describe("play and mute held for 10 s", () => {
 		assert.deepEqual(counts, [12, 11, 10, 9, 8, 6, 5, 4, 3, 2]);
 		assert.notEqual(device.setting("gateway"), undefined, "not yet");
 		await passUntil(device, connection.closed);
-		while (device.started.resetReason !== "SW_RESET") await setImmediate();
+		await waitUntil(() => device.started.resetReason === "SW_RESET");
 		for (const name of ["ssid", "password", "gateway", "token", "ca", "sntp", "volume", "quiet"])
 			assert.equal(device.setting(name), undefined, name);
 		await pass(1000);

@@ -8,6 +8,7 @@ import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
+import { waitUntil } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil } from "../support/virtual-time.js";
@@ -37,7 +38,10 @@ test("a confirmed image that crashes at each start comes back in safe mode, and 
 	});
 	onEnd(t, () => device.close());
 
-	while (starts.length < 4) await pass(device, 1000).catch(() => {});
+	await waitUntil(
+		() => starts.length >= 4,
+		() => pass(device, 1000).catch(() => {}),
+	);
 	device.board.accessPoint = { ssid: "virtual", rssi: -50 };
 	const connection = await passUntil(device, gateway.connection());
 	const report = await connection.next("state_report");
@@ -93,7 +97,10 @@ async function isSafeAfter(t: TestContext, runs: readonly Run[]): Promise<boolea
 	const crash = async () => {
 		const before = startCount;
 		device.board.setButton("play", true);
-		while (startCount === before) await pass(device, 1).catch(() => {});
+		await waitUntil(
+			() => startCount !== before,
+			() => pass(device, 1).catch(() => {}),
+		);
 		device.board.setButton("play", false);
 	};
 	for (const [ms, end] of runs) {
@@ -151,7 +158,10 @@ test("a restart that the firmware wants is no crash: settings erased by hand wit
 	});
 	for (const count of [2, 3, 4, 5]) {
 		for (const name of ["play", "mute"] as const) device.board.setButton(name, true);
-		while (starts.length < count) await pass(device, 1000).catch(() => {});
+		await waitUntil(
+			() => starts.length >= count,
+			() => pass(device, 1000).catch(() => {}),
+		);
 		for (const name of ["play", "mute"] as const) device.board.setButton(name, false);
 		await pass(device, 100);
 	}

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { describe, type TestContext, test } from "node:test";
@@ -7,6 +6,7 @@ import type { ChangedSettings } from "../../device/protocol/messages.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
@@ -134,7 +134,7 @@ describe("a gateway over TLS that is not trusted is given up too, and the device
 			const authority = new Authority(await temporaryDirectory(t), "authority");
 			const server = createSecureServer(issue(authority)).listen(0, "127.0.0.1");
 			onEnd(t, () => server.close());
-			await once(server, "listening");
+			await nextEvent(server, "listening");
 			const port = portOf(server);
 			const { device, gateway, connection } = await start(t, clock);
 			connection.send(

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { nextEvent } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { haproxyEnvironment, whyNoHaproxy } from "../support/haproxy.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
@@ -109,7 +109,7 @@ test("the image has all files that the gateway and its page need, and no others 
 		assert.match(await page.text(), /assets\/chunk-/);
 	}
 	gateway.kill("SIGTERM");
-	assert.deepEqual(await once(gateway, "exit"), [0, null]);
+	assert.deepEqual(await nextEvent(gateway, "exit"), [0, null]);
 });
 
 test("compose.yaml sets what README.md names, and its gateways differ by their name alone", async () => {

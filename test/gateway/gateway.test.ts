@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from "node:test";
 import { Gateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/problem.js";
 import { createLog } from "../../gateway/telemetry/log.js";
+import { nextEvent, waitUntil } from "../support/eventually.js";
 import { freePort } from "../support/ports.js";
 import {
 	bearer,
@@ -39,7 +40,7 @@ async function starting(t: TestContext) {
 	});
 	const listening = gateway.listen();
 	listening.catch(() => {});
-	while (!(await isOpen(port))) await new Promise((resolve) => setTimeout(resolve, 10));
+	await waitUntil(() => isOpen(port));
 	const state = { answers: 0 };
 	const noteAnswer = () => {
 		state.answers += 1;
@@ -82,7 +83,7 @@ describe("a client that connects while the gateway still reads its records", () 
 	test("is dropped if the gateway cannot start, and the port is free again", async (t) => {
 		const { listening, answer, device, port, reject } = await starting(t);
 		const slow = connect(port, "127.0.0.1");
-		await once(slow, "connect");
+		await nextEvent(slow, "connect");
 		slow.write("GET /heal");
 		const cut = once(slow, "close").catch(() => {});
 		const refused = assert.rejects(answer);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { sampleReport } from "../../scripts/api/sample-report.js";
+import { waitUntil } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
@@ -34,7 +35,7 @@ test("relayed reports never cause a full garbage collection", { skip }, async (t
 	});
 	let sent = deviceCount;
 	const isHeard = async () => {
-		while ((await figure(uplinks)) < sent) await setTimeout(10);
+		await waitUntil(async () => (await figure(uplinks)) >= sent);
 	};
 	await isHeard();
 	const before = await figure(markings);

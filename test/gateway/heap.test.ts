@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { test } from "node:test";
 import * as ws from "ws";
 import { makeFragmentListsLate } from "../../gateway/heap.js";
 import { onEnd } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 
 const { WebSocket, WebSocketServer } = ws;
@@ -23,15 +23,15 @@ test("ws makes no list of fragments before a message, and joins fragments as bef
 
 	const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
 	onEnd(t, () => server.close());
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	const client = new WebSocket(`ws://127.0.0.1:${portOf(server)}`);
 	onEnd(t, () => client.terminate());
-	const [socket] = await once(server, "connection");
+	const [socket] = await nextEvent(server, "connection");
 	const received: string[] = [];
 	const all = new Promise<void>((resolve) => {
 		socket.on("message", (data: Buffer) => received.push(data.toString()) === 4 && resolve());
 	});
-	await once(client, "open");
+	await nextEvent(client, "open");
 	client.send("whole");
 	for (const [index, part] of ["in ", "three ", "parts"].entries()) client.send(part, { fin: index === 2 });
 	client.send("");

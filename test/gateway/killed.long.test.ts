@@ -4,7 +4,6 @@
  */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,6 +11,7 @@ import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
 import type { FrameOf } from "../../gateway/api/frames.js";
 import { temporaryDirectory } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { makeImage } from "../support/images.js";
 import { Random } from "../support/random.js";
@@ -70,7 +70,7 @@ test("a gateway that is killed at any moment loses no record and leaves none hal
 		// Most kills early, some after what is gathered for a second has gone to disk.
 		await new Promise((resolve) => setTimeout(resolve, random() ** 3 * 1300));
 		child.kill("SIGKILL");
-		await once(child, "exit");
+		await nextEvent(child, "exit");
 		await run.end();
 	}
 	t.diagnostic(
@@ -178,7 +178,7 @@ class Run {
 				"Device-Model": "DEV-1",
 				"Device-Chip": "virtual",
 			});
-			await once(client.socket, "open");
+			await nextEvent(client.socket, "open");
 			expected.ran.get(id)?.add(runs);
 			client.send(altered(report, "health.uptime_seconds", uptime));
 			const { url } = JSON.parse(await client.nextText());

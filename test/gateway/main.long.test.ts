@@ -7,6 +7,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
+import { nextEvent } from "../support/eventually.js";
 import { fullPipe, printed, startProcess } from "../support/gateway-process.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
@@ -15,14 +16,14 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 	child.stderr?.on("data", (chunk) => {
 		said += chunk;
 	});
-	const [code] = await once(child, "close");
+	const [code] = await nextEvent(child, "close");
 	return { code, said };
 }
 
 /** Of its standard error. */
 async function firstLine({ stderr }: ChildProcess): Promise<string> {
 	if (!stderr) throw new Error("no standard error");
-	const [line] = await once(createInterface(stderr), "line");
+	const [line] = await nextEvent(createInterface(stderr), "line");
 	return line;
 }
 
@@ -56,7 +57,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		});
 		const { Devices = "" } = await printed(child);
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await once(device.socket, "open");
+		await nextEvent(device.socket, "open");
 		device.socket.pause();
 		const end = ended(child);
 		const again = setInterval(() => child.kill("SIGINT"), 100);
@@ -105,7 +106,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		await printed(child);
 		child.kill("SIGUSR2");
 		assert.ok(child.stdout, "the process has no standard output");
-		const [output] = await once(child.stdout.resume(), "data");
+		const [output] = await nextEvent(child.stdout.resume(), "data");
 		assert.match(String(output), /Defect/);
 		const before = drain(reader);
 		assert.deepEqual(await exit, [1, null]);
@@ -157,10 +158,10 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		const child = startProcess(t, environment, { stderr: full.fd });
 		const { Devices = "" } = await printed(child);
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await once(device.socket, "open");
+		await nextEvent(device.socket, "open");
 		child.kill("SIGTERM");
 		assert.equal((await device.closed).code, 1012);
-		const [code] = await once(child, "exit");
+		const [code] = await nextEvent(child, "exit");
 		assert.equal(code, 0);
 	});
 
@@ -186,7 +187,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		const { Devices = "" } = await printed(child);
 		const exit = once(child, "exit");
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await once(device.socket, "open");
+		await nextEvent(device.socket, "open");
 		child.kill("SIGTERM");
 		const [code] = await exit;
 		assert.equal(code, 0);

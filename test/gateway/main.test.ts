@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { onEnd } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { portOf } from "../support/ports.js";
 import {
@@ -23,7 +24,7 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 	child.stderr?.on("data", (chunk) => {
 		said += chunk;
 	});
-	const [code] = await once(child, "close");
+	const [code] = await nextEvent(child, "close");
 	return { code, said };
 }
 
@@ -38,7 +39,7 @@ describe("npm start", () => {
 		assert.match(lines.Firmware ?? "", /^need not be signed: anyone with the monitor token can put any/);
 		const tokens = JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
 		const device = new WebSocket(lines.Devices ?? "", { headers: bearer(tokens.device) });
-		await once(device, "open");
+		await nextEvent(device, "open");
 		device.terminate();
 	});
 
@@ -52,7 +53,7 @@ describe("npm start", () => {
 			});
 			const { Devices = "" } = await printed(child);
 			const device = new Client(Devices, { headers: bearer(deviceToken) });
-			await once(device.socket, "open");
+			await nextEvent(device.socket, "open");
 			child.kill(signal);
 			child.kill(signal);
 			assert.equal((await device.closed).code, 1012);
@@ -79,7 +80,7 @@ describe("npm start", () => {
 		});
 		const { Devices = "" } = await printed(npm);
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
-		await once(device.socket, "open");
+		await nextEvent(device.socket, "open");
 		const exit = once(npm, "exit");
 		npm.kill("SIGTERM");
 		assert.deepEqual(await exit, [0, null]);
@@ -87,13 +88,13 @@ describe("npm start", () => {
 		assert.ok(!(await readdir(DATA_DIR)).includes("gateway.lock"), "the folder is still held");
 		const next = createServer().listen(Number(new URL(Devices).port), "127.0.0.1");
 		t.after(() => next.close());
-		await once(next, "listening");
+		await nextEvent(next, "listening");
 	});
 
 	test("a port in use ends it with one sentence and exit code 1", async (t) => {
 		const other = createServer().listen(0, "127.0.0.1");
 		t.after(() => other.close());
-		await once(other, "listening");
+		await nextEvent(other, "listening");
 		const PORT = String(portOf(other));
 		const DATA_DIR = await temporaryDirectory(t);
 		const draft = join(DATA_DIR, "firmware", "upload.1.tmp");

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -9,7 +8,7 @@ import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { onEnd } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, nextEvent } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 
@@ -103,7 +102,7 @@ describe("npm run backup and npm run restore", () => {
 				if (ending === "ends too early") response.end(half);
 				else response.write(half, () => response.destroy());
 			});
-			await once(server.listen(0, "127.0.0.1"), "listening");
+			await nextEvent(server.listen(0, "127.0.0.1"), "listening");
 			onEnd(t, () => server.close());
 			const port = portOf(server);
 			const before = await readdir(folder);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import fs from "node:fs/promises";
 import { before, describe, test } from "node:test";
 import { tokenPath, writeTokenFile } from "../../gateway/access/tokens.js";
 import { GatewayClient } from "../../scripts/command-line/gateway-client.js";
+import { nextEvent } from "../support/eventually.js";
 import { freePort } from "../support/ports.js";
 import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 
@@ -26,7 +26,7 @@ describe("what a command says of a gateway", () => {
 				`^http://${host}:${port} cannot be reached: connect ECONNREFUSED \\S+:${port}(, connect .*)?\\.$`,
 			);
 			await assert.rejects(client.ask("/api/devices"), { status: 0, message: expected });
-			const [error] = await once(client.openMonitor(), "error");
+			const [error] = await nextEvent(client.openMonitor(), "error");
 			assert.match(client.connectionError(error).message, expected);
 		}
 		const unknown = clientWith(monitorToken, "ws://no-such-host.invalid/gw");
@@ -43,7 +43,7 @@ describe("what a command says of a gateway", () => {
 		const stranger = clientWith("not-the-monitor-token", url);
 		const refused = /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder/;
 		await assert.rejects(stranger.ask("/api/devices"), { status: 401, message: refused });
-		const [error] = await once(stranger.openMonitor(), "error");
+		const [error] = await nextEvent(stranger.openMonitor(), "error");
 		assert.match(stranger.connectionError(error).message, refused);
 		await assert.rejects(
 			clientWith(viewerToken, url).ask("/api/device-tokens", { method: "POST", body: {} }),

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { nextEvent } from "../support/eventually.js";
 
 /** 0 to 255 each. */
 export type Colour = readonly [red: number, green: number, blue: number];
@@ -29,7 +30,7 @@ export class Screen {
 		});
 		const numbers = server.stdio[3];
 		if (!numbers) throw new Error("Xvfb cannot say which display it is");
-		const [number] = await once(numbers, "data");
+		const [number] = await nextEvent(numbers, "data");
 		return new Screen(`:${String(number).trim()}`, server, folder);
 	}
 

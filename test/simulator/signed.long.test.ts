@@ -1,10 +1,10 @@
 /** Signed firmware in the Moddable simulator: the boards' own SHA-256 and XS, up to the restart, which a desktop does not have. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { before, describe, type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
+import { nextEvent } from "../support/eventually.js";
 import { rewritten } from "../support/images.js";
 import { portOf } from "../support/ports.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
@@ -24,7 +24,7 @@ async function serve(t: TestContext): Promise<string> {
 		response.writeHead(200, { "Content-Length": file.length }).end(file);
 	});
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	t.after(() => {
 		server.closeAllConnections();
 		server.close();

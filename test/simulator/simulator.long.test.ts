@@ -14,6 +14,7 @@ import { projectFolder } from "../../scripts/command-line/project.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { temporaryDirectory } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { failOnDroppedUplinks } from "../support/fleet.js";
 import { portOf } from "../support/ports.js";
 import { type Frame, runGateway } from "../support/running.js";
@@ -227,7 +228,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			});
 		});
 		server.listen(0, "127.0.0.1");
-		await once(server, "listening");
+		await nextEvent(server, "listening");
 		t.after(() => server.close());
 		const port = portOf(server);
 		await start(t, "DEV-1", gateway.url);

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { once } from "node:events";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
@@ -20,6 +19,7 @@ import {
 	tlsFiles,
 	whyNoCertificates,
 } from "../support/certificates.js";
+import { nextEvent } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
@@ -34,7 +34,7 @@ const name = "IP:127.0.0.1";
 
 async function listen(t: TestContext, server: Server): Promise<number> {
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	t.after(() => server.close());
 	return portOf(server);
 }

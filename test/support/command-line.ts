@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { onEnd } from "./cleanup.js";
+import { waitUntil, within } from "./eventually.js";
 
 export interface CommandLine {
 	readonly process: ChildProcess;
@@ -52,14 +52,16 @@ export function runCommand(
 	return {
 		process: child,
 		output: () => output,
-		exitCode,
+		get exitCode() {
+			return within(exitCode, () => `the end of ${script}, which printed: ${output}`);
+		},
 		async processesGone() {
 			// What a killed parent leaves ends by itself, a moment later.
-			while (hasProcesses()) await setTimeout(10);
+			await waitUntil(() => !hasProcesses());
 		},
 		type: (line) => child.stdin.write(`${line}\n`),
-		printed: (pattern) =>
-			new Promise((resolve, reject) => {
+		printed(pattern) {
+			const found = new Promise<void>((resolve, reject) => {
 				const look = () => {
 					if (!pattern.test(output)) return;
 					waiting.delete(look);
@@ -68,6 +70,8 @@ export function runCommand(
 				waiting.add(look);
 				exitCode.then((code) => reject(new Error(`it ended with ${code} and printed: ${output}`)));
 				look();
-			}),
+			});
+			return within(found, () => `${pattern} of ${script}, which printed: ${output}`);
+		},
 	};
 }

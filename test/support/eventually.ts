@@ -1,25 +1,98 @@
-import { setTimeout } from "node:timers/promises";
+/** Waits of tests, each with a limit and an error that says what it waited for. */
 
-/** For what takes seconds at most, on a computer that has other things to do. */
-const patienceMs = 60_000;
+import { once } from "node:events";
 
-/** Resolves with what is read once it is as meant. @throws after `limitMs` with what was read last */
+/** Enough on a busy computer; what a long test, a benchmark or the torment waits for may take minutes. */
+const limitMs = /(\.long\.test|\/main)\.ts$/.test(process.argv[1] ?? "") ? 600_000 : 60_000;
+/** As they are before a test mocks them. */
+const { setTimeout, clearTimeout } = globalThis;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** @param what "the first report", or a function that says it when it did not come */
+export function within<T>(awaited: PromiseLike<T>, what: string | (() => string), ms = limitMs): Promise<T> {
+	// Has the caller's stack.
+	const error = new Error();
+	const { stack = "" } = error;
+	const limited = new Promise<T>((resolve, reject) => {
+		const expire = () => {
+			error.message = `Timed out after ${ms / 1000} s waiting for ${typeof what === "string" ? what : what()}.`;
+			error.stack = stack.replace(/^Error/, () => `Error: ${error.message}`);
+			reject(error);
+		};
+		const timer = setTimeout(expire, ms).unref();
+		void Promise.resolve(awaited)
+			.finally(() => clearTimeout(timer))
+			.then(resolve, reject);
+	});
+	// A test may expect that it does not come, and leave it.
+	limited.catch(() => {});
+	return limited;
+}
+
+/** Like `once` of node:events. */
+export function nextEvent(
+	emitter: NodeJS.EventEmitter,
+	event: string,
+	options?: { signal: AbortSignal },
+): ReturnType<typeof once> {
+	return within(once(emitter, event, options), `"${event}" of a ${emitter.constructor.name}`);
+}
+
+/** Resolves once the condition is true. @param turn awaited before it is checked again */
+export async function waitUntil(
+	condition: () => unknown,
+	turn: () => unknown = () => pause(5),
+	ms = limitMs,
+): Promise<void> {
+	const what = () => sourceOf(condition);
+	await poll(async () => ((await condition()) ? true : undefined), { turn, what, ms });
+}
+
+/** Resolves with the first value that is as meant. @param read may throw until then */
 export async function eventually<T>(
 	read: () => T | Promise<T>,
 	isMeant: (value: T) => boolean,
-	limitMs = patienceMs,
+	ms = 60_000,
 ): Promise<T> {
-	const until = performance.now() + limitMs;
-	for (;;) {
-		let last: unknown;
+	let last = "";
+	const attempt = async () => {
 		try {
 			const value = await read();
-			if (isMeant(value)) return value;
-			last = value;
+			if (isMeant(value)) return { value };
+			last = JSON.stringify(value);
 		} catch (error) {
 			last = String(error);
 		}
-		if (performance.now() > until) throw new Error(`not in ${limitMs} ms: ${JSON.stringify(last)}`);
-		await setTimeout(100);
+		return undefined;
+	};
+	const what = () => `${sourceOf(isMeant)} of ${sourceOf(read)}; the last was ${last}`;
+	return (await poll(attempt, { turn: () => pause(100), what, ms })).value;
+}
+
+async function poll<T>(
+	attempt: () => Promise<T | undefined>,
+	{ turn, what, ms }: { turn: () => unknown; what: () => string; ms: number },
+): Promise<T> {
+	let isOver = false;
+	const find = async () => {
+		for (;;) {
+			const found = await attempt();
+			if (found !== undefined) return found;
+			if (isOver) throw new Error("too late");
+			await turn();
+		}
+	};
+	try {
+		return await within(find(), what, ms);
+	} finally {
+		isOver = true;
 	}
+}
+
+/** @returns a function's body as an error quotes it */
+export function sourceOf(quoted: (...values: never[]) => unknown): string {
+	return String(quoted)
+		.replace(/^(async )?\(\)\s*=>\s*/, "")
+		.replaceAll(/\s+/g, " ")
+		.slice(0, 300);
 }

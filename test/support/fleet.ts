@@ -1,7 +1,6 @@
 /** Virtual devices in XS on a running gateway, seen through one monitor: what a system test starts from. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { get } from "node:http";
 import { get as getOverTls } from "node:https";
 import { join } from "node:path";
@@ -15,6 +14,7 @@ import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/no
 import { addRelease, type NewRelease } from "../../scripts/release/folder.js";
 import { type Authority, tlsFiles } from "./certificates.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { nextEvent } from "./eventually.js";
 import {
 	bearer,
 	type Client,
@@ -126,7 +126,7 @@ export function failOnDroppedUplinks(t: TestContext, gatewayUrl: string, authori
 	onEnd(t, async () => {
 		const options = { headers: bearer(monitorToken), ...(authority && { ca: authority.certificate }) };
 		const ask = authority ? getOverTls : get;
-		const [response] = await once(ask(`${gatewayUrl}/metrics`, options), "response");
+		const [response] = await nextEvent(ask(`${gatewayUrl}/metrics`, options), "response");
 		const metrics = await text(response);
 		const dropped = /^gateway_dropped_uplinks_total (\d+)$/m.exec(metrics)?.[1];
 		assert.equal(dropped, "0", "uplinks that the gateway dropped");

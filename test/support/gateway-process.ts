@@ -1,11 +1,11 @@
 /** The gateway as a process of its own, as `npm start` runs it, which can be sent a signal, be killed and be measured. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { constants, openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
+import { nextEvent } from "./eventually.js";
 import { bearer } from "./gateway-settings.js";
 
 /** A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
@@ -50,7 +50,7 @@ export function startProcess(
 	onEnd(t, async () => {
 		if (child.exitCode !== null || child.signalCode !== null) return;
 		child.kill("SIGKILL");
-		await once(child, "exit");
+		await nextEvent(child, "exit");
 	});
 	return child;
 }
@@ -116,7 +116,7 @@ export class GatewayProcess {
 		const child = this.#child;
 		this.#child = undefined;
 		child?.kill("SIGKILL");
-		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+		if (child && child.exitCode === null && child.signalCode === null) await nextEvent(child, "exit");
 	}
 
 	suspend(): void {

@@ -6,8 +6,8 @@ import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { waitUntil } from "./eventually.js";
 import { freePort } from "./ports.js";
 
 export const haproxyEnvironment = {
@@ -45,10 +45,10 @@ export async function runHaproxy(t: TestContext, ...lines: readonly string[]): P
 		child.kill("SIGKILL");
 		await exit;
 	});
-	while (!(await accepts(port))) {
+	await waitUntil(() => {
 		if (child.exitCode !== null) throw new Error(`haproxy did not start: ${said}`);
-		await setTimeout(20);
-	}
+		return accepts(port);
+	});
 	return port;
 }
 

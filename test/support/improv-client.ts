@@ -9,6 +9,7 @@ import {
 	splitFields,
 } from "../../device/improv/packets.js";
 import type { Board } from "../../hosts/virtual/node/board.js";
+import { within } from "./eventually.js";
 
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text));
 
@@ -43,11 +44,14 @@ export class ImprovClient {
 	}
 
 	/** Resolves when the device has written this. */
-	async hears(text: string): Promise<void> {
-		while (!this.heard.includes(text))
-			await new Promise<void>((resolve) => {
-				this.#waiters.push(resolve);
-			});
+	hears(text: string): Promise<void> {
+		const find = async () => {
+			while (!this.heard.includes(text))
+				await new Promise<void>((resolve) => {
+					this.#waiters.push(resolve);
+				});
+		};
+		return within(find(), () => `"${text}" among ${JSON.stringify(this.heard)}`);
 	}
 }
 

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { nextEvent, waitUntil } from "./eventually.js";
 import { freePort, isListening } from "./ports.js";
 
 /** Debian installs it where a user's PATH does not lead. */
@@ -72,17 +71,17 @@ export async function startMosquitto(
 			started.stderr.on("data", (chunk) => {
 				errors += chunk;
 			});
-			while (!(await isListening(port))) {
+			await waitUntil(() => {
 				assert.equal(started.exitCode, null, `mosquitto ended: ${errors}`);
-				await pause(10);
-			}
+				return isListening(port);
+			});
 			assert.equal(started.exitCode, null, `another process listens on port ${port}: ${errors}`);
 		},
 		reload: () => void child?.kill("SIGHUP"),
 		kill: async () => {
 			if (!child || child.exitCode !== null || child.signalCode !== null) return;
 			child.kill("SIGKILL");
-			await once(child, "exit");
+			await nextEvent(child, "exit");
 		},
 	};
 	onEnd(t, () => broker.kill());

@@ -5,12 +5,12 @@
  */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { coerce, lt, type SemVer } from "semver";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { nextEvent } from "./eventually.js";
 import { freePort } from "./ports.js";
 
 /** Debian installs it where a user's PATH does not lead. */
@@ -144,7 +144,7 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 			child = undefined;
 			if (!ended || ended.exitCode !== null) return;
 			ended.kill("SIGKILL");
-			await once(ended, "exit");
+			await nextEvent(ended, "exit");
 		},
 		suspend: () => void child?.kill("SIGSTOP"),
 		resume: () => void child?.kill("SIGCONT"),

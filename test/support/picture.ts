@@ -1,6 +1,7 @@
 /** What a subscribed monitor knows from its frames, as a page would. */
 
 import { checkFrame } from "../gateway/api/schemas.js";
+import { sourceOf, within } from "./eventually.js";
 import {
 	bearer,
 	type Client,
@@ -34,14 +35,17 @@ export class Picture {
 	}
 
 	/** Takes in frames up to the first that is meant. */
-	async until(isMeant: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
-		for (;;) {
-			const frame: SummaryFrame = JSON.parse(await this.#client.nextText());
-			checkFrame(frame);
-			this.frames.push(frame);
-			this.take(frame);
-			if (isMeant(frame)) return frame;
-		}
+	until(isMeant: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
+		const find = async () => {
+			for (;;) {
+				const frame: SummaryFrame = JSON.parse(await this.#client.nextText());
+				checkFrame(frame);
+				this.frames.push(frame);
+				this.take(frame);
+				if (isMeant(frame)) return frame;
+			}
+		};
+		return within(find(), () => `a frame of ${sourceOf(isMeant)}`);
 	}
 
 	take(frame: SummaryFrame): void {

@@ -1,7 +1,7 @@
 /** Ports of 127.0.0.1. */
 
-import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { nextEvent } from "./eventually.js";
 
 /**
  * Below those that systems give to outgoing connections and for port 0 (from 32768 on Linux, from 49152 by RFC 6335), so that
@@ -24,7 +24,7 @@ export async function freePort(): Promise<number> {
 async function canListen(port: number): Promise<boolean> {
 	const server = createServer();
 	try {
-		await once(server.listen(port, "127.0.0.1"), "listening");
+		await nextEvent(server.listen(port, "127.0.0.1"), "listening");
 		return true;
 	} catch {
 		return false;
@@ -36,7 +36,7 @@ async function canListen(port: number): Promise<boolean> {
 export async function isListening(port: number): Promise<boolean> {
 	const socket = connect(port, "127.0.0.1");
 	try {
-		await once(socket, "connect");
+		await nextEvent(socket, "connect");
 		return true;
 	} catch {
 		return false;

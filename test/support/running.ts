@@ -3,7 +3,6 @@
  * needs from here; everything is closed and deleted when the test ends, however it ends.
  */
 
-import { once } from "node:events";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Router } from "express";
@@ -14,6 +13,7 @@ import type { FirmwareService } from "../../gateway/firmware/service.js";
 import { Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { nextEvent, sourceOf, within } from "./eventually.js";
 import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "./gateway-settings.js";
 import { altered, sampleReport } from "./sample-report.js";
 
@@ -47,14 +47,13 @@ export interface Frame {
 /** One end of a WebSocket that remembers what came until it is asked for. */
 export class Client {
 	readonly socket: WebSocket;
-	/** The close code and reason, once the socket is closed. */
-	readonly closed: Promise<{ code: number; reason: string }>;
+	readonly #closed: Promise<{ code: number; reason: string }>;
 	readonly #texts: string[] = [];
 	#arrived = () => {};
 
 	constructor(url: string, options: ClientOptions) {
 		this.socket = new WebSocket(url, options);
-		this.closed = new Promise((resolve) => {
+		this.#closed = new Promise((resolve) => {
 			this.socket.on("close", (code, reason) => {
 				resolve({ code, reason: reason.toString() });
 				this.#arrived();
@@ -67,8 +66,17 @@ export class Client {
 		});
 	}
 
-	/** The next frame that has not been asked for yet, as text. */
-	async nextText(): Promise<string> {
+	/** The close code and reason, once the socket is closed. */
+	get closed(): Promise<{ code: number; reason: string }> {
+		return within(this.#closed, "the end of the connection");
+	}
+
+	/** The next frame that has not been read yet, as text. */
+	nextText(): Promise<string> {
+		return within(this.#nextText(), "a frame");
+	}
+
+	async #nextText(): Promise<string> {
 		for (;;) {
 			const text = this.#texts.shift();
 			if (text !== undefined) return text;
@@ -84,11 +92,16 @@ export class Client {
 	}
 
 	/** Skips frames up to the first that is meant. */
-	async until(isMeant: (frame: Frame) => boolean): Promise<Frame> {
-		for (;;) {
-			const frame = await this.next();
-			if (isMeant(frame)) return frame;
-		}
+	until(isMeant: (frame: Frame) => boolean): Promise<Frame> {
+		let last = "none";
+		const find = async () => {
+			for (;;) {
+				last = await this.#nextText();
+				const frame: Frame = JSON.parse(last);
+				if (isMeant(frame)) return frame;
+			}
+		};
+		return within(find(), () => `a frame of ${sourceOf(isMeant)}; the last was ${last}`);
 	}
 
 	/** The session record in the next status_update for that reason. */
@@ -172,7 +185,7 @@ export async function runGateway(
 	};
 	const open = async (path: string, clientOptions?: ClientOptions) => {
 		const client = connect(path, clientOptions);
-		await once(client.socket, "open");
+		await nextEvent(client.socket, "open");
 		return client;
 	};
 	const device: Running["device"] = (headers = {}, clientOptions = {}) =>
@@ -195,7 +208,7 @@ export async function runGateway(
 		},
 		async refused(path, headers = {}) {
 			const { socket } = connect(path, { headers });
-			const [, response] = await once(socket, "unexpected-response");
+			const [, response] = await nextEvent(socket, "unexpected-response");
 			response.setEncoding("utf8");
 			let body = "";
 			for await (const chunk of response) body += chunk;

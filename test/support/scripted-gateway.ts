@@ -1,7 +1,6 @@
 /** A gateway that behaves as a test scripts it, and firmware in XS that connects to it. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -17,14 +16,14 @@ import type { Model } from "../../device/protocol/schema.js";
 import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "./cleanup.js";
+import { nextEvent, sourceOf, within } from "./eventually.js";
 import { portOf } from "./ports.js";
 
 /** A device's connection, as its gateway sees it. */
 export class Connection {
 	readonly socket: WebSocket;
 	readonly headers: IncomingHttpHeaders;
-	/** The close code, once the connection is closed; 1006 without a close frame. */
-	readonly closed: Promise<number>;
+	readonly #closed: Promise<number>;
 	readonly #uplinks: Uplink[] = [];
 	readonly #invalidUplinks: string[];
 	#arrived = () => {};
@@ -34,7 +33,7 @@ export class Connection {
 		this.socket = socket;
 		this.headers = headers;
 		this.#invalidUplinks = invalidUplinks;
-		this.closed = new Promise((resolve) =>
+		this.#closed = new Promise((resolve) =>
 			socket.on("close", (code) => {
 				resolve(code);
 				this.#arrived();
@@ -46,6 +45,11 @@ export class Connection {
 			else this.#uplinks.push(checked.uplink);
 			this.#arrived();
 		});
+	}
+
+	/** The close code, once the connection is closed; 1006 without a close frame. */
+	get closed(): Promise<number> {
+		return within(this.#closed, "the end of the device's connection");
 	}
 
 	send(message: unknown): void {
@@ -60,9 +64,16 @@ export class Connection {
 	}
 
 	/** The next uplink of that type; those before it are skipped. @throws Error where none comes, or an invalid one did */
-	async next<T extends UplinkType>(
+	next<T extends UplinkType>(
 		type: T,
 		isMeant: (uplink: UplinkOf<T>) => boolean = () => true,
+	): Promise<UplinkOf<T>> {
+		return within(this.#next(type, isMeant), () => `a ${type} of ${sourceOf(isMeant)}`);
+	}
+
+	async #next<T extends UplinkType>(
+		type: T,
+		isMeant: (uplink: UplinkOf<T>) => boolean,
 	): Promise<UplinkOf<T>> {
 		for (;;) {
 			for (;;) {
@@ -116,7 +127,11 @@ export class ScriptedGateway {
 	}
 
 	/** The next connection that has not been asked for yet. */
-	async connection(): Promise<Connection> {
+	connection(): Promise<Connection> {
+		return within(this.#connection(), "a device's connection");
+	}
+
+	async #connection(): Promise<Connection> {
 		for (;;) {
 			const connection = this.#connections.shift();
 			if (connection) return connection;
@@ -129,7 +144,7 @@ export class ScriptedGateway {
 
 export async function runScriptedGateway(t: TestContext): Promise<ScriptedGateway> {
 	const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		for (const client of server.clients) client.terminate();
 		server.close();

@@ -4,6 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
+import { within } from "./eventually.js";
 
 export const noSerialLine = findScript();
 
@@ -48,7 +49,7 @@ export async function openSerialLine(t: TestContext): Promise<SerialLine> {
 	};
 	onEnd(t, unplug);
 	let heard = "";
-	const path = await new Promise<string>((resolve) => {
+	const found = new Promise<string>((resolve) => {
 		child.stdout?.setEncoding("utf8").on("data", (text: string) => {
 			heard += text;
 			const found = /path:(\S+):\s*/.exec(heard);
@@ -57,6 +58,7 @@ export async function openSerialLine(t: TestContext): Promise<SerialLine> {
 			resolve(found[1] ?? "");
 		});
 	});
+	const path = await within(found, "the path of the pseudo-terminal");
 	const print = (text: string | Uint8Array) => void child.stdin?.write(text);
 	return { path, print, heard: () => heard, pause, resume, unplug };
 }

@@ -3,7 +3,6 @@
  * a disk that can be made to fail.
  */
 
-import { once } from "node:events";
 import fs from "node:fs/promises";
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { join } from "node:path";
@@ -22,6 +21,7 @@ import type { Disk } from "../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../gateway/storage/blobs.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { nextEvent } from "./eventually.js";
 import { portOf } from "./ports.js";
 
 export interface ServingOptions {
@@ -115,7 +115,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		if (!binaries(request, response)) app(request, response);
 	});
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		server.closeAllConnections();
 		server.close();
@@ -193,7 +193,7 @@ interface Exchange {
 async function exchange(port: number, { path, method, headers, body }: Exchange): Promise<Answer> {
 	const sent = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false });
 	sent.end(body);
-	const [response] = await once(sent, "response");
+	const [response] = await nextEvent(sent, "response");
 	const chunks: Buffer[] = [];
 	for await (const chunk of response) chunks.push(chunk);
 	const content = Buffer.concat(chunks);

@@ -1,7 +1,7 @@
 /** A TCP proxy on 127.0.0.1 that is as slow as a mobile network: bytes wait for each other, and all for the way. */
 
-import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { nextEvent } from "./eventually.js";
 import { portOf } from "./ports.js";
 
 export interface SlowLinkOptions {
@@ -73,7 +73,7 @@ export async function openSlowLink({ to, bitsPerSecond, roundTripMs }: SlowLinkO
 		pass(near, far, there, false);
 		pass(far, near, back, true);
 	}).listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	const port = portOf(server);
 	return {
 		port,

@@ -1,11 +1,11 @@
 /** WAV files, and a server of them whose link is as slow as a test wants it, by the device's clock. */
 
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Board } from "../../hosts/virtual/node/board.js";
 import { onEnd } from "./cleanup.js";
+import { nextEvent } from "./eventually.js";
 import { portOf } from "./ports.js";
 
 export const bytesPerSecond = 32_000;
@@ -109,7 +109,7 @@ export class SoundServer {
 			socket.on("close", () => server.#sockets.delete(socket));
 		});
 		http.listen(0, "127.0.0.1");
-		await once(http, "listening");
+		await nextEvent(http, "listening");
 		onEnd(t, () => {
 			http.close();
 			http.closeAllConnections();

@@ -1,9 +1,9 @@
 /** A TCP proxy on 127.0.0.1 that can be cut: its connections end, and it takes none until it is healed. */
 
-import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
+import { nextEvent } from "./eventually.js";
 import { portOf } from "./ports.js";
 
 export interface TcpProxy {
@@ -44,7 +44,7 @@ export async function startProxy(
 			});
 		}
 	}).listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		cut();
 		server.close();

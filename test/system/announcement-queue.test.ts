@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
+import { waitUntil } from "../support/eventually.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 import { startProxy } from "../support/tcp-proxy.js";
@@ -62,12 +63,11 @@ async function run(t: TestContext) {
 	const stateOf = async (name: Name): Promise<string> =>
 		Object(await call(`announcements/${ids.get(name)}`)).devices?.[0].state;
 	/** The device's clock goes on until then, over its restarts. */
-	const until = async (isMeant: () => Promise<boolean>) => {
-		while (!(await isMeant())) {
+	const until = (isMeant: () => Promise<boolean>) =>
+		waitUntil(isMeant, async () => {
 			await letSocketsWork();
 			await device.machine.advance(50).catch(() => {});
-		}
-	};
+		});
 	const becomes = (name: Name, state: string) =>
 		until(async () => {
 			const found = await stateOf(name);

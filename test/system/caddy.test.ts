@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, nextEvent } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { freePort } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken } from "../support/running.js";
@@ -65,7 +64,7 @@ test("Caddy's block in gateway/operations.md passes on devices, monitors and upl
 		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
 		const asked = request(`${url}${path}`, { method, headers, ca });
 		asked.end(body);
-		const [response] = await once(asked, "response");
+		const [response] = await nextEvent(asked, "response");
 		return { status: response.statusCode, body: JSON.parse(await text(response)) };
 	};
 	const setup = await eventually(
@@ -81,7 +80,7 @@ test("Caddy's block in gateway/operations.md passes on devices, monitors and upl
 	await report();
 	const monitor = new Client(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken), ca });
 	onEnd(t, () => monitor.socket.terminate());
-	await once(monitor.socket, "open");
+	await nextEvent(monitor.socket, "open");
 	const volume = { command: "set_volume", value: 37 };
 	monitor.send({ type: "control_device", targetId: deviceId, payload: volume });
 	await monitor.until(({ message }) => JSON.stringify(message ?? "").includes('"volume":37'));

@@ -10,6 +10,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { sampleReport } from "../../scripts/api/sample-report.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { portOf } from "../support/ports.js";
@@ -84,14 +85,14 @@ test("a crash is reported once, also where the gateway is killed before it has h
 	onEnd(t, () => device.close());
 	const kill = async (child: typeof first) => {
 		child.kill("SIGKILL");
-		await once(child, "exit");
+		await nextEvent(child, "exit");
 	};
 	const start = async () => {
 		const child = startProcess(t, { ...environment, PORT: port });
 		await printed(child);
 		const monitor = new Client(`ws://${host}/monitor`, { headers: bearer(monitorToken) });
 		onEnd(t, () => monitor.socket.terminate());
-		await once(monitor.socket, "open");
+		await nextEvent(monitor.socket, "open");
 		return { child, monitor };
 	};
 	await kill(first);
@@ -147,7 +148,7 @@ describe("old and new", () => {
 async function oldGateway(t: TestContext) {
 	const { crash_report: _crash, log: _log, ...known } = uplinks;
 	const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		for (const client of server.clients) client.terminate();
 		server.close();

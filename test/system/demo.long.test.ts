@@ -7,6 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { runCommand } from "../support/command-line.js";
 import { runDemo } from "../support/demo.js";
+import { waitUntil } from "../support/eventually.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
 function folders(folder: string) {
@@ -47,7 +48,7 @@ test("the demo starts a device of each model, and ends cleanly at one or more Ct
 	const ids = /Devices +(\S+), (\S+)/.exec(demo.output())?.slice(1) ?? [];
 	const record = (id: string) => readFile(join(dataDir, "devices", `${id}.json`), "utf8");
 	for (const id of ids) {
-		while (!(await record(id).catch(() => ""))) await setTimeout(10);
+		await waitUntil(() => record(id).catch(() => ""));
 		// From now on reports alone come from it, which the gateway saves when it ends.
 		monitor.send({
 			type: "control_device",

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
-import { once } from "node:events";
 import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
 import { type Answer, decode, encode, type Packet, type Question } from "dns-packet";
 import { onEnd } from "../support/cleanup.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, nextEvent } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
 import { portOf } from "../support/ports.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
@@ -41,7 +40,7 @@ async function listen(
 ): Promise<Socket> {
 	const socket = createSocket({ type: "udp4", reuseAddr: true });
 	socket.bind(5353);
-	await once(socket, "listening");
+	await nextEvent(socket, "listening");
 	onEnd(t, () => socket.close());
 	socket.addMembership(group, own);
 	socket.setMulticastInterface(own);
@@ -58,7 +57,7 @@ test("a device without an address connects to the gateway that knows its token, 
 	let connections = 0;
 	impostor.on("connection", () => connections++);
 	impostor.listen(0);
-	await once(impostor, "listening");
+	await nextEvent(impostor, "listening");
 	onEnd(t, () => impostor.close());
 	const impostorUrl = `ws://10.99.1.1:${portOf(impostor)}/device`;
 	let answered = 0;
@@ -117,11 +116,11 @@ test("a gateway announces itself, answers in each network with its address there
 	] as const) {
 		const client = createSocket("udp4");
 		client.bind(0, own);
-		await once(client, "listening");
+		await nextEvent(client, "listening");
 		onEnd(t, () => client.close());
 		client.setMulticastInterface(own);
 		client.send(encode({ type: "query", id: 7, questions: [question] }), 5353, group);
-		const [bytes] = await once(client, "message");
+		const [bytes] = await nextEvent(client, "message");
 		const { id, questions = [], answers = [] } = decode(bytes);
 		assert.deepEqual([id, ...questions.map(({ name, type }) => ({ name, type }))], [7, question]);
 		const target = answers.flatMap((each) => (each.type === "SRV" ? [each] : []))[0];
@@ -135,7 +134,7 @@ test("a gateway announces itself, answers in each network with its address there
 	}
 
 	process.kill("SIGTERM");
-	await once(process, "exit");
+	await nextEvent(process, "exit");
 	await eventually(
 		() => recordsWith(0),
 		(records) => records.some(({ name }) => name === `hall-1.${service}`),
@@ -164,12 +163,12 @@ test("with PUBLIC_URL that is what devices get, and MDNS=off is silent", async (
 test("a gateway whose port of multicast DNS is taken says so once, and does all else", async (t) => {
 	const taken = createSocket("udp4");
 	taken.bind(5353);
-	await once(taken, "listening");
+	await nextEvent(taken, "listening");
 	onEnd(t, () => taken.close());
 	const { process, port, readLog } = await startGateway(t);
 	await eventually(readLog, (log) => log.includes("devices cannot find this gateway"));
 	assert.equal((await fetch(`http://10.99.1.1:${port}/readyz`)).status, 200);
 	process.kill("SIGTERM");
-	assert.deepEqual(await once(process, "exit"), [0, null]);
+	assert.deepEqual(await nextEvent(process, "exit"), [0, null]);
 	assert.equal(readLog().match(/multicast DNS/g)?.length, 1);
 });

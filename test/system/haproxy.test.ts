@@ -9,6 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { runHaproxy, whyNoHaproxy } from "../support/haproxy.js";
 import { bearer, Client, deviceToken, runGateway } from "../support/running.js";
 
@@ -60,13 +61,13 @@ test("haproxy learns from /readyz that a gateway sends its devices away, and ask
 		limits: { devicesLeaveMs: 60_000, closeTimeoutMs: 60_000 },
 	});
 	const device = open("/device", deviceToken, "127.0.0.2");
-	await once(device.socket, "open");
+	await nextEvent(device.socket, "open");
 	device.socket.pause();
 	const stopped = gateway.close();
 	const ask = async () => {
 		const asked = request(`http://127.0.0.1:${port}/readyz`, { agent: false }).end();
 		try {
-			const [response] = await once(asked, "response");
+			const [response] = await nextEvent(asked, "response");
 			return await text(response);
 		} catch {
 			return "no server is up";

@@ -1,7 +1,6 @@
 /** The gateway behind nginx as Debian ships it and with the block of gateway/README.md: alone, under a path, with and without TLS. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -13,7 +12,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { hasNginx, howToInstall, Nginx } from "../bench/servers/nginx.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, nextEvent } from "../support/eventually.js";
 import { type Fleet, runFleet } from "../support/fleet.js";
 import { makeImage } from "../support/images.js";
 import { freePort } from "../support/ports.js";
@@ -95,13 +94,13 @@ async function runProxied(
 		ask: async (path, options = {}, body) => {
 			const start = scheme === "https" ? httpsRequest : httpRequest;
 			const request = start(`${url}${path}`, { ...options, ca }).end(body);
-			const [response] = await once(request, "response");
+			const [response] = await nextEvent(request, "response");
 			return { status: response.statusCode, headers: response.headers, body: await text(response) };
 		},
 		open: async (path, headers, localAddress = "127.0.0.1") => {
 			const client = new Client(`${url.replace("http", "ws")}${path}`, { headers, ca, localAddress });
 			onEnd(t, () => client.socket.terminate());
-			await once(client.socket, "open");
+			await nextEvent(client.socket, "open");
 			return client;
 		},
 	};

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { waitUntil } from "../support/eventually.js";
 import { type Fleet, runFleet } from "../support/fleet.js";
 import { bearer, monitorToken } from "../support/running.js";
 import { pass, passUntil } from "../support/virtual-time.js";
@@ -97,13 +98,16 @@ test("a device that was away is updated after its return, while no page is open"
 	const headers = bearer(monitorToken);
 	const metrics = async () => (await fetch(`${fleet.url}/metrics`, { headers })).text();
 	const connected = async () => /^gateway_sessions 1$/m.test(await metrics());
-	while (!(await connected())) await pass(device, 100);
+	await waitUntil(connected, () => pass(device, 100));
 	const soaking = reaches(fleet, "away", ({ counts }) => counts.soaking === 1);
 	// The roll-out has to see it, and then waits for at most 10 s.
-	while ((await stepOf())?.status === "queued") {
-		await pass(device, 100);
-		skewMs += 1000;
-	}
+	await waitUntil(
+		async () => (await stepOf())?.status !== "queued",
+		async () => {
+			await pass(device, 100);
+			skewMs += 1000;
+		},
+	);
 	await passUntil(device, soaking);
 	assert.equal((await stepOf())?.attempts, 1);
 	await pass(device, 130_000);

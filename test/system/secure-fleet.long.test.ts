@@ -5,13 +5,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import type { Model } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import type { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { partitions, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { deviceToken, temporaryDirectory } from "../support/running.js";
 
@@ -71,7 +71,7 @@ test(`a wss fleet with its own authority installs ${releases} releases in a row,
 		for (const { device } of started) {
 			assert.equal(device.started.version, version);
 			// It confirms itself once its report has left; the gateway may have seen that before.
-			while (device.isPendingVerify) await setTimeout(5);
+			await waitUntil(() => !device.isPendingVerify);
 		}
 	}
 	for (const { device } of started) {

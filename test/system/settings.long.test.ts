@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { uplinks } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import type { Client } from "../support/running.js";
 
@@ -84,7 +85,7 @@ test(`settings that came without a cable survive ${updates} updates`, async (t) 
 		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
 		await report((state) => state.system.firmware_version === version);
 		assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
-		while (device.isPendingVerify) await setImmediate();
+		await waitUntil(() => !device.isPendingVerify);
 	}
 	assert.deepEqual(settings(), before);
 	assert.equal(device.board.timeServer, "time.example");

@@ -1,7 +1,6 @@
 /** Signed firmware on virtual devices: what is refused whatever the gateway says, and how keys are replaced over the air. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { before, describe, type TestContext, test } from "node:test";
 import { isRecord } from "../../device/protocol/schema.js";
@@ -10,6 +9,7 @@ import type { Program } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd } from "../support/cleanup.js";
+import { nextEvent, waitUntil } from "../support/eventually.js";
 import { type Fleet, type FleetDevice, runFleet } from "../support/fleet.js";
 import { rewritten } from "../support/images.js";
 import { portOf } from "../support/ports.js";
@@ -32,7 +32,7 @@ async function serve(t: TestContext, file: Buffer): Promise<string> {
 		response.writeHead(200, { "Content-Length": file.length }).end(file);
 	});
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		server.closeAllConnections();
 		server.close();
@@ -144,7 +144,10 @@ test("keys are replaced over the air: old, both, new; then nothing of the old ke
 			const isNew = device.report(({ system }) => system.firmware_version === version);
 			await passUntil(device.device, isNew);
 			// Confirmed: the next update may begin.
-			while (device.device.isPendingVerify) await pass(device.device, 20);
+			await waitUntil(
+				() => !device.device.isPendingVerify,
+				() => pass(device.device, 20),
+			);
 		}
 		return ended;
 	};

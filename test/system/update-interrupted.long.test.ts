@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { test } from "node:test";
 import { WebSocketServer } from "ws";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { onEnd } from "../support/cleanup.js";
+import { nextEvent } from "../support/eventually.js";
 import { powerOn, ScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
@@ -25,7 +25,7 @@ for (const seconds of [45, 300])
 		});
 		const gateway = new ScriptedGateway(t, new WebSocketServer({ server }));
 		server.listen(0, "127.0.0.1");
-		await once(server, "listening");
+		await nextEvent(server, "listening");
 		const { url } = gateway;
 		const { host, port } = new URL(url);
 		const disconnect = () => {
@@ -41,7 +41,7 @@ for (const seconds of [45, 300])
 		connection.send({ command: "start_ota", url: `http://${host}/firmware.bin` });
 		await passUntil(device, away);
 		disconnect();
-		await once(server, "close");
+		await nextEvent(server, "close");
 		await pass(device, seconds * 1000);
 		assert.equal(requests, 4, "nothing was asked for meanwhile");
 		server.listen(Number(port), "127.0.0.1");

@@ -13,6 +13,7 @@ import { cutMoments, Flash, type FlashOperation } from "../../hosts/virtual/node
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { waitUntil } from "../support/eventually.js";
 import { portOf } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
@@ -56,7 +57,7 @@ async function update(gateway: ScriptedGateway, device: VirtualDevice, url: stri
 }
 
 async function settled(device: VirtualDevice): Promise<void> {
-	while (device.isPendingVerify) await new Promise((resolve) => setTimeout(resolve, 2));
+	await waitUntil(() => !device.isPendingVerify);
 }
 
 test("a power cut in an update of the firmware in XS leaves a device that runs and accepts the next update", async (t) => {

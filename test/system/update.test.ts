@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate } from "node:timers/promises";
 import { models } from "../../device/protocol/schema.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { withoutHash } from "../support/images.js";
 import { Random } from "../support/random.js";
@@ -60,7 +60,7 @@ test("a device in XS installs uploads and releases with other data after the ima
 		assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
 		const { offset } = slots[device.started.slot];
 		assert.deepEqual(device.flash.read(offset, file.length), file, "what follows is in flash too");
-		while (device.isPendingVerify) await setImmediate();
+		await waitUntil(() => !device.isPendingVerify);
 	}
 });
 
@@ -83,6 +83,9 @@ test(`${updatesInARow} updates in a row end each with the next version, in the o
 		assert.equal(otaStatus, "updated");
 		assert.equal(device.started.slot, (index + 1) % 2);
 		// It confirms itself once its report has left; the gateway may have seen that before.
-		while (device.isPendingVerify) await pass(device, 20);
+		await waitUntil(
+			() => !device.isPendingVerify,
+			() => pass(device, 20),
+		);
 	}
 });

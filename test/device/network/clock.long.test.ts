@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
+import { waitUntil } from "../../support/eventually.js";
 import { runFleet } from "../../support/fleet.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass } from "../../support/virtual-time.js";
@@ -77,7 +77,7 @@ describe("the stored time", () => {
 		const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
 		await report();
 		// What the time server said first is written by then.
-		while (device.setting("clock") === undefined) await setTimeout(100);
+		await waitUntil(() => device.setting("clock") !== undefined);
 		const stored = recordStored(t);
 		const startedAt = Math.floor(Date.now() / 1000) * 1000;
 		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
 import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
@@ -97,11 +96,14 @@ describe("a gateway that restarts", () => {
 				isBack = true;
 				return again;
 			});
-			while (!isBack) {
-				await letSocketsWork();
-				await pass(device, 250);
-				looks.add(ring(device));
-			}
+			await waitUntil(
+				() => isBack,
+				async () => {
+					await letSocketsWork();
+					await pass(device, 250);
+					looks.add(ring(device));
+				},
+			);
 			current = await next;
 			const pauseMs = device.machine.now - closedAt;
 			// The SDK reports a close after 1 s.
@@ -191,7 +193,7 @@ async function runRefusingGateway(t: TestContext, answer: string) {
 		onEnd(t, () => socket.destroy());
 	});
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => server.close());
 	return { url: `ws://127.0.0.1:${portOf(server)}/device`, count: () => count };
 }
@@ -212,10 +214,10 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 	});
 	const hear = async () => {
 		await letSocketsWork();
-		while (said.length < gateway.count() || said.length === 0) {
-			await pass(device, 0);
-			await setImmediate();
-		}
+		await waitUntil(
+			() => said.length > 0 && said.length >= gateway.count(),
+			() => pass(device, 0),
+		);
 	};
 	await hear();
 	return {
@@ -268,10 +270,10 @@ describe("a gateway that refuses the upgrade", () => {
 			answer(isKnown, 401);
 		};
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		while (refusals === 0 || ring(device) !== orange) {
-			await pass(device, 0);
-			await setImmediate();
-		}
+		await waitUntil(
+			() => refusals > 0 && ring(device) === orange,
+			() => pass(device, 0),
+		);
 		await pass(device, 5000);
 		isKnown = true;
 		const connection = await passUntil(device, gateway.connection());
@@ -319,10 +321,10 @@ describe("a connection that cannot be made", () => {
 			clock: "virtual",
 			onTrace: (text) => traced.push(text),
 		});
-		while (!traced.some((text) => text.startsWith("gateway: "))) {
-			await pass(device, 0);
-			await setImmediate();
-		}
+		await waitUntil(
+			() => traced.some((text) => text.startsWith("gateway: ")),
+			() => pass(device, 0),
+		);
 		return traced.join("");
 	}
 
@@ -335,10 +337,10 @@ describe("a connection that cannot be made", () => {
 
 	test("because no server listens says so", async (t) => {
 		const server = createServer().listen(0, "127.0.0.1");
-		await once(server, "listening");
+		await nextEvent(server, "listening");
 		const port = portOf(server);
 		server.close();
-		await once(server, "close");
+		await nextEvent(server, "close");
 		const said = await firstReason(t, `ws://127.0.0.1:${port}/device`);
 		assert.match(said, new RegExp(`gateway: no connection to 127\\.0\\.0\\.1:${port}`));
 		assert.match(said, /ECONNREFUSED/);

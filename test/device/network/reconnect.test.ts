@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
 import type { StateReport } from "../../../device/protocol/messages.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, powerOnInVirtualTime } from "../../support/virtual-time.js";
@@ -18,7 +17,7 @@ async function runCountingServer(t: TestContext, onConnection: (socket: Socket) 
 		onConnection(socket);
 	});
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		for (const socket of sockets) socket.destroy();
 		server.close();
@@ -94,7 +93,10 @@ describe("a gateway that is down", () => {
 			const gateway = await runCountingServer(t, (socket) => socket.on("data", () => socket.end(answer)));
 			const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 			await settled(() => gateway.connections() === 1);
-			while (gateway.connections() === 1) await pass(device, 1000);
+			await waitUntil(
+				() => gateway.connections() !== 1,
+				() => pass(device, 1000),
+			);
 			assert.equal(gateway.connections(), 2, answer);
 			await device.close();
 		}
@@ -179,7 +181,10 @@ describe("an access point that comes and goes", () => {
 			isBack = true;
 			return connection;
 		});
-		while (!isBack) await pass(device, 1000);
+		await waitUntil(
+			() => isBack,
+			() => pass(device, 1000),
+		);
 		const { network, peripherals } = await (await back).next("state_report");
 		assert.equal(network.wifi_rssi, -70);
 		assert.equal(peripherals.led_ring.state_id, 5);
@@ -225,7 +230,10 @@ describe("the heartbeat", () => {
 			isBack = true;
 			return again;
 		});
-		while (!isBack) await advance(1000);
+		await waitUntil(
+			() => isBack,
+			() => advance(1000),
+		);
 		await (await next).next("state_report");
 	});
 
@@ -244,5 +252,5 @@ describe("the heartbeat", () => {
 
 /** Lets real sockets do their part until `isTrue`. */
 async function settled(isTrue: () => boolean): Promise<void> {
-	while (!isTrue()) await setImmediate();
+	await waitUntil(isTrue);
 }

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { decode, encode } from "dns-packet";
 import { FirstStart } from "../../../scripts/boards/first-start.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { freePort, portOf } from "../../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, passUntil } from "../../support/virtual-time.js";
@@ -106,7 +106,7 @@ describe("a device without an address of its gateway", () => {
 		const gateway = await runScriptedGateway(t);
 		const other = createServer();
 		other.listen(0, "127.0.0.1");
-		await once(other, "listening");
+		await nextEvent(other, "listening");
 		onEnd(t, () => other.close());
 		const url = `ws://127.0.0.1:${portOf(other)}/device`;
 		const { traced, fail, connectionTo } = await search(t, (question, count) => {
@@ -184,10 +184,13 @@ describe("a device without an address of its gateway", () => {
 			if (isThere) question.answer(factsOf(question, gateway.url));
 		});
 		const found = () => [...traced.join("").matchAll(/^found gateway (.+)$/gm)].map(([, address]) => address);
-		while (found().length < 2) {
-			await letSocketsWork();
-			await pass(device, 250);
-		}
+		await waitUntil(
+			() => found().length >= 2,
+			async () => {
+				await letSocketsWork();
+				await pass(device, 250);
+			},
+		);
 		assert.deepEqual(found(), [away, away], "where it is the only one");
 		isThere = true;
 		await connectionTo(gateway);

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
 import { WebSocketServer } from "ws";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { powerOn, ScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass, passUntil } from "../../support/virtual-time.js";
@@ -44,7 +43,7 @@ async function runSecureGateway(t: TestContext, name: string) {
 	});
 	const webSockets = new WebSocketServer({ server });
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		for (const client of webSockets.clients) client.terminate();
 		server.close();
@@ -105,10 +104,10 @@ test("a certificate that is not valid by the device's clock is refused until a t
 		wallClock: undefined,
 		onTrace: (text) => traced.push(text),
 	});
-	while (!traced.some((text) => text.startsWith("gateway: ")) && gateway.server.clients.size === 0) {
-		await pass(device, 0);
-		await setImmediate();
-	}
+	await waitUntil(
+		() => traced.some((text) => text.startsWith("gateway: ")) || gateway.server.clients.size > 0,
+		() => pass(device, 0),
+	);
 	assert.match(
 		traced.join(""),
 		/: TLS: a certificate .* is valid from .* the device's clock shows 1970-01-01T00:00:\d\dZ; if that is wrong, it needs a time server/,
@@ -133,10 +132,10 @@ test("it trusts neither another authority nor a certificate for another name", {
 			clock: "virtual",
 			settings: { gateway: server.url, token: "t", ca },
 		});
-		while (server.failedHandshakes() === before && server.gateway.server.clients.size === 0) {
-			await pass(device, 0);
-			await setImmediate();
-		}
+		await waitUntil(
+			() => server.failedHandshakes() !== before || server.gateway.server.clients.size > 0,
+			() => pass(device, 0),
+		);
 		await pass(device, 3000);
 		assert.equal(server.gateway.server.clients.size, 0);
 		await device.close();

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import disk from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
@@ -8,6 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { makeTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { nextEvent } from "../../support/eventually.js";
 import {
 	bearer,
 	deviceToken,
@@ -26,7 +26,7 @@ import { routesOf } from "../api/server.js";
 async function answerTo(url: string, request: string): Promise<string> {
 	const socket = connect(Number(new URL(url).port), "127.0.0.1");
 	socket.write(request, "latin1");
-	const [answer] = await once(socket, "data");
+	const [answer] = await nextEvent(socket, "data");
 	socket.destroy();
 	return String(answer);
 }
@@ -140,11 +140,11 @@ test("a token counts for its own request, not for those that follow on its conne
 		bearer(deviceToken),
 	]) {
 		const asked = request(`${url}/ota/firmware.bin`, { agent, headers }).end();
-		const [response] = await once(asked, "response");
+		const [response] = await nextEvent(asked, "response");
 		statuses.push(response.statusCode);
 		reused.push(asked.reusedSocket);
 		response.resume();
-		await once(response, "end");
+		await nextEvent(response, "end");
 	}
 	assert.deepEqual(statuses, [404, 401, 401, 404, 404]);
 	assert.deepEqual(reused, [false, true, true, true, true]);
@@ -324,7 +324,7 @@ test("the same value for both tokens stops the start", async (t) => {
 /** By node:http: fetch lets no one set `Host`. */
 async function posted(url: string, path: string, headers: Readonly<Record<string, string>>, body = "") {
 	const form = { "Content-Type": "application/x-www-form-urlencoded" };
-	const [response] = await once(
+	const [response] = await nextEvent(
 		request(url + path, { method: "POST", headers: { ...form, ...headers } }).end(body),
 		"response",
 	);
@@ -427,8 +427,8 @@ describe("a link for another device", () => {
 				method: "POST",
 				headers: { ...bearer(monitorToken), host },
 			}).end();
-			const [response] = await once(asked, "response");
-			const { url } = JSON.parse(String((await once(response, "data"))[0]));
+			const [response] = await nextEvent(asked, "response");
+			const { url } = JSON.parse(String((await nextEvent(response, "data"))[0]));
 			assert.ok(url.startsWith(`${base}/login?code=`), url);
 		}
 	});
@@ -588,7 +588,7 @@ describe("other requests", () => {
 			const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
 			socket.write(start);
 			socket.resume();
-			await once(socket, "close");
+			await nextEvent(socket, "close");
 		}
 	});
 });

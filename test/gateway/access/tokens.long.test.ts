@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { nextEvent } from "../../support/eventually.js";
 
 /** `npm run token`, with nothing of this process' own environment but the path. */
 async function token(environment: Readonly<Record<string, string>>, ...words: readonly string[]) {
@@ -14,7 +14,7 @@ async function token(environment: Readonly<Record<string, string>>, ...words: re
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	const said = Promise.all([text(child.stdout), text(child.stderr)]);
-	const [code] = await once(child, "close");
+	const [code] = await nextEvent(child, "close");
 	const [output, error] = await said;
 	return { code, output: output.trim(), error: error.trim() };
 }

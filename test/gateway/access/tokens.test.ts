@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import disk, { chown, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { parseTokens, tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
 import { StartError } from "../../../gateway/problem.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { retire, rotate } from "../../../scripts/token/rotation.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import {
 	bearer,
 	deviceToken,
@@ -31,7 +30,7 @@ async function token(environment: Readonly<Record<string, string>>, ...words: re
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	const said = Promise.all([text(child.stdout), text(child.stderr)]);
-	const [code] = await once(child, "close");
+	const [code] = await nextEvent(child, "close");
 	const [output, error] = await said;
 	return { code, output: output.trim(), error: error.trim() };
 }
@@ -255,7 +254,7 @@ describe("a token is replaced", () => {
 		await writeTokenFile(disk, path, rotated);
 		assert.equal(await fetchBlock(rotated.device), 404);
 		await writeTokenFile(disk, path, retire(rotated, ["device"]));
-		while ((await fetchBlock(old.device)) !== 401) await setTimeout(20);
+		await waitUntil(async () => (await fetchBlock(old.device)) === 401);
 		assert.equal(await fetchBlock(rotated.device), 404);
 	});
 

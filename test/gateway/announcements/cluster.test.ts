@@ -5,8 +5,8 @@ import { createHash } from "node:crypto";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { assertSameBytes } from "../../support/bytes.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
 import { type Clustered, runGateways } from "../cluster/gateways.js";
@@ -24,13 +24,13 @@ async function connect(t: TestContext, { url }: Clustered, serial: string): Prom
 
 /** The devices of an announcement with their states, once it is so at this gateway. */
 async function shows({ api }: Clustered, id: string, states: object): Promise<void> {
-	for (;;) {
+	const read = async () => {
 		const { body } = await api("GET", `/api/announcements/${id}`);
 		const devices = Object(body.devices);
 		const found = Array.isArray(devices) ? devices.map((each) => [each.deviceId, each.state]) : [];
-		if (JSON.stringify(Object.fromEntries(found.sort())) === JSON.stringify(states)) return;
-		await setTimeout(10);
-	}
+		return Object.fromEntries(found.sort());
+	};
+	await eventually(read, (found) => JSON.stringify(found) === JSON.stringify(states));
 }
 
 test(
@@ -41,12 +41,10 @@ test(
 		const here = await connect(t, a, "1");
 		const there = await connect(t, b, "2");
 		for (const each of [a, b])
-			while (
-				Object(await each.api("GET", "/api/devices")).body.devices.filter(
-					(one: { connected: boolean }) => one.connected,
-				).length < 2
-			)
-				await setTimeout(10);
+			await waitUntil(async () => {
+				const { devices } = Object(await each.api("GET", "/api/devices")).body;
+				return devices.filter((one: { connected: boolean }) => one.connected).length === 2;
+			});
 		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
 		const uploaded = await fetch(`${a.url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
 		assert.equal(uploaded.status, 201);
@@ -70,7 +68,7 @@ test(
 		const { body: list } = await b.api("GET", "/api/announcements");
 		assert.equal(Object(list.announcements).length, 1);
 		assert.equal((await b.api("DELETE", `/api/sounds/${sha256}`)).status, 204);
-		while (Object(await a.api("GET", "/api/sounds")).body.sounds.length > 0) await setTimeout(10);
+		await waitUntil(async () => Object(await a.api("GET", "/api/sounds")).body.sounds.length === 0);
 	},
 );
 
@@ -86,7 +84,7 @@ test("any gateway shows all of 4,500 devices, says that the playing one has forg
 	};
 	const id = await announce(4_500);
 	const path = `/api/announcements/${id}`;
-	while ((await b.api("GET", path)).status === 404) await setTimeout(10);
+	await waitUntil(async () => (await b.api("GET", path)).status !== 404);
 	const { body } = await b.api("GET", path);
 	assert.deepEqual(body, (await a.api("GET", path)).body);
 	assert.equal(Object(body.devices).length, 4_500);

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
@@ -11,7 +10,7 @@ import { describe, type TestContext, test } from "node:test";
 import { readSettings } from "../../../gateway/settings.js";
 import { onEnd } from "../../support/cleanup.js";
 import { runCommand } from "../../support/command-line.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, nextEvent } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 import {
 	bearer,
@@ -80,7 +79,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 		server.close();
 		server.closeAllConnections();
 	});
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	return `http://127.0.0.1:${portOf(server)}`;
 }
 

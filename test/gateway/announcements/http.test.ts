@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import fs from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -14,6 +13,7 @@ import { HttpProblem } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
+import { eventually, nextEvent, waitUntil } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 import {
 	bearer,
@@ -69,13 +69,11 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	};
 	const watcher = await gateway.open("/monitor?announcements", { headers: bearer(monitorToken) });
 	/** The states of an announcement's devices, once it is over. */
-	const ended = async (id: string) => {
-		for (;;) {
-			const { body } = await call("GET", `/api/announcements/${id}`);
-			if (body.endedAt !== null) return body;
-			await setTimeout(10);
-		}
-	};
+	const ended = (id: string) =>
+		eventually(
+			async () => (await call("GET", `/api/announcements/${id}`)).body,
+			({ endedAt }) => endedAt !== null,
+		);
 	const announce = async (asked: object) => {
 		const { status, body } = await call("POST", "/api/announcements", asked);
 		assert.equal(status, 202, JSON.stringify(body));
@@ -140,7 +138,7 @@ describe("a sound", () => {
 			host: "127.0.0.1",
 			maxVersion: "TLSv1.2",
 		});
-		await once(secure, "secureConnect");
+		await nextEvent(secure, "secureConnect");
 		const handshakeBytes = Buffer.concat(encrypted).length;
 		const ask = (
 			start: string,
@@ -153,7 +151,7 @@ describe("a sound", () => {
 		};
 		const fields = ["Content-Type: audio/wav", `Content-Length: ${wav.length}`];
 		ask("POST /api/sounds?name=Dinner", monitorToken, fields, wav);
-		await once(secure, "readable");
+		await nextEvent(secure, "readable");
 		ask(`GET /sounds/${sha256}.wav`, deviceToken, ["Connection: close"]);
 		let received = 0;
 		for await (const chunk of secure) received += chunk.length;
@@ -214,9 +212,9 @@ describe("a sound", () => {
 			`POST /api/sounds?name=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${monitorToken}\r\nContent-Type: audio/wav\r\nContent-Length: ${wav.length}\r\n\r\n`,
 		);
 		socket.write(wav.subarray(0, 5_000));
-		while ((await fs.readdir(join(dataDir, "sound-files"))).length === 0) await setTimeout(5);
+		await waitUntil(async () => (await fs.readdir(join(dataDir, "sound-files"))).length > 0);
 		socket.destroy();
-		while ((await fs.readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(5);
+		await waitUntil(async () => (await fs.readdir(join(dataDir, "sound-files"))).length === 0);
 		assert.deepEqual((await call("GET", "/api/sounds")).body, { sounds: [], canSpeak: false });
 	});
 
@@ -273,7 +271,7 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 	const requests: IncomingMessage[] = [];
 	const server = createServer((request) => requests.push(request));
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	const port = portOf(server);
 	for (const [end, status] of [
 		[() => {}, 408],
@@ -282,7 +280,7 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 		const socket = connect(port, "127.0.0.1");
 		t.after(() => socket.destroy());
 		socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc");
-		while (requests.length === 0) await setTimeout(5);
+		await waitUntil(() => requests.length > 0);
 		const [request] = requests.splice(0);
 		assert.ok(request, "no request was received");
 		const chunks = bodyOf(request, status === 408 ? 50 : 30_000)[Symbol.asyncIterator]();
@@ -354,7 +352,7 @@ describe("an announcement", () => {
 		);
 		await playing.connect();
 		playing.update(id, "played", { heard_ms: 500 });
-		while (states(await ended(id))["dev-1-000005"] !== "played") await setTimeout(10);
+		await waitUntil(async () => states(await ended(id))["dev-1-000005"] === "played");
 	});
 
 	test("to one device begins without waiting, and is stopped", async (t) => {
@@ -362,8 +360,9 @@ describe("an announcement", () => {
 		await upload();
 		const one = await device("1");
 		const id = await announce({ sound: sha256, targets: { devices: [one.deviceId] } });
-		while (states((await call("GET", `/api/announcements/${id}`)).body)[one.deviceId] !== "playing")
-			await setTimeout(5);
+		await waitUntil(
+			async () => states((await call("GET", `/api/announcements/${id}`)).body)[one.deviceId] === "playing",
+		);
 		assert.deepEqual(
 			one.commands.map(({ command }) => command),
 			["play_sound"],
@@ -386,7 +385,7 @@ describe("an announcement", () => {
 			const first = await announce({ sound: sha256, targets });
 			const second = await announce({ sound: sha256, targets });
 			one.update(first, "played");
-			while ((await call("GET", `/api/announcements/${first}`)).body.endedAt === null) await setTimeout(10);
+			await waitUntil(async () => (await call("GET", `/api/announcements/${first}`)).body.endedAt !== null);
 			assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
 			assert.deepEqual([await listed(), await served()], [0, 200]);
 			if (isKeptAgain) await upload();
@@ -394,7 +393,7 @@ describe("an announcement", () => {
 			if (isKeptAgain) {
 				await setTimeout(600);
 				assert.deepEqual([await listed(), await served()], [1, 200], "after the next tick");
-			} else while ((await fs.readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
+			} else await waitUntil(async () => (await fs.readdir(join(dataDir, "sound-files"))).length === 0);
 		}
 		assert.equal(await served(), 404);
 	});
@@ -412,7 +411,7 @@ describe("an announcement", () => {
 		};
 		const play = async (asked: object) => {
 			const id = await announce(asked);
-			while (!one.urls.length || one.commands.at(-1)?.command !== "play_sound") await setTimeout(5);
+			await waitUntil(() => !(!one.urls.length || one.commands.at(-1)?.command !== "play_sound"));
 			one.update(id, "played");
 			await ended(id);
 			return id;
@@ -437,7 +436,7 @@ describe("an announcement", () => {
 		await send(16_005);
 		assert.deepEqual([await files(), await again(second)], [6, asked], "it is kept now");
 		assert.equal((await call("DELETE", `/api/sounds/${sound}`)).status, 204);
-		while ((await files()) > 5) await setTimeout(20);
+		await waitUntil(async () => (await files()) <= 5);
 		assert.equal(await again(second), null);
 		const latest = await send(16_005);
 		await send(16_006);
@@ -450,7 +449,7 @@ describe("an announcement", () => {
 		const { device, announce } = await run(t);
 		const one = await device("1");
 		await announce({ url: "http://radio.example/a.wav", targets: { devices: [one.deviceId] } });
-		while (one.urls.length === 0) await setTimeout(5);
+		await waitUntil(() => one.urls.length > 0);
 		assert.deepEqual(one.urls, ["http://radio.example/a.wav"]);
 	});
 

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { type Feature, features } from "../../../device/protocol/messages.js";
+import { waitUntil } from "../../support/eventually.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 import { SoundDevice } from "./sound-device.js";
 
@@ -33,13 +33,13 @@ async function run(t: TestContext, has: readonly Feature[] = features) {
 	};
 	const stateOf = async (id: string) => (await call("GET", `/api/announcements/${id}`)).devices[0].state;
 	const becomes = async (id: string, state: string) => {
-		while ((await stateOf(id)) !== state) await setTimeout(10);
+		await waitUntil(async () => (await stateOf(id)) === state);
 	};
 	/** What it was asked to play. */
 	const sent = () =>
 		device.commands.filter(({ command }) => command === "play_sound").map(({ value }) => Object(value));
 	const isSent = async (...ids: readonly string[]) => {
-		while (sent().length < ids.length) await setTimeout(10);
+		await waitUntil(() => sent().length >= ids.length);
 		assert.deepEqual(
 			sent().map(({ id }) => id),
 			ids,

@@ -10,6 +10,7 @@ import { defaultSettings, readSettings } from "../../../gateway/settings.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd } from "../../support/cleanup.js";
+import { eventually, nextEvent, waitUntil } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 import {
 	bearer,
@@ -75,10 +76,10 @@ function voiceOf(speechCommand: readonly string[], yieldToLoop = async () => {})
 async function runHolders(t: TestContext) {
 	const server = createServer().listen(0, "127.0.0.1");
 	onEnd(t, () => server.close());
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	const port = portOf(server);
 	const connected = async () => {
-		const [socket]: Socket[] = await once(server, "connection");
+		const [socket]: Socket[] = await nextEvent(server, "connection");
 		assert.ok(socket, "no connection");
 		socket.resume().on("error", () => {});
 		return { socket, closed: once(socket, "close") };
@@ -91,26 +92,26 @@ describe("a text", () => {
 		const { dataDir, device, call, say } = await run(t, voice);
 		const { status, body } = await say("0123456789");
 		assert.equal(status, 202, JSON.stringify(body));
-		while (device.urls.length === 0) await setTimeout(5);
+		await waitUntil(() => device.urls.length > 0);
 		const served = await fetch(device.urls[0] ?? "", { headers: bearer(deviceToken) });
 		const wav = Buffer.from(await served.arrayBuffer());
 		assert.deepEqual([wav.readUInt32LE(24), wav.length], [16_000, 44 + 2 * 16_000]);
 		assert.deepEqual((await call("/api/sounds")).body, { sounds: [], canSpeak: true });
 		const again = await say("0123456789");
-		while (device.urls.length < 2) await setTimeout(5);
+		await waitUntil(() => device.urls.length >= 2);
 		device.update(body.id, "played", { heard_ms: 1000 });
-		while ((await call(`/api/announcements/${body.id}`)).body.endedAt === null) await setTimeout(20);
+		await waitUntil(async () => (await call(`/api/announcements/${body.id}`)).body.endedAt !== null);
 		// Its file is removed with the next tick.
 		await setTimeout(600);
 		assert.equal((await fetch(device.urls[1] ?? "", { headers: bearer(deviceToken) })).status, 200);
 		device.update(again.body.id, "played", { heard_ms: 1000 });
-		while ((await readdir(join(dataDir, "sound-files"))).length > 0) await setTimeout(20);
+		await waitUntil(async () => (await readdir(join(dataDir, "sound-files"))).length === 0);
 	});
 
 	test("is there for a device that has it also after a restart of the gateway, for an hour", async (t) => {
 		const { dataDir, gateway, device, say } = await run(t, voice);
 		assert.equal((await say("0123456789")).status, 202);
-		while (device.urls.length === 0) await setTimeout(5);
+		await waitUntil(() => device.urls.length > 0);
 		const { pathname } = new URL(device.urls[0] ?? "");
 		device.close();
 		await gateway.close();
@@ -186,7 +187,7 @@ describe("a text", () => {
 		t.after(() => back.close());
 		assert.deepEqual([(await partOf(body.id)).state, back.urls], ["preparing", []]);
 		await go();
-		while ((await partOf(body.id)).state !== "playing") await setTimeout(10);
+		await waitUntil(async () => (await partOf(body.id)).state === "playing");
 		assert.equal(back.urls.length, 1);
 	});
 
@@ -266,13 +267,12 @@ describe("a text", () => {
 		] as const) {
 			const { say, call } = await run(t, program);
 			const { id } = (await say("hello")).body;
-			for (;;) {
-				const { endedAt, devices } = (await call(`/api/announcements/${id}`)).body;
-				if (endedAt === null) continue;
-				assert.equal(devices[0].state, "failed");
-				assert.match(devices[0].reason, reason);
-				break;
-			}
+			const { devices } = await eventually(
+				async () => (await call(`/api/announcements/${id}`)).body,
+				({ endedAt }) => endedAt !== null,
+			);
+			assert.equal(devices[0].state, "failed");
+			assert.match(devices[0].reason, reason);
 		}
 	});
 

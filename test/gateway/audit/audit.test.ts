@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { Router } from "express";
 import { list, object, string } from "../../../device/protocol/schema.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
@@ -9,6 +8,7 @@ import { Audit } from "../../../gateway/audit/audit.js";
 import type { CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { readJson, readQuery } from "../../../gateway/http/request-body.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
@@ -24,12 +24,11 @@ const things: CreateExtension = ({ requirePerson }) => ({
 const annasToken = "annas-token-of-the-fixtures";
 
 async function changesAt(url: string, count: number) {
-	for (;;) {
+	const read = async () => {
 		const response = await fetch(`${url}/api/audit`, { headers: bearer(monitorToken) });
-		const { changes } = JSON.parse(await response.text());
-		if (changes.length >= count) return changes;
-		await setTimeout(5);
-	}
+		return JSON.parse(await response.text()).changes;
+	};
+	return eventually(read, ({ length }) => length >= count);
 }
 
 test("what a person changes is in the audit, without secrets, also after a restart; what is refused or read is not", async (t) => {
@@ -149,7 +148,7 @@ test("gateways that act as one share the audit, of which the latest 2,000 are ke
 			body: { text: "\u{1f642}".repeat(1000) },
 		});
 	for (let index = 0; index < 20; index += 1) add(index % 2 ? a : b, `PUT /${index}`);
-	while (a.list().length < 20 || b.list().length < 20) await setTimeout(5);
+	await waitUntil(() => !(a.list().length < 20 || b.list().length < 20));
 	assert.deepEqual(
 		a.list().map(({ what }) => what),
 		b.list().map(({ what }) => what),
@@ -159,7 +158,7 @@ test("gateways that act as one share the audit, of which the latest 2,000 are ke
 	await b.close();
 	for (let index = 20; index < 2600; index += 1) {
 		add(a, `PUT /${index}`);
-		if (index % 500 === 0) while (a.list()[0]?.what !== `PUT /${index}`) await setTimeout(1);
+		if (index % 500 === 0) await waitUntil(() => a.list()[0]?.what === `PUT /${index}`);
 		if (index % 500 === 0) await a.settled();
 	}
 	await a.settled();

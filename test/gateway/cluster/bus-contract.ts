@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { type Bucket, type Bus, BusError, subjectOf } from "../../../gateway/bus.js";
 import type { Entry } from "../../../gateway/storage/log.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { waitUntil } from "../../support/eventually.js";
 import { follow, Told, testLog } from "../storage/log-contract.js";
 
 /** Several buses on one server; ended with the test. */
@@ -46,10 +46,10 @@ async function meet(...buses: readonly Bus[]): Promise<void> {
 		const told = new Told<string>();
 		const stop = each.subscribe("meet", told.add);
 		for (const other of buses)
-			while (!told.list.includes(String(buses.indexOf(other)))) {
+			await waitUntil(() => {
 				other.publish("meet", String(buses.indexOf(other)));
-				await pause(1);
-			}
+				return told.list.includes(String(buses.indexOf(other)));
+			});
 		stop();
 	}
 }

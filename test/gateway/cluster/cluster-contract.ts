@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import { waitUntil } from "../../support/eventually.js";
 import { bearer, monitorToken, reportWithVolume } from "../../support/running.js";
 import type { Buses } from "./bus-contract.js";
 import {
@@ -390,7 +391,10 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await a.join(other);
 			await buses.heal(b.bus);
 			await there.change("connected", other);
-			while (!there.reasons(id).includes("disconnected")) await there.until(() => true);
+			await waitUntil(
+				() => there.reasons(id).includes("disconnected"),
+				() => there.until(() => true),
+			);
 			const { snapshot } = await b.watch();
 			assert.deepEqual(
 				snapshot.sessions.map(({ deviceId, connected }) => [deviceId, connected]),

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import { Members, membersAtMost, noInterest } from "../../../gateway/cluster/members.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { ofFleet, runClustered } from "./gateways.js";
 
@@ -57,7 +58,7 @@ async function runForged(t: TestContext) {
 	const taken = async (firmwareVersion: string) => {
 		say("gw.hb.forged", beat);
 		await write(deviceId, { ...entry, device: { ...device, firmwareVersion } });
-		while (!JSON.stringify(await devices()).includes(firmwareVersion));
+		await waitUntil(async () => JSON.stringify(await devices()).includes(firmwareVersion));
 	};
 	const directory = await bus.bucket("gw-directory");
 	const write = async (key: string, value: unknown) =>
@@ -94,10 +95,13 @@ describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
 			bus.publish("gw.reports.x", `${entry.sessionId} ${head}\n{}`);
 		await taken("second");
 		// A question that is under way is not asked a second time.
-		while (asked < answers.length) {
-			await monitor.ask({ type: "subscribe", summary: true, devices: [] });
-			await monitor.ask({ type: "subscribe", summary: true, devices: [deviceId] });
-		}
+		await waitUntil(
+			() => asked >= answers.length,
+			async () => {
+				await monitor.ask({ type: "subscribe", summary: true, devices: [] });
+				await monitor.ask({ type: "subscribe", summary: true, devices: [deviceId] });
+			},
+		);
 		await taken("third");
 		assert.match(JSON.stringify(await devices()), /"deviceId":"dev-1-00f0f0"/);
 	});
@@ -127,7 +131,10 @@ describe("a key of a bucket", { timeout: 60_000 }, () => {
 			}
 			const named = { ...device, deviceId: "dev-1-000001" };
 			await write(named.deviceId, { ...entry, sessionId: entry.sessionId.replace(/f/g, "e"), device: named });
-			while (!JSON.stringify(await devices()).includes('"name":"x"')) await taken("again");
+			await waitUntil(
+				async () => JSON.stringify(await devices()).includes('"name":"x"'),
+				() => taken("again"),
+			);
 			const listed: readonly { readonly deviceId: string }[] = JSON.parse(JSON.stringify(await devices()));
 			assert.deepEqual(listed.map(({ deviceId }) => deviceId).sort(), ["dev-1-000001", deviceId]);
 			await gateway.gateway.close();

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import type { Bus } from "../../../gateway/bus.js";
 import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { type NatsServer, natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
 import { portOf } from "../../support/ports.js";
@@ -38,7 +38,7 @@ async function onLine(
 		for (const socket of [client, server])
 			socket.on("error", () => {}).once("close", () => [client, server].map((each) => each.destroy()));
 	}).listen(0, "127.0.0.1");
-	await once(proxy, "listening");
+	await nextEvent(proxy, "listening");
 	onEnd(t, () => void proxy.close());
 	return `nats://127.0.0.1:${portOf(proxy)}`;
 }
@@ -120,7 +120,7 @@ else {
 			bus.subscribe("s", told.add);
 			const opening = bus.open();
 			bus.publish("s", "lost");
-			while (problems.length === 0) await pause(10);
+			await waitUntil(() => problems.length > 0);
 			assert.match(String(problems), /cannot be reached \(.*refused.*\); it is tried again/);
 			await server.start();
 			await opening;
@@ -218,7 +218,7 @@ else {
 				authority: Buffer.from(authority.certificate),
 			});
 			void unauthorised.open();
-			while (problems.length === 0) await pause(10);
+			await waitUntil(() => problems.length > 0);
 			assert.match(String(problems), /Authorization Violation/i);
 		});
 
@@ -235,7 +235,7 @@ else {
 			const strangers = createNatsAccount().credentials;
 			const { bus: refused, problems } = natsBus(t, [server.url], { credentials: strangers });
 			void refused.open();
-			while (problems.length === 0) await pause(10);
+			await waitUntil(() => problems.length > 0);
 			assert.match(String(problems), /Authorization Violation/i);
 		});
 	});

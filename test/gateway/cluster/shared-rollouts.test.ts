@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { addRelease } from "../../../scripts/release/folder.js";
+import { waitUntil } from "../../support/eventually.js";
 import { makeImage } from "../../support/images.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
@@ -333,11 +333,10 @@ for (const moment of ["before", "after"] as const)
 		const plan = { ...groups, firmware: { channel: "stable" }, target: { all: true }, standing: true };
 		assert.equal((await driver.call("PUT", "rollouts/autumn", plan)).status, 201);
 		const reaches = async (version: string) => {
-			for (;;) {
+			await waitUntil(async () => {
 				const { body } = await other.call("GET", "rollouts/autumn");
-				if (body.version === version && body.counts.succeeded === devices.length) return;
-				await setTimeout(50);
-			}
+				return body.version === version && body.counts.succeeded === devices.length;
+			});
 		};
 		await reaches("1.4.0");
 		const isCut = new Promise<void>((resolve) => bus.onStatus((isConnected) => isConnected || resolve()));
@@ -353,7 +352,7 @@ for (const moment of ["before", "after"] as const)
 		);
 		for (const versions of urls) assert.deepEqual(versions, ["1.4.0", "1.5.0"]);
 		bus.heal();
-		while ((await driver.call("GET", "rollouts/autumn")).body.version !== "1.5.0") await setTimeout(50);
+		await waitUntil(async () => (await driver.call("GET", "rollouts/autumn")).body.version === "1.5.0");
 		assert.deepEqual(devices.map(offersOf), [2, 2, 2, 2, 2, 2]);
 		if (moment === "after") return;
 		const { entries = [] } = server.logs.get("gw-rollout-log") ?? {};
@@ -417,12 +416,12 @@ test("a gateway that cannot read the devices of the others yet drives nothing, a
 		return open(name, options);
 	};
 	const starting = start(t, server, releasesDir, undefined, bus);
-	while (server.buckets.get("gw-lease")?.entries.size !== 0) await setTimeout(50);
+	await waitUntil(() => server.buckets.get("gw-lease")?.entries.size === 0);
 	release();
 	const late = await starting;
 	const isClaimed = () =>
 		server.logs.get("gw-rollout-log")?.entries.some(([, { text }]) => text.includes("claimed"));
-	while (!isClaimed()) await setTimeout(50);
+	await waitUntil(isClaimed);
 	assert.equal((await late.call("POST", "rollouts/autumn/pause")).status, 200);
 	const { body } = await late.call("GET", "rollouts/autumn/devices");
 	assert.deepEqual([body.devices[0].deviceId, body.devices[0].status], [away.deviceId, "queued"]);

@@ -10,6 +10,7 @@ import { type Bucket, type Bus, BusError } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 
 function sha256(text: string): string {
@@ -73,7 +74,7 @@ async function two(t: TestContext, wrap = (bus: Bus) => bus) {
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-	while (!(await isSo())) await turn();
+	await waitUntil(isSo, () => turn());
 }
 
 test("two uploads at one time: both are taken, all serve the same one, and the other is nowhere kept", async (t) => {

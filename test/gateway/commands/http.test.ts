@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
 import type { Json } from "../../support/sample-report.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
@@ -55,13 +55,11 @@ async function run(t: TestContext, options: RunOptions = {}) {
 		assert.equal(headers.get("location"), `/api/commands/${body.id}`);
 		return String(body.id);
 	};
-	const ended = async (id: string) => {
-		for (;;) {
-			const { body } = await call("GET", `/api/commands/${id}`);
-			if (body.endedAt !== null) return body;
-			await setTimeout(10);
-		}
-	};
+	const ended = (id: string) =>
+		eventually(
+			async () => (await call("GET", `/api/commands/${id}`)).body,
+			({ endedAt }) => endedAt !== null,
+		);
 	return { ...gateway, call, connect, device, watcher, send, ended };
 }
 

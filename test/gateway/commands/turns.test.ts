@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countedTurns } from "../../support/counted-turns.js";
+import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 
 test("a command to a fleet that is away leaves turns of the event loop to others", async (t) => {
@@ -11,9 +12,9 @@ test("a command to a fleet that is away leaves turns of the event loop to others
 	const body = JSON.stringify({ targets: { devices }, payload: { command: "set_volume", value: 40 } });
 	const begun = await fetch(`${url}/api/commands`, { method: "POST", headers, body });
 	assert.equal(begun.status, 202);
-	for (;;) {
-		const answer = await fetch(`${url}${begun.headers.get("location")}`, { headers });
-		if (JSON.parse(await answer.text()).endedAt !== null) break;
-	}
+	await eventually(
+		async () => JSON.parse(await (await fetch(`${url}${begun.headers.get("location")}`, { headers })).text()),
+		({ endedAt }) => endedAt !== null,
+	);
 	assert.ok(turns.count >= devices.length, `${turns.count} turns`);
 });

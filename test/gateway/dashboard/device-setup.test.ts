@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { get } from "node:https";
 import { json } from "node:stream/consumers";
 import { describe, test } from "node:test";
@@ -7,6 +6,7 @@ import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { deviceAddresses } from "../../../gateway/http/server.js";
 import { defaultSettings } from "../../../gateway/settings.js";
 import { Authority, tlsFiles, whyNoCertificates } from "../../support/certificates.js";
+import { nextEvent } from "../../support/eventually.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const askFor = (
@@ -73,7 +73,7 @@ describe("how a device reaches the gateway", () => {
 			ca: authority.certificate,
 			headers: bearer(monitorToken),
 		});
-		const [response] = await once(asked, "response");
+		const [response] = await nextEvent(asked, "response");
 		assert.deepEqual(await json(response), {
 			addresses: [`${url.replace("https", "wss")}/device`],
 			authority: authority.certificate,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { addRelease } from "../../../scripts/release/folder.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { nextEvent } from "../../support/eventually.js";
 import { makeImage } from "../../support/images.js";
 import { entryOf, pathOf, writeCatalog, writeReleases } from "../../support/releases.js";
 import { type Serving, serveFirmware } from "../../support/serving.js";
@@ -125,9 +125,9 @@ describe("a part of it", () => {
 		for (const range of ["bytes=0-9", "bytes=10-19", "bytes=20-29"]) {
 			const headers = { Range: range, "If-Range": etag, Connection: "keep-alive" };
 			const request = get(`${serving.url}/ota/firmware.bin`, { agent, headers });
-			const [response] = await once(request, "response");
+			const [response] = await nextEvent(request, "response");
 			assert.equal(response.statusCode, 206);
-			await once(response.resume(), "end");
+			await nextEvent(response.resume(), "end");
 			isSame.push(request.reusedSocket);
 		}
 		assert.deepEqual(isSame, [false, true, true]);

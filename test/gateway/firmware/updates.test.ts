@@ -12,6 +12,7 @@ import { Device, Session } from "../../../gateway/sessions/device.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import { progress, report, uplink } from "./uplinks.js";
 
 const complete = uplink({ type: "ota_complete" });
@@ -172,7 +173,7 @@ describe("trigger_ota", () => {
 		const { updates, changes } = await run(t, { disk: { ...fs, rename }, keepDevice: () => kept });
 		const sent: string[] = [];
 		const answer = updates.trigger(connect(sent), "latest");
-		while (writing.length === 0) await new Promise((resolve) => setImmediate(resolve));
+		await waitUntil(() => writing.length > 0);
 		assert.deepEqual([sent, changes], [[], []], "sent before the update is on disk");
 		writing[0]?.();
 		await new Promise((resolve) => setTimeout(resolve, 50));
@@ -497,7 +498,7 @@ describe("records on disk", () => {
 		isFull = true;
 		updates.onUplink(device, complete);
 		const settled = async (isDone: () => boolean | Promise<boolean>) => {
-			while (!(await isDone())) await new Promise((resolve) => setImmediate(resolve));
+			await waitUntil(isDone);
 		};
 		await settled(() => problems.length > 0);
 		assert.match(String(problems), /updates of dev-1-a1b2c3 could not be kept \(ENOSPC\)/);
@@ -719,7 +720,7 @@ describe("a device that is forgotten", () => {
 		const device = connect();
 		updates.onUplink(device, progress(10));
 		const isGone = updates.forget(device.deviceId);
-		while (!isRemoving) await new Promise((resolve) => setImmediate(resolve));
+		await waitUntil(() => isRemoving);
 		updates.expire();
 		release();
 		assert.equal(await isGone, true);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -9,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { nextEvent } from "../../support/eventually.js";
 import { makeImage } from "../../support/images.js";
 import { uploadsIn } from "../../support/serving.js";
 
@@ -35,7 +35,7 @@ describe("kill -9 at any step of an upload", () => {
 			const child = spawn(process.execPath, ["--import", "tsx", program, folder, String(step), imagePath], {
 				stdio: "inherit",
 			});
-			const [code, signal] = await once(child, "exit");
+			const [code, signal] = await nextEvent(child, "exit");
 			assert.ok(signal === "SIGKILL" || code === 0, `step ${step}: exit ${code}, ${signal}`);
 			const problems: string[] = [];
 			const store = await openStore(folder, problems);

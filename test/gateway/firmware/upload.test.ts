@@ -9,6 +9,7 @@ import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import {
 	damaged,
 	makeBootLoader,
@@ -48,8 +49,7 @@ async function assertStored(serving: Serving, expected: Uint8Array): Promise<voi
 
 /** Resolves once the folder holds that many files: the upload has begun, or its traces are gone. */
 async function untilFiles(serving: Serving, count: number): Promise<void> {
-	while ((await readdir(serving.uploadsDir)).length !== count)
-		await new Promise((resolve) => setImmediate(resolve));
+	await waitUntil(async () => (await readdir(serving.uploadsDir)).length === count);
 }
 
 describe("before the first upload", () => {
@@ -141,7 +141,7 @@ describe("an upload", () => {
 			socket.write(body.subarray(at, at + 997));
 			await new Promise((resolve) => setImmediate(resolve));
 		}
-		const [answer] = await once(socket, "data");
+		const [answer] = await nextEvent(socket, "data");
 		assert.match(answer.toString(), /^HTTP\/1\.1 201 /);
 		await assertStored(serving, image);
 	});
@@ -375,14 +375,14 @@ describe("concurrent uploads", () => {
 			...{ port: serving.port, host: "127.0.0.1", localAddress: "127.0.0.2" },
 			...{ path: "/ota/upload", method: "POST", headers: formHeaders },
 		}).end(form(filePart(image)));
-		const [response] = await once(fromOther, "response");
+		const [response] = await nextEvent(fromOther, "response");
 		response.resume();
 		assert.equal(response.statusCode, 201);
 	});
 	test("a stalled one is answered 408 and leaves no file; a slow one is accepted", async (t) => {
 		const serving = await serveFirmware(t, { progressMs: 1000 });
 		const stalled = beginUpload(serving, image.subarray(0, 10_000));
-		const [answer] = await once(stalled, "data");
+		const [answer] = await nextEvent(stalled, "data");
 		assert.match(String(answer), /^HTTP\/1\.1 408 /);
 		await untilFiles(serving, 0);
 		const body = form(filePart(Buffer.concat([image, Buffer.alloc(400_000)])));
@@ -457,11 +457,11 @@ test("a refusal reaches a client that is still sending", async (t) => {
 	);
 	socket.write(textPart("firmware", "not a file"));
 	socket.write(filePart(image).subarray(0, 1000));
-	const [answer] = await once(socket, "data");
+	const [answer] = await nextEvent(socket, "data");
 	assert.match(answer.toString(), /^HTTP\/1\.1 400 .*Connection: close.*send a file in it/s);
 	// It is read on, so that nothing is reset; the end of the body ends the connection.
 	socket.write(Buffer.alloc(900_000));
-	await once(socket, "end");
+	await nextEvent(socket, "end");
 });
 
 test("a file's name is shown without path and invisible characters", () => {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { waitUntil } from "../../support/eventually.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
 
@@ -21,5 +22,5 @@ test("what is seen at one gateway is seen at all", async (t) => {
 	assert.equal(rest.seen, false);
 	const seen = { items: [{ kind: "away", id: deviceId, since }] };
 	assert.equal((await b.api("POST", "/api/attention/seen", seen)).status, 204);
-	while (!(await attention(a)).seen) await new Promise(setImmediate);
+	await waitUntil(async () => (await attention(a)).seen);
 });

@@ -9,6 +9,7 @@ import { isoTime } from "../../../gateway/sessions/view.js";
 import { createYield } from "../../../gateway/sockets/event-loop.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
+import { waitUntil } from "../../support/eventually.js";
 import { Picture } from "../../support/picture.js";
 import { bearer, monitorToken, type Running, runGateway, temporaryDirectory } from "../../support/running.js";
 import { altered, type Json, sampleReport } from "../../support/sample-report.js";
@@ -241,7 +242,10 @@ test("a crash that is seen stays so after a restart of the gateway; the next one
 			return Array.isArray(attention) ? attention.find(({ kind }) => kind === "crashed") : undefined;
 		};
 		const until = async (seen: boolean) => {
-			while (crashOf()?.seen !== seen) await picture.until(() => true);
+			await waitUntil(
+				() => crashOf()?.seen === seen,
+				() => picture.until(() => true),
+			);
 			return crashOf();
 		};
 		return { until };

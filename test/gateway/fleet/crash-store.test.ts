@@ -9,6 +9,7 @@ import { signatureOf } from "../../../gateway/fleet/crash-signature.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import {
 	bearer,
 	type Client,
@@ -112,9 +113,7 @@ describe("a crash", () => {
 		const device = await connect(gateway);
 		assert.equal((await device.next()).command, "query_crash");
 		device.send({ type: "crash_report", deviceId, crash: crashOf("1a") });
-		let status = 200;
-		while (status === 200) ({ status } = await fetch(`${gateway.url}/readyz`));
-		assert.equal(status, 503);
+		await waitUntil(async () => (await fetch(`${gateway.url}/readyz`)).status === 503);
 		assert.deepEqual(await metrics(gateway), []);
 		await monitor.ask({ type: "control_device", targetId: deviceId, payload: { command: "query_state" } });
 		assert.equal((await device.next()).command, "query_state", "it was asked to clear");

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import type { Crash } from "../../../device/protocol/messages.js";
 import type { CrashList } from "../../../gateway/api/crash-causes.js";
 import type { GatewayEvent } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
+import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
 
@@ -40,12 +40,8 @@ export async function crashes({ url }: Running): Promise<CrashList> {
 	return JSON.parse(await response.text());
 }
 
-export async function until(gateway: Running, isThere: (list: CrashList) => boolean): Promise<CrashList> {
-	for (;;) {
-		const list = await crashes(gateway);
-		if (isThere(list)) return list;
-		await setTimeout(5);
-	}
+export function until(gateway: Running, isThere: (list: CrashList) => boolean): Promise<CrashList> {
+	return eventually(() => crashes(gateway), isThere);
 }
 
 export const countOf = ({ causes }: CrashList) => causes.reduce((sum, { count }) => sum + count, 0);

@@ -9,6 +9,7 @@ import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import {
 	bearer,
 	deviceToken,
@@ -113,11 +114,10 @@ describe("a device that was connected", () => {
 		const { device } = await gateway.namedDevice(monitor);
 		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
 		const untilVersionsAre = async (count: number) => {
-			for (;;) {
+			await waitUntil(async () => {
 				const content = await readFile(path, "utf8").catch(() => "{}");
-				if (JSON.parse(content).versions?.length === count) return;
-				await new Promise((resolve) => setTimeout(resolve, 20));
-			}
+				return JSON.parse(content).versions?.length === count;
+			});
 		};
 		await untilVersionsAre(1);
 		device.send(reported("9.9.9", 0, "SW_RESET"));
@@ -132,11 +132,10 @@ describe("a device that was connected", () => {
 		const { device } = await gateway.namedDevice(monitor);
 		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
 		const lastReportIs = async (time: number) => {
-			for (;;) {
+			await waitUntil(async () => {
 				const content = await readFile(path, "utf8").catch(() => "{}");
-				if (JSON.parse(content).lastReportAt === time) return;
-				await new Promise((resolve) => setTimeout(resolve, 20));
-			}
+				return JSON.parse(content).lastReportAt === time;
+			});
 		};
 		await lastReportIs(now);
 		now += 1000;
@@ -427,10 +426,10 @@ describe("a disk that cannot be written", () => {
 			const monitor = await gateway.monitor();
 			(await gateway.device({ "Device-Id": id })).send(reportWithVolume(1, id));
 			await monitor.change("identified");
-			while ((await readyz()).status === 200) await new Promise((resolve) => setTimeout(resolve, 20));
+			await waitUntil(async () => (await readyz()).status !== 200);
 			assert.match((await readyz()).text, new RegExp(`cannot be written \\(${each}\\)`));
 			code = undefined;
-			while ((await readyz()).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+			await waitUntil(async () => (await readyz()).status === 200);
 			const path = join(dataDir, "devices", `${id}.json`);
 			assert.equal(JSON.parse(await readFile(path, "utf8")).firmwareVersion, "1.2.3");
 		}

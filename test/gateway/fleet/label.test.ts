@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import disk from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { labelFields, labelTexts } from "../../../gateway/api/label.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
 
 const id = "dev-1-a1b2c3";
@@ -196,8 +196,8 @@ describe("a device's name, room, note and tags", () => {
 			const texts = ids.map((deviceId) => disk.readFile(join(dataDir, "labels", `${deviceId}.json`), "utf8"));
 			return (await Promise.all(texts)).map((text) => JSON.parse(text).name);
 		};
-		while (String(await stored()) !== ",During,After") await setTimeout(20);
-		while ((await fetch(`${gateway.url}/readyz`)).status !== 200) await setTimeout(20);
+		await waitUntil(async () => String(await stored()) === ",During,After");
+		await waitUntil(async () => (await fetch(`${gateway.url}/readyz`)).status === 200);
 		await gateway.gateway.close();
 		const again = await runGateway(t, { dataDir });
 		const { devices }: { readonly devices: readonly { readonly name?: string }[] } = (

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { Refusals } from "../../../gateway/fleet/refusals.js";
+import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 
 const refusal = { what: "connection", deviceId: "dev-1-a1b2c3", reason: "Show a valid token." } as const;
@@ -65,13 +66,12 @@ test("lists devices that were refused by name, and reports that were dropped", a
 	const { device } = await gateway.namedDevice(monitor);
 	device.socket.send("no JSON");
 	device.socket.send("no JSON");
-	for (;;) {
-		const [latest] = await list(gateway.url);
-		if (latest?.[3] !== 2) continue;
-		assert.deepEqual(latest.slice(0, 3), ["report", latest[1], "not JSON"]);
-		assert.match(String(latest[1]), /^(dev|proto)-1-/);
-		return;
-	}
+	const [latest = []] = await eventually(
+		() => list(gateway.url),
+		([latest]) => latest?.[3] === 2,
+	);
+	assert.deepEqual(latest.slice(0, 3), ["report", latest[1], "not JSON"]);
+	assert.match(String(latest[1]), /^(dev|proto)-1-/);
 });
 
 test("a page without a login is not listed, a monitor with a wrong token is", async (t) => {

@@ -1,7 +1,6 @@
 /** A subscribed monitor's picture is what the gateway knows, in whichever order things happen. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { test } from "node:test";
 import fc from "fast-check";
 import { noLabel } from "../../../gateway/api/label.js";
@@ -9,6 +8,7 @@ import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
+import { nextEvent } from "../../support/eventually.js";
 import { Picture } from "../../support/picture.js";
 import { runs } from "../../support/property-runs.js";
 import { bearer, type Client, monitorToken, runGateway } from "../../support/running.js";
@@ -218,7 +218,7 @@ test("over real sockets, a subscriber's picture becomes what /api/devices says, 
 					assert.deepEqual(picture.states.get(id), state, id);
 				}
 				client.socket.close();
-				await once(client.socket, "close");
+				await nextEvent(client.socket, "close");
 			}
 		}),
 		{ numRuns: runs(60), endOnFailure: true },

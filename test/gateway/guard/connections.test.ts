@@ -19,6 +19,7 @@ import type { GatewayOptions } from "../../../gateway/gateway.js";
 import { Connections } from "../../../gateway/guard/connections.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, waitUntil, within } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 import {
 	bearer,
@@ -50,7 +51,7 @@ function dial(t: TestContext, url: string): Socket {
 
 /** Resolves at its end, however it ends. */
 function closing(socket: Socket): Promise<void> {
-	return new Promise((resolve) => socket.once("close", () => resolve()));
+	return within(new Promise((resolve) => socket.once("close", () => resolve())), "the end of a connection");
 }
 
 /** All that comes until the connection is closed. */
@@ -79,7 +80,7 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	const server = isTls ? createTlsServer({ cert, key }, answerLater) : createServer(answerLater);
 	connections.watch(server, isTls);
 	server.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => server.close());
 	const url = `${isTls ? "https" : "http"}://127.0.0.1:${portOf(server)}`;
 	return { url, paths, delayed, answers };
@@ -102,12 +103,18 @@ for (const isTls of [false, true])
 				socket.on("data", (bytes) => {
 					received += bytes;
 				});
-				while (paths.length < sent.length || answers.length > 0) {
-					await new Promise(setImmediate);
-					assert.ok(answers.length < 10, `${answers.length} in hand`);
-					for (const answer of answers.splice(0)) answer();
-				}
-				while (!received.endsWith("/999")) await once(socket, "data");
+				await waitUntil(
+					() => paths.length === sent.length && answers.length === 0,
+					async () => {
+						await new Promise(setImmediate);
+						assert.ok(answers.length < 10, `${answers.length} in hand`);
+						for (const answer of answers.splice(0)) answer();
+					},
+				);
+				await waitUntil(
+					() => received.endsWith("/999"),
+					() => once(socket, "data"),
+				);
 				assert.deepEqual(paths, sent);
 				assert.deepEqual(received.match(/(?<=\r\n\r\n)\/\d+/g), sent, "each is answered once, in order");
 			});
@@ -145,7 +152,7 @@ for (const isTls of [false, true])
 				const sent = ["/first", "/known", "/known", "/second", "/third"];
 				for (const path of sent) {
 					socket.write(request(path));
-					while (answers.length === 0) await new Promise(setImmediate);
+					await waitUntil(() => answers.length > 0);
 					for (const answer of answers.splice(0)) answer();
 				}
 				assert.deepEqual(paths, sent);
@@ -158,12 +165,15 @@ for (const isTls of [false, true])
 				await Promise.all(sockets.map((socket) => once(socket, isTls ? "secureConnect" : "connect")));
 				for (const socket of sockets) socket.write(request("/"));
 				let most = 0;
-				while (paths.length < sockets.length) {
-					const parsed = paths.length;
-					await new Promise(setImmediate);
-					most = Math.max(most, paths.length - parsed);
-					for (const answer of answers.splice(0)) answer();
-				}
+				await waitUntil(
+					() => paths.length >= sockets.length,
+					async () => {
+						const parsed = paths.length;
+						await new Promise(setImmediate);
+						most = Math.max(most, paths.length - parsed);
+						for (const answer of answers.splice(0)) answer();
+					},
+				);
 				assert.ok(most <= 8, `${most} in one turn`);
 			});
 
@@ -202,14 +212,17 @@ for (const isTls of [false, true])
 				// Node may accept one a turn.
 				for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
 				for (const socket of sockets) socket.write(request("/tokenless").repeat(10));
-				while (answered < 500) {
-					const answeredBefore = answered;
-					await new Promise(setImmediate);
-					assert.ok(answered < answeredBefore + 5, `${answered - answeredBefore} in one turn`);
-					if (answered < 100 || answeredBefore >= 100) continue;
-					late.write(request("/late"));
-					for (const { socket, text } of knownSockets) socket.write(text);
-				}
+				await waitUntil(
+					() => answered >= 500,
+					async () => {
+						const answeredBefore = answered;
+						await new Promise(setImmediate);
+						assert.ok(answered < answeredBefore + 5, `${answered - answeredBefore} in one turn`);
+						if (answered < 100 || answeredBefore >= 100) return;
+						late.write(request("/late"));
+						for (const { socket, text } of knownSockets) socket.write(text);
+					},
+				);
 				const { "/late": ofLate = 500 } = before;
 				assert.ok(ofLate < 200, `one without a token came after ${ofLate} of 500`);
 				for (const path of Object.keys(known)) {
@@ -285,7 +298,7 @@ for (const isTls of [false, true])
 				const socket = dial(t, gateway.url);
 				const answer = readAll(socket);
 				socket.write(`${head("GET", "/metrics", 2)}{}`);
-				await once(socket, "data");
+				await nextEvent(socket, "data");
 				socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 				assert.match(await answer, /^HTTP\/1\.1 401 .*HTTP\/1\.1 200 /s);
 			});
@@ -299,11 +312,11 @@ for (const isTls of [false, true])
 				const holder = dial(t, gateway.url);
 				const authorization = `Authorization: Bearer ${monitorToken}`;
 				holder.write(`GET /metrics HTTP/1.1\r\nHost: x\r\n${authorization}\r\n\r\n`);
-				await once(holder, "data");
+				await nextEvent(holder, "data");
 				const idle: Socket[] = [];
 				for (let i = 0; i < 20; i += 1) {
 					const socket = dial(t, gateway.url);
-					await once(socket, "connect");
+					await nextEvent(socket, "connect");
 					idle.push(socket);
 				}
 				const cut = idle.slice(0, 15).map((socket) => (socket.closed ? undefined : closing(socket.resume())));
@@ -345,7 +358,7 @@ for (const isTls of [false, true])
 				const answerTo = async (text: string) => {
 					const socket = dial(t, url);
 					socket.write(text);
-					const [answer] = await once(socket, "data");
+					const [answer] = await nextEvent(socket, "data");
 					socket.destroy();
 					return String(answer);
 				};

@@ -13,6 +13,7 @@ import { Gateway, type GatewayOptions } from "../../../gateway/gateway.js";
 import { guardLimits } from "../../../gateway/guard/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { freePort } from "../../support/ports.js";
 import {
 	bearer,
@@ -43,11 +44,14 @@ async function counted(t: TestContext, options: GatewayOptions, work: RegExp) {
 	const all = async (sockets: readonly Socket[], act: (socket: Socket) => unknown) => {
 		const before = done;
 		for (const socket of sockets) act(socket);
-		while (done < before + sockets.length) {
-			const previous = done;
-			await setImmediate();
-			assert.ok(done <= previous + 1, `${done - previous} in one turn`);
-		}
+		await waitUntil(
+			() => done >= before + sockets.length,
+			async () => {
+				const previous = done;
+				await setImmediate();
+				assert.ok(done <= previous + 1, `${done - previous} in one turn`);
+			},
+		);
 	};
 	return { gateway, connectMany, all };
 }
@@ -140,7 +144,7 @@ describe("devices that reconnect at the same time", () => {
 		};
 		for (let count = 0; count < 5; ) {
 			const socket = connect(port, "127.0.0.1");
-			const isOpen = await once(socket, "connect").then(
+			const isOpen = await nextEvent(socket, "connect").then(
 				() => true,
 				() => false,
 			);
@@ -229,7 +233,7 @@ describe("devices that reconnect at the same time", () => {
 		const answers = Array.from({ length: 20 }, async () => {
 			const socket = connect(Number(port), hostname);
 			socket.write(upgradeRequest("/monitor", monitorToken));
-			const [answer] = await once(socket, "data");
+			const [answer] = await nextEvent(socket, "data");
 			socket.destroy();
 			return String(answer);
 		});

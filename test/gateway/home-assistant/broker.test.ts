@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { waitUntil } from "../../support/eventually.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import {
 	brokerMissing,
@@ -76,7 +76,7 @@ test("a subscription that the broker refuses is said, and the others work", {
 	const broker = await startMosquitto(t, await refusingSubscription(t, "homeassistant/status"));
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const { refused, metrics } = await run(t, broker);
-	while (refused.length === 0) await setTimeout(10);
+	await waitUntil(() => refused.length > 0);
 	assert.deepEqual(refused, ["subscription homeassistant/status: Subscribe error: Not authorized (135)"]);
 	assert.match(await metrics(), /\ngateway_mqtt_refusals_total\{what="subscription"\} 1\n/);
 	await home.until(() => home.isAvailable(dev));

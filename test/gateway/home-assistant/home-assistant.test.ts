@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { features } from "../../../device/protocol/messages.js";
 import { extensions } from "../../../gateway/extensions.js";
@@ -13,6 +12,7 @@ import { packageVersion } from "../../../scripts/command-line/project.js";
 import { inheritedNames } from "../../support/arbitraries.js";
 import { call } from "../../support/call.js";
 import { Authority, whyNoCertificates } from "../../support/certificates.js";
+import { waitUntil } from "../../support/eventually.js";
 import { turnOnSiren } from "../../support/home-assistant/actions.js";
 import { checkDiscovery, type Discovery, platforms } from "../../support/home-assistant/schemas.js";
 import { brokerMissing, secured, startMosquitto } from "../../support/mosquitto.js";
@@ -590,10 +590,10 @@ test("with a password and TLS; a wrong password is tried again, with a sentence 
 	const ca = Buffer.from(authority.certificate);
 	const given = { ...settings, url, username: "home", password: "secret", authority: ca };
 	const right = await isConnected(given);
-	while (!(await right())) await setTimeout(20);
+	await waitUntil(right);
 	assert.deepEqual(problems, []);
 	const wrong = await isConnected({ ...given, password: "wrong" });
-	while (problems.length === 0) await setTimeout(20);
+	await waitUntil(() => problems.length > 0);
 	assert.match(String(problems[0]), /Not authorized/);
 	assert.equal(await wrong(), false);
 });
@@ -665,7 +665,7 @@ test(
 		const executed = () => device.commands.map(({ value }) => Number(value));
 		const executes = async (more: number) => {
 			const until = device.commands.length + more;
-			while (device.commands.length < until) await setTimeout(10);
+			await waitUntil(() => device.commands.length >= until);
 		};
 		await executes(5);
 		await broker.kill();
@@ -673,7 +673,7 @@ test(
 		await executes(5);
 		clearInterval(timer);
 		await Promise.all(sent);
-		while (executed().at(-1) !== count) await setTimeout(10);
+		await waitUntil(() => executed().at(-1) === count);
 		// What was not acknowledged is sent again, as MQTT says of QoS 1.
 		const counts = executed().filter((each, index, all) => all.indexOf(each) === index);
 		assert.deepEqual(

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { once } from "node:events";
 import { rename, symlink, writeFile } from "node:fs/promises";
 import { get } from "node:https";
 import { join } from "node:path";
@@ -19,7 +18,7 @@ import {
 	whyNoCertificates,
 } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, nextEvent } from "../../support/eventually.js";
 import { printed, startProcess } from "../../support/gateway-process.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
@@ -31,7 +30,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 async function served(t: TestContext, url: string): Promise<string> {
 	const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port), rejectUnauthorized: false });
 	onEnd(t, () => socket.destroy());
-	await once(socket, "secureConnect");
+	await nextEvent(socket, "secureConnect");
 	const { raw } = socket.getPeerCertificate();
 	socket.end();
 	return new X509Certificate(raw).fingerprint256;
@@ -42,7 +41,7 @@ function fingerprint({ cert }: Certificate): string {
 }
 
 async function readWarnings(url: string): Promise<unknown> {
-	const [response] = await once(get(`${url}/readyz`, { rejectUnauthorized: false }), "response");
+	const [response] = await nextEvent(get(`${url}/readyz`, { rejectUnauthorized: false }), "response");
 	return JSON.parse(await text(response)).warnings;
 }
 
@@ -191,7 +190,7 @@ describe("a renewed certificate", { skip }, () => {
 		tlsFiles(folder, renewed);
 		await gateway.reload();
 		const options = { rejectUnauthorized: false, headers: bearer(monitorToken) };
-		const [response] = await once(get(`${url}/api/device-setup`, options), "response");
+		const [response] = await nextEvent(get(`${url}/api/device-setup`, options), "response");
 		assert.equal(JSON.parse(await text(response)).authority, renewed.cert);
 	});
 });
@@ -211,7 +210,7 @@ describe("the expiry", { skip }, () => {
 		const { url, expiresAt, warnings } = await run(t, 15);
 		assert.equal(warnings, undefined);
 		const options = { rejectUnauthorized: false, headers: bearer(monitorToken) };
-		const [response] = await once(get(`${url}/metrics`, options), "response");
+		const [response] = await nextEvent(get(`${url}/metrics`, options), "response");
 		const line = `gateway_certificate_expiry_timestamp_seconds ${expiresAt / 1000}\n`;
 		assert.ok((await text(response)).includes(line), line);
 	});

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import express from "express";
 import { sendList } from "../../../gateway/http/list.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 
 const items = Array.from({ length: 2_000 }, (_, index) => ({ index, text: "x".repeat(1_000) }));
@@ -26,7 +26,7 @@ async function serve(t: TestContext) {
 		seen.ended += 1;
 	});
 	const server = app.listen(0, "127.0.0.1");
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	onEnd(t, () => {
 		server.closeAllConnections();
 		server.close();
@@ -47,6 +47,6 @@ test("a long list that no one reads to its end is not made to its end", async (t
 	const abort = new AbortController();
 	await fetch(url, { signal: abort.signal });
 	abort.abort();
-	while (seen.ended === 0) await setImmediate();
+	await waitUntil(() => seen.ended !== 0);
 	assert.ok(seen.items < items.length, `${seen.items} items`);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import { GatewayProcess } from "../../support/gateway-process.js";
 import { deviceToken, monitorToken } from "../../support/gateway-settings.js";
 import { freePort } from "../../support/ports.js";
@@ -51,7 +52,7 @@ test("a roll-out goes on after each kill (SIGKILL) of the gateway, and offers no
 	});
 	await Promise.all(known);
 	const knownIds = async () => (await call("GET", "devices")).devices.length;
-	while ((await knownIds()) < devices.length) await setTimeout(20);
+	await waitUntil(async () => (await knownIds()) >= devices.length);
 	const offered = nextStep(first, "offered");
 	const group = { size: "rest", concurrency: 1, soakSeconds: 0 };
 	const plan = {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { countsOf } from "../../../gateway/api/rollout.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
+import { waitUntil } from "../../support/eventually.js";
 import { at, inOneGroup, minute, run, second, smallest } from "./run.js";
 import { startedAt } from "./simulated-fleet.js";
 
@@ -67,7 +68,10 @@ test("it is known how long a device is still watched, also after a restart", asy
 	await rollouts.put("x", inOneGroup);
 	const leftIn = (one: typeof rollouts) => one.soakSecondsLeft(one.find("x"));
 	assert.equal(leftIn(rollouts), null);
-	while (gateway.rollouts.find("x").devices.get("dev-1-0")?.status !== "soaking") await pass(second);
+	await waitUntil(
+		() => gateway.rollouts.find("x").devices.get("dev-1-0")?.status === "soaking",
+		() => pass(second),
+	);
 	assert.equal(leftIn(rollouts), 180);
 	await pass(20 * second);
 	assert.equal(leftIn(rollouts), 160);

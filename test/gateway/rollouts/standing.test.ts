@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { storedPlan } from "../../../gateway/rollouts/plan.js";
+import { waitUntil } from "../../support/eventually.js";
 import { at, minute, run, second } from "./run.js";
 import type { SimulatedDevice, SimulatedGateway } from "./simulated-fleet.js";
 
@@ -171,12 +172,18 @@ describe("a later release of its channel", () => {
 			{ size: "rest", concurrency: 1, soakSeconds: 60 },
 		];
 		await gateway.rollouts.put("x", { ...channel, groups });
-		while (devices[1]?.sent.length === 0) await pass(second);
+		await waitUntil(
+			() => devices[1]?.sent.length !== 0,
+			() => pass(second),
+		);
 		releases.latest = next;
 		await pass(40 * second);
 		assert.deepEqual(statuses(), ["succeeded", "soaking", "queued", "queued"]);
 		const before = headOf();
-		while (gateway.rollouts.find("x").plan.firmware.version !== next) await pass(second);
+		await waitUntil(
+			() => gateway.rollouts.find("x").plan.firmware.version === next,
+			() => pass(second),
+		);
 		assert.deepEqual([headOf().group, headOf().approved, headOf().revision > before.revision], [0, -1, true]);
 		await pass(10 * minute);
 		assert.deepEqual(sentTo(devices), [["2.0.0", next], ["2.0.0", next], [next], [next]]);
@@ -282,7 +289,10 @@ describe("a later release of its channel", () => {
 			versions.push(version);
 			releases.latest = version;
 			disk.dieAt = disk.steps + kill;
-			while (gateway.latest.isRunning) await pass(second);
+			await waitUntil(
+				() => !gateway.latest.isRunning,
+				() => pass(second),
+			);
 			disk.dieAt = Number.POSITIVE_INFINITY;
 			const { rollouts } = await restart();
 			assert.ok(

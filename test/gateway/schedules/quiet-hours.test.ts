@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { waitUntil } from "../../support/eventually.js";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { ask, ofFleet, type QuietDevice, quietHoursOf, runTimed, type Timed, utc } from "./gateway.js";
 
@@ -10,7 +10,7 @@ const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 
 
 /** Resolves with the latest quiet hours that a device was sent, once it was sent as many. */
 async function sent(device: QuietDevice, count: number) {
-	while (device.quiet.length < count) await setTimeout(10);
+	await waitUntil(() => device.quiet.length >= count);
 	assert.equal(device.quiet.length, count);
 	const value: {
 		readonly id: string;
@@ -31,7 +31,7 @@ async function staysQuiet(gateway: Timed, device: QuietDevice, count: number): P
 	await monitor.ask({ type: "control_device", targetId: device.deviceId, payload: { command: "identify" } });
 	monitor.socket.terminate();
 	// It comes after what the reports would have been answered with.
-	while (!device.commands.some(({ command }) => command === "identify")) await setTimeout(10);
+	await waitUntil(() => device.commands.some(({ command }) => command === "identify"));
 	device.commands.length = 0;
 	assert.equal(device.quiet.length, count);
 }
@@ -193,7 +193,7 @@ describe("quiet hours", () => {
 		await sent(device, 1);
 		device.close();
 		const isGone = async () => (await ask(url, "DELETE", `devices/${device.deviceId}`)).status === 204;
-		while (!(await isGone())) await setTimeout(10);
+		await waitUntil(isGone);
 		assert.deepEqual(await quietHoursOf(url), []);
 	});
 });

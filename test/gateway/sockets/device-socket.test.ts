@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLog } from "../../../gateway/telemetry/log.js";
+import { nextEvent } from "../../support/eventually.js";
 import {
 	bearer,
 	type Client,
@@ -25,7 +26,7 @@ async function openByHand({ url }: Running, path: string, token: string): Promis
 	const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
 	socket.on("error", () => {});
 	socket.write(upgradeRequest(path, token));
-	await once(socket, "data");
+	await nextEvent(socket, "data");
 	return socket.resume();
 }
 
@@ -164,7 +165,7 @@ describe("a device's connection", () => {
 	test("stays open as long as they are answered", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20, unansweredPings: 2 } });
 		const device = await gateway.device(named);
-		for (let pings = 0; pings < 5; pings += 1) await once(device.socket, "ping");
+		for (let pings = 0; pings < 5; pings += 1) await nextEvent(device.socket, "ping");
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
@@ -177,7 +178,7 @@ describe("a device's connection", () => {
 		await sleep(2);
 		for (let pongs = 0; pongs < 4; pongs += 1) {
 			device.send(reportWithVolume(pongs));
-			await once(device.socket, "pong", end);
+			await nextEvent(device.socket, "pong", end);
 		}
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});

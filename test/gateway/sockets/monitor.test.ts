@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
@@ -10,6 +9,7 @@ import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
 import { textFrame } from "../../../gateway/sockets/text-frame.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 
 const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
@@ -27,11 +27,11 @@ async function connected(t: TestContext, held?: Duplex, perMessageDeflate = fals
 		server.closeAllConnections();
 		server.close();
 	});
-	await once(server, "listening");
+	await nextEvent(server, "listening");
 	const client = new WebSocket(`ws://127.0.0.1:${portOf(server)}`);
 	client.on("error", () => {});
 	onEnd(t, () => client.terminate());
-	const [request, connection, head] = await once(server, "upgrade");
+	const [request, connection, head] = await nextEvent(server, "upgrade");
 	const stream = held ?? connection;
 	const monitor = await new Promise<Monitor>((resolve) =>
 		sockets.handleUpgrade(request, stream, head, (socket) =>
@@ -55,7 +55,7 @@ test("a monitor is loading until its snapshot has arrived, at most two minutes",
 	assert.equal(monitor.isLoading, false);
 	monitor.sendSnapshot(["a", "b"].values());
 	assert.equal(monitor.isLoading, true);
-	while (monitor.isLoading) await setImmediate();
+	await waitUntil(() => !monitor.isLoading);
 	client.pause();
 	monitor.sendSnapshot(["c", "d"].values());
 	clock.now = 119_999;
@@ -76,10 +76,10 @@ test("frames of any length arrive as they are, and none overtakes a compressed o
 		monitor.sendChange("one-session", textFrame(text));
 	}
 	monitor.send(Buffer.from("end"));
-	while (received.at(-1) !== "end") await setImmediate();
+	await waitUntil(() => received.at(-1) === "end");
 	for (const text of texts) monitor.sendChange("one-session", textFrame(text));
 	monitor.send(Buffer.from("the end"));
-	while (received.at(-1) !== "the end") await setImmediate();
+	await waitUntil(() => received.at(-1) === "the end");
 	const alternating = texts.flatMap((text) => [`compressed ${text}`, text]);
 	assert.deepEqual(received, [...alternating, "end", ...texts, "the end"]);
 });
@@ -101,7 +101,7 @@ test("any amount of messages in one turn of the event loop does not count as slo
 
 test("a snapshot is sent only as fast as it is read", { timeout: 30_000 }, async (t) => {
 	const { monitor, client } = await connected(t);
-	if (client.readyState !== client.OPEN) await once(client, "open");
+	if (client.readyState !== client.OPEN) await nextEvent(client, "open");
 	client.pause();
 	// 64 MB: more than the kernel takes for a client that reads nothing.
 	const count = 256;

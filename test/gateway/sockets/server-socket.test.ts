@@ -1,13 +1,13 @@
 /** Peers that keep sending after a close frame. Without a limit they are read until the close timeout, which outlasts these tests. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { WebSocketServer } from "ws";
 import { ServerSocket } from "../../../gateway/sockets/server-socket.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent } from "../../support/eventually.js";
 import { freePort } from "../../support/ports.js";
 import { deviceToken, monitorToken, runGateway, upgradeRequest } from "../../support/running.js";
 
@@ -31,7 +31,7 @@ async function open(t: TestContext, port: number, path: string, token: string): 
 	onEnd(t, async () => void socket.destroy());
 	socket.on("error", () => {});
 	socket.write(upgradeRequest(path, token));
-	await once(socket, "data");
+	await nextEvent(socket, "data");
 	return socket.resume();
 }
 
@@ -89,7 +89,7 @@ test("a flood after the close frame is not read", { timeout }, async (t) => {
 		);
 	});
 	const port = await freePort();
-	await once(server.listen(port, "127.0.0.1"), "listening");
+	await nextEvent(server.listen(port, "127.0.0.1"), "listening");
 	onEnd(t, async () => void server.close());
 	const socket = await open(t, port, "/", "");
 	socket.write(Buffer.concat(Array<Buffer>(1_000_000).fill(bytesOf("pong"))));

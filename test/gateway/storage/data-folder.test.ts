@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import fs, { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import { StartError } from "../../../gateway/problem.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FolderLock } from "../../../gateway/storage/data-folder.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { printed, startProcess } from "../../support/gateway-process.js";
 
 async function makeLocks(t: TestContext) {
@@ -110,12 +110,9 @@ describe("the lock on a data folder", () => {
 		await makeLock(10).take();
 		const own = await content();
 		const { mtimeMs } = await fs.stat(path);
-		while ((await fs.stat(path)).mtimeMs === mtimeMs) await new Promise((resolve) => setTimeout(resolve, 5));
+		await waitUntil(async () => (await fs.stat(path)).mtimeMs !== mtimeMs);
 		await rm(path);
-		for (;;) {
-			if ((await content().catch(() => ({}))).id === own.id) break;
-			await new Promise((resolve) => setTimeout(resolve, 5));
-		}
+		await waitUntil(async () => (await content().catch(() => ({}))).id === own.id);
 		for (let times = 0; lost.length === 0 && times < 1000; times++) {
 			// Again, as the holder writes its own where it reads a file that is not whole yet.
 			await writeFile(path, JSON.stringify({ ...own, id: "other", pid: 7, host: "box-2" }));
@@ -135,8 +132,7 @@ describe("the lock on a data folder", () => {
 			await lock.take();
 			assert.match(String(problems), new RegExp(`gateway\\.lock cannot be written \\(${code}\\)`));
 			disk.writeFile = fs.writeFile;
-			while (!(await readdir(directory)).includes("gateway.lock"))
-				await new Promise((resolve) => setTimeout(resolve, 5));
+			await waitUntil(async () => (await readdir(directory)).includes("gateway.lock"));
 		}
 	});
 });
@@ -151,7 +147,7 @@ describe("a second gateway on the same folder", () => {
 		second.stderr?.on("data", (chunk) => {
 			said += chunk;
 		});
-		const [code] = await once(second, "close");
+		const [code] = await nextEvent(second, "close");
 		assert.equal(code, 1);
 		assert.match(
 			said,
@@ -159,7 +155,7 @@ describe("a second gateway on the same folder", () => {
 		);
 		assert.equal((await fetch(new URL("/healthz", Devices.replace("ws", "http")))).status, 200);
 		first.kill("SIGKILL");
-		await once(first, "exit");
+		await nextEvent(first, "exit");
 		await printed(startProcess(t, { DATA_DIR }));
 	});
 });

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 
 async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) {
 	const directory = await temporaryDirectory(t);
@@ -68,7 +69,7 @@ describe("records on disk", () => {
 		});
 		const { folder, contentOf } = await makeFolder(t, disk);
 		void folder.save("a", { value: 1 });
-		while (begun.length === 0) await Promise.resolve();
+		await waitUntil(() => begun.length > 0);
 		for (const value of [2, 3, 4]) void folder.save("a", { value });
 		release();
 		await folder.settle();
@@ -147,7 +148,7 @@ describe("a write that failed", () => {
 		return { state, disk: { ...fs, open } };
 	}
 	async function until(isSo: () => boolean): Promise<void> {
-		while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+		await waitUntil(isSo);
 	}
 
 	for (const code of ["ENOSPC", "EMFILE", "EROFS"])

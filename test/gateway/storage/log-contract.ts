@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Log } from "../../../gateway/storage/log.js";
+import { sourceOf, within } from "../../support/eventually.js";
 
 /** What is told, one after the other; `until` waits for it. */
 export class Told<T> {
@@ -15,10 +16,12 @@ export class Told<T> {
 	};
 
 	async until(isSo: (list: readonly T[]) => boolean): Promise<readonly T[]> {
-		while (!isSo(this.list))
-			await new Promise<void>((resolve) => {
+		while (!isSo(this.list)) {
+			const woken = new Promise<void>((resolve) => {
 				this.#wake = resolve;
 			});
+			await within(woken, () => `${sourceOf(isSo)} of ${JSON.stringify(this.list)}`);
+		}
 		return this.list;
 	}
 }

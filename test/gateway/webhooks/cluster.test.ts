@@ -8,6 +8,7 @@ import { noCounts } from "../../../gateway/api/rollout.js";
 import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import type { Core } from "../../../gateway/extension.js";
+import { waitUntil } from "../../support/eventually.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "../cluster/gateways.js";
@@ -45,9 +46,9 @@ test("of several gateways one tells each event; what one could not deliver anoth
 	const b = await run(t, await buses.connect(), receiver);
 	const device = new ScriptedDevice({ url: a.url, deviceId: "dev-1-00000a" });
 	await device.connect();
-	while (!b.core.sessions.devices.get("dev-1-00000a")?.session.connected) await setTimeout(10);
+	await waitUntil(() => b.core.sessions.devices.get("dev-1-00000a")?.session.connected);
 	device.close();
-	while (b.core.sessions.devices.get("dev-1-00000a")?.session.connected) await setTimeout(10);
+	await waitUntil(() => !b.core.sessions.devices.get("dev-1-00000a")?.session.connected);
 	const frame = (status: "running" | "finished", revision: number) => {
 		const rest = { id: "autumn", pausedBecause: null, counts: noCounts, revision };
 		const rollout = { type: "rollout_update", version: "1.4.0", status, ...rest } as const;
@@ -57,7 +58,7 @@ test("of several gateways one tells each event; what one could not deliver anoth
 	frame("finished", 2);
 	await receiver.until(1);
 	// Before time passes: as long as a delivery is not known to have ended, others may try it again.
-	for (const { url } of [a, b]) while ((await hookAt(url)).waiting > 0) await setTimeout(5);
+	for (const { url } of [a, b]) await waitUntil(async () => (await hookAt(url)).waiting <= 0);
 	receiver.manner = 500;
 	aheadMs += 6 * minuteMs;
 	await receiver.until(2);
@@ -86,7 +87,7 @@ test("a receiver that has answered one gateway with 410 gets nothing of the othe
 		refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
 	receiver.manner = 410;
 	await happen(a, "dev-1-00000a");
-	while (!(await hookAt(b.url)).ended) await setTimeout(5);
+	await waitUntil(async () => (await hookAt(b.url)).ended);
 	await happen(b, "dev-1-00000b");
 	// A route of fleet/.
 	if (existsSync("gateway/fleet")) {
@@ -101,7 +102,7 @@ test("a receiver that has answered one gateway with 410 gets nothing of the othe
 	await a.gateway.close();
 	receiver.manner = 204;
 	await run(t, await buses.connect(), receiver);
-	while ((await hookAt(b.url)).ended) await setTimeout(5);
+	await waitUntil(async () => !(await hookAt(b.url)).ended);
 	await happen(b, "dev-1-00000c");
 	const received = await receiver.until(2);
 	assert.deepEqual(

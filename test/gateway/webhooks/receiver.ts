@@ -1,7 +1,6 @@
 /** A program that receives webhooks, on a free port of 127.0.0.1, and gateways with such programs. */
 
 import { createHmac } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -11,6 +10,7 @@ import { extensions } from "../../../gateway/extensions.js";
 import { createWebhooks } from "../../../gateway/webhooks/extension.js";
 import { eventNames, type Hook } from "../../../gateway/webhooks/hooks.js";
 import { onEnd } from "../../support/cleanup.js";
+import { nextEvent, within } from "../../support/eventually.js";
 import { portOf } from "../../support/ports.js";
 
 export const secret = "secret-of-the-receiver";
@@ -45,7 +45,7 @@ export class Receiver {
 
 	async listen(t: TestContext): Promise<this> {
 		this.#server.listen(0, "127.0.0.1");
-		await once(this.#server, "listening");
+		await nextEvent(this.#server, "listening");
 		this.url = `http://127.0.0.1:${portOf(this.#server)}/a/secret-path`;
 		onEnd(t, () => {
 			this.#server.closeAllConnections();
@@ -67,10 +67,12 @@ export class Receiver {
 
 	/** The first `count` that it received. */
 	async until(count: number): Promise<readonly Received[]> {
-		while (this.received.length < count)
-			await new Promise<void>((resolve) => {
+		while (this.received.length < count) {
+			const arrived = new Promise<void>((resolve) => {
 				this.#arrived = resolve;
 			});
+			await within(arrived, `event ${this.received.length + 1} of ${count}`);
+		}
 		return this.received.slice(0, count);
 	}
 

@@ -11,7 +11,7 @@ import type { Core } from "../../../gateway/extension.js";
 import { readHooks } from "../../../gateway/webhooks/hooks.js";
 import { Outbox } from "../../../gateway/webhooks/outbox.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import {
 	bearer,
 	type Client,
@@ -61,11 +61,8 @@ async function shows(
 	url: string,
 	isMeant: (hook: { ended: boolean; waiting: number; latest: { status: number | null } | null }) => boolean,
 ) {
-	for (;;) {
-		const { body } = await call(url, "GET", "/api/webhooks");
-		if (isMeant(body.webhooks[0])) return body.webhooks[0];
-		await setTimeout(5);
-	}
+	const read = async () => (await call(url, "GET", "/api/webhooks")).body.webhooks;
+	return (await eventually(read, ([hook]) => isMeant(hook)))[0];
 }
 
 test("a device that is away for longer than `after`, and back, is sent once each, signed", async (t) => {
@@ -235,17 +232,13 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 		received.map(({ event }) => event),
 		["away", "back"],
 	);
-	for (;;) {
-		const { body } = await call(gateway.url, "GET", "/api/webhooks");
-		const [first, second, third] = body.webhooks;
-		if (first.latest === null || second.latest === null) await setTimeout(50);
-		else {
-			assert.equal(first.latest.problem, "no answer within 5 s");
-			assert.equal(second.latest.status, null);
-			assert.deepEqual([first.waiting, second.waiting, third.waiting], [2, 2, 0]);
-			break;
-		}
-	}
+	const [first, second, third] = await eventually(
+		async () => (await call(gateway.url, "GET", "/api/webhooks")).body.webhooks,
+		([first, second]) => first.latest !== null && second.latest !== null,
+	);
+	assert.equal(first.latest.problem, "no answer within 5 s");
+	assert.equal(second.latest.status, null);
+	assert.deepEqual([first.waiting, second.waiting, third.waiting], [2, 2, 0]);
 	assert.equal(silent.received.length, 1, "the second waits for the first");
 	silent.manner = 200;
 	clock.pass(2 * minuteMs);
@@ -463,10 +456,10 @@ test("ten events at once reach a receiver that closes the connection after each 
 	await outbox.open();
 	const ids = Array.from({ length: 10 }, (_, index) => `dev-1-00000${index}`);
 	await Promise.all(ids.map((id) => outbox.add(id, { event: "away", text: `${id} is away.` })));
-	while (outbox.waiting > 0 && lines.length === 0) {
+	await waitUntil(() => {
 		outbox.deliver();
-		await setTimeout(5);
-	}
+		return outbox.waiting === 0 || lines.length > 0;
+	});
 	assert.deepEqual(lines, []);
 	assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 10);
 	await outbox.close();

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -8,6 +7,7 @@ import { buildMachine, buildProgram, modulesOf, type Program } from "../../../ho
 import type { Answer, Channel } from "../../../hosts/virtual/node/channel.js";
 import type { Exit } from "../../../hosts/virtual/node/exit.js";
 import { Machine, type MachineOptions } from "../../../hosts/virtual/node/machine.js";
+import { nextEvent, waitUntil, within } from "../../support/eventually.js";
 
 const fixtures = "test/hosts/virtual/xs";
 
@@ -381,12 +381,12 @@ describe("when Node is killed, no machine is left", () => {
 			const parent = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script], {
 				stdio: ["ignore", "pipe", "inherit"],
 			});
-			const [chunk]: Buffer[] = await once(parent.stdout, "data");
+			const [chunk]: Buffer[] = await nextEvent(parent.stdout, "data");
 			const pid = Number(chunk);
 			assert.ok(pid > 0, `process id ${chunk}`);
 			parent.kill("SIGKILL");
-			await once(parent, "close");
-			while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+			await nextEvent(parent, "close");
+			await waitUntil(() => !isAlive(pid));
 		});
 	}
 });
@@ -438,9 +438,10 @@ describe("channels", () => {
 			for (;;) {
 				const post = posts.shift();
 				if (post) return post;
-				await new Promise<void>((resolve) => {
+				const posted = new Promise<void>((resolve) => {
 					onPost = resolve;
 				});
+				await within(posted, "a message of the machine");
 			}
 		};
 		const view = await next();

@@ -5,11 +5,12 @@
  */
 
 import assert from "node:assert/strict";
-import { EventEmitter, once } from "node:events";
+import { EventEmitter } from "node:events";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { connect, type MqttClient } from "mqtt";
 import { onEnd } from "../cleanup.js";
+import { nextEvent, waitUntil } from "../eventually.js";
 import type { Mosquitto } from "../mosquitto.js";
 import { type Action, send, turnOnLight } from "./actions.js";
 import { SimulatedEntity } from "./entity.js";
@@ -56,7 +57,7 @@ export class SimulatedHomeAssistant {
 			home.close();
 			home.#check();
 		});
-		await once(home.#events, "started");
+		await nextEvent(home.#events, "started");
 		return home;
 	}
 
@@ -78,7 +79,7 @@ export class SimulatedHomeAssistant {
 		for (const known of [devices, states, this.#retained, this.#ids, this.#entities, this.#readers])
 			known.clear();
 		this.#client = this.#connect();
-		await once(this.#events, "started");
+		await nextEvent(this.#events, "started");
 	}
 
 	/** mqtt/client.py, _async_mqtt_on_connect: it subscribes to all again at each connection. */
@@ -187,15 +188,13 @@ export class SimulatedHomeAssistant {
 		if (entities?.size === 0) this.devices.delete(id);
 	}
 
-	/** Resolves once it is so. Fails with the next warning that Home Assistant would have logged, and after two minutes. */
+	/** Resolves once it is so. Fails with the next warning that Home Assistant would have logged. */
 	async until(isSo: () => boolean): Promise<void> {
-		const end = performance.now() + 120_000;
-		for (;;) {
-			this.#check();
-			if (isSo()) return;
-			assert.ok(performance.now() < end, `not within two minutes: ${isSo}`);
+		this.#check();
+		await waitUntil(isSo, async () => {
 			await setTimeout(5);
-		}
+			this.#check();
+		});
 	}
 
 	#check(): void {

@@ -7,6 +7,7 @@ import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
 import { RolloutStore } from "../../../../gateway/rollouts/store.js";
 import { Device, Session } from "../../../../gateway/sessions/device.js";
+import { waitUntil } from "../../../support/eventually.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
 
 const deviceId = "dev-1-000001";
@@ -123,7 +124,7 @@ test("an offer whose answer is lost counts as sent, if it was", async (t) => {
 	const { driver, owner, rollout, triggered } = await run();
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const sent = driver.offers.send(rollout, driver.device);
-	while (triggered.length === 0) await new Promise((resolve) => setImmediate(resolve));
+	await waitUntil(() => triggered.length > 0);
 	owner.bus.cut();
 	await new Promise((resolve) => setImmediate(resolve));
 	t.mock.timers.tick(10_000);
