@@ -48,6 +48,8 @@ async function run(words: readonly string[]): Promise<void> {
 	const reader = new ArchiveReader(gateway.download(`/api/backup${values.releases ? "?releases=1" : ""}`));
 	const bytes = await write(path, reader, scrypt, key || undefined);
 	print(`${path} has ${reader.about?.files.length} files in ${(bytes / 1e6).toFixed(1)} MB.`);
+	const { skipped = [] } = reader.about ?? {};
+	if (skipped.length > 0) print(`Not in it, as the gateway does not use it: ${skipped.join(", ")}.`);
 	if (!key)
 		print(
 			"It holds the tokens of all devices and people as they are, and only you can read it (mode 0600): keep it so, or use --passphrase-file.",
@@ -65,8 +67,8 @@ async function write(
 	let bytes = 0;
 	try {
 		const describe = () => {
-			const { gateway = "", createdAt = "" } = reader.about ?? {};
-			return { gateway, createdAt, ...(scrypt && { scrypt }) };
+			const { gateway = "", createdAt = "", skipped = [] } = reader.about ?? {};
+			return { gateway, createdAt, skipped, ...(scrypt && { scrypt }) };
 		};
 		for await (const chunk of writeArchive(encrypted(reader, key), describe)) {
 			await draft.write(chunk);

@@ -48,6 +48,8 @@ const about = object({
 	createdAt: string(30),
 	/** How the key of the encrypted files was made; absent: none are. */
 	scrypt: optional(scrypt),
+	/** Names of what is not in it; absent: not known. */
+	skipped: optional(list(string(5000), filesAtMost)),
 	files: list(object({ name: string(300), size: integer(0, Number.MAX_SAFE_INTEGER), sha256 }), filesAtMost),
 });
 /** What backup.json says. */

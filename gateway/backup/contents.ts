@@ -3,13 +3,12 @@
  * atomically, so each is read whole; of a log that is being written to, the last whole line is the end.
  */
 
-import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { TokenFile } from "../access/tokens.js";
 import type { Bus } from "../bus.js";
 import type { Core } from "../extension.js";
-import { type Disk, ifThere, isTemporary } from "../storage/atomic-file.js";
+import { type Disk, ifThere, isTemporary, kindOf } from "../storage/atomic-file.js";
 import { fileOf, lineOf } from "../storage/file-log.js";
 import type { Entry } from "../storage/log.js";
 import type { ArchiveFile } from "./archive.js";
@@ -23,21 +22,24 @@ const kinds = { records: ".json", sounds: ".wav", images: ".bin", logs: ".jsonl"
 const blobFolders = { "sound-files": kinds.sounds, firmware: kinds.images } as const;
 const logs = { audit: "gw-audit", rollouts: "gw-rollout-log" } as const;
 /** Made from what is in use. */
-const ownFiles: readonly string[] = ["tokens.json", "webhooks.json"];
+const ownFiles: readonly string[] = ["data/tokens.json", "data/webhooks.json"];
 
 type Parts = Pick<Core, "settings" | "disk" | "tokens" | "peers">;
 
 /** @throws {NodeJS.ErrnoException} @throws {BusError} */
 export async function* contentsOf(core: Parts, withImages: boolean): AsyncGenerator<ArchiveFile> {
 	const { settings, disk, tokens, peers } = core;
-	const { webhooksFile, dataDir, releasesDir } = settings;
+	const { webhooksFile, releasesDir } = settings;
 	yield textFile("data/tokens.json", `${JSON.stringify(tokensOf(tokens))}\n`);
-	const hooks = webhooksFile === undefined ? undefined : await ifThere(disk.readFile(webhooksFile));
-	if (hooks) yield { name: "data/webhooks.json", content: hooks };
+	if (webhooksFile) yield { name: "data/webhooks.json", content: await disk.readFile(webhooksFile) };
 	const suffixes = Object.values(kinds).filter((suffix) => withImages || suffix !== kinds.images);
 	if (peers.bus) yield* ofBus(peers.bus, suffixes);
-	else yield* ofFolder(disk, dataDir, suffixes);
-	if (withImages) yield* allOf(disk, releasesDir, "releases");
+	else yield* ofFolder(disk, settings, suffixes);
+	if (!withImages) return;
+	for await (const { path, name, isFile } of inReleases(disk, releasesDir)) {
+		const content = isFile ? await ifThere(disk.readFile(path)) : undefined;
+		if (content) yield { name, content };
+	}
 }
 
 /** Those in use, also if the environment gives them. */
@@ -53,31 +55,81 @@ function tokensOf(tokens: Core["tokens"]): TokenFile {
 	return { ...file, device, monitor, ...(Object.keys(previous).length > 0 && { previous }) };
 }
 
-/** The data folder's own files, and those in its folders. */
+/** A file, or what a back-up leaves out; `name` is below `data/` or `releases/`, with slashes. */
+interface Found {
+	readonly path: string;
+	readonly name: string;
+	readonly isFile: boolean;
+}
+
+/**
+ * The names of what a back-up leaves out because it is neither the gateway's nor a release's.
+ * @throws {Error} if a back-up would not be complete, as it cannot be read
+ */
+export async function skippedBy({ settings, disk, peers }: Parts, withImages: boolean): Promise<string[]> {
+	const skipped: string[] = [];
+	if (settings.webhooksFile) await disk.stat(settings.webhooksFile);
+	if (!peers.bus)
+		for await (const { name, isFile } of inData(disk, settings))
+			if (!isFile || !(ownFiles.includes(name) || Object.values(kinds).some((each) => name.endsWith(each))))
+				skipped.push(name);
+	if (withImages)
+		for await (const { name, isFile } of inReleases(disk, settings.releasesDir))
+			if (!isFile) skipped.push(name);
+	return skipped;
+}
+
 async function* ofFolder(
 	disk: Disk,
-	dataDir: string,
+	settings: Core["settings"],
 	suffixes: readonly string[],
 ): AsyncGenerator<ArchiveFile> {
 	for (const suffix of suffixes)
-		for (const entry of await list(disk, dataDir)) {
-			const isFolder = entry.isDirectory() && !entry.name.endsWith("-taken-over");
-			const names = isFolder
-				? (await list(disk, join(dataDir, entry.name))).filter((each) => each.isFile())
-				: [];
-			const paths = isFolder ? names.map(({ name }) => `${entry.name}/${name}`) : [entry.name];
-			for (const path of paths) {
-				if (!path.endsWith(suffix) || ownFiles.includes(path)) continue;
-				// It may have been removed meanwhile.
-				const content = await ifThere(disk.readFile(join(dataDir, path)));
-				if (content)
-					yield { name: `data/${path}`, content: suffix === kinds.logs ? wholeLines(content) : content };
-			}
+		for await (const { path, name, isFile } of inData(disk, settings)) {
+			if (!isFile || !name.endsWith(suffix) || ownFiles.includes(name)) continue;
+			// It may have been removed meanwhile.
+			const content = await ifThere(disk.readFile(path));
+			if (content) yield { name, content: suffix === kinds.logs ? wholeLines(content) : content };
 		}
 }
 
-async function list(disk: Disk, directory: string): Promise<readonly Dirent[]> {
-	return (await ifThere(disk.readdir(directory, { withFileTypes: true }))) ?? [];
+/** What is in the data folder, and in its folders. */
+async function* inData(
+	disk: Disk,
+	{ dataDir, releasesDir }: Pick<Core["settings"], "dataDir" | "releasesDir">,
+): AsyncGenerator<Found> {
+	for await (const { path, name, kind } of list(disk, dataDir, "data")) {
+		if (path === releasesDir || name === "data/gateway.lock") continue;
+		if (kind !== "folder" || name.endsWith("-taken-over")) yield { path, name, isFile: kind === "file" };
+		else
+			for await (const { kind: inner, ...found } of list(disk, path, name))
+				yield { ...found, isFile: inner === "file" };
+	}
+}
+
+/** @param above its folder and those in which that is, without links */
+async function* inReleases(
+	disk: Disk,
+	directory: string,
+	name = "releases",
+	above: readonly string[] = [],
+): AsyncGenerator<Found> {
+	if (!(await ifThere(disk.stat(directory)))) return;
+	const real = await disk.realpath(directory);
+	// A link to a folder above has no end.
+	if (above.includes(real)) return yield { path: directory, name, isFile: false };
+	for await (const { kind, ...found } of list(disk, directory, name))
+		if (kind === "folder") yield* inReleases(disk, found.path, found.name, [...above, real]);
+		else yield { ...found, isFile: kind === "file" };
+}
+
+/** Without temporary files. @throws {Error} if the target of a link is missing */
+async function* list(disk: Disk, directory: string, name: string) {
+	for (const entry of (await ifThere(disk.readdir(directory, { withFileTypes: true }))) ?? []) {
+		if (isTemporary(entry.name)) continue;
+		const kind = await kindOf(disk, directory, entry);
+		yield { path: join(directory, entry.name), name: `${name}/${entry.name}`, kind };
+	}
 }
 
 function wholeLines(content: Buffer): Buffer {
@@ -113,16 +165,6 @@ async function* ofBus(bus: Bus, suffixes: readonly string[]): AsyncGenerator<Arc
 		const stop = await (await bus.log(name)).read({ onAll, onEntry: () => {} });
 		stop();
 		for (const [key, text] of lines) yield textFile(`data/${folder}/${fileOf(key)}`, text);
-	}
-}
-
-/** All files below a folder. */
-async function* allOf(disk: Disk, directory: string, name: string): AsyncGenerator<ArchiveFile> {
-	for (const entry of await list(disk, directory)) {
-		const path = join(directory, entry.name);
-		if (entry.isDirectory()) yield* allOf(disk, path, `${name}/${entry.name}`);
-		const content = entry.isFile() && !isTemporary(path) ? await ifThere(disk.readFile(path)) : undefined;
-		if (content) yield { name: `${name}/${entry.name}`, content };
 	}
 }
 

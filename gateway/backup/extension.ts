@@ -6,9 +6,9 @@ import { Router } from "express";
 import packageFile from "../../package.json" with { type: "json" };
 import type { Core, Extension } from "../extension.js";
 import { readQuery } from "../http/request-body.js";
-import { refuseMethod } from "../problem.js";
+import { HttpProblem, refuseMethod } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
-import { contentsOf } from "./contents.js";
+import { contentsOf, skippedBy } from "./contents.js";
 
 export function createBackup(core: Core): Extension {
 	const { requirePerson, now, log } = core;
@@ -17,6 +17,9 @@ export function createBackup(core: Core): Extension {
 		.route("/api/backup")
 		.get(requirePerson, async (request, response) => {
 			const withImages = readQuery(request, "releases") === "1";
+			const skipped = await skippedBy(core, withImages).catch((error: Error) => {
+				throw new HttpProblem(500, `The back-up would not be complete: ${error.message}.`);
+			});
 			const createdAt = isoTime(now());
 			response.set({
 				"Cache-Control": "no-store",
@@ -29,9 +32,11 @@ export function createBackup(core: Core): Extension {
 			const files = contentsOf(core, withImages);
 			try {
 				await pipeline(
-					writeArchive(files, () => ({ gateway: packageFile.version, createdAt })),
+					writeArchive(files, () => ({ gateway: packageFile.version, createdAt, skipped })),
 					response,
 				);
+				if (skipped.length > 0)
+					log.warn({ skipped }, "back-up: files that are not the gateway's are not in it");
 			} catch (error) {
 				// It breaks off before backup.json: no one takes it for a whole one.
 				if (!request.socket.destroyed) log.error({ err: error }, "back-up: not finished");

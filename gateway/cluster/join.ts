@@ -11,6 +11,7 @@ import type { CreateExtension, Joined } from "../extension.js";
 import type { Peers } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import type { Settings } from "../settings.js";
+import { strictDisk } from "../storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "../storage/blobs.js";
 import type { OpenLog } from "../storage/log.js";
 import { type CreateRecords, Records } from "../storage/records.js";
@@ -43,11 +44,12 @@ export async function joinOverNats(
 
 /** @param bus closed with the gateway */
 export function joinGateways(bus: Bus, dataDir: string, extensions: readonly CreateExtension[]): Joined {
+	const disk = strictDisk(fs);
 	const records: CreateRecords = (options) => {
 		const { name, isKey, onProblem } = options;
 		const takeOver = async (bucket: Bucket) =>
 			takeOverRecords(
-				{ dataDir, disk: fs, isKey, onProblem, files: () => bus.files(`gw-${name}`) },
+				{ dataDir, disk, isKey, onProblem, files: () => bus.files(`gw-${name}`) },
 				name,
 				bucket,
 			);
@@ -57,7 +59,7 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 		});
 	};
 	const blobs: CreateBlobs = ({ name, ...kind }) =>
-		new Blobs({ ...kind, directory: join(dataDir, name), disk: fs, files: () => bus.files(`gw-${name}`) });
+		new Blobs({ ...kind, directory: join(dataDir, name), disk, files: () => bus.files(`gw-${name}`) });
 	const id = randomUUID();
 	const ownerOf = ({ session: { link } }: Device) => (link instanceof MirrorLink ? link.gateway : undefined);
 	let tokens: SharedTokens | undefined;
@@ -98,7 +100,7 @@ export function joinGateways(bus: Bus, dataDir: string, extensions: readonly Cre
 	const storage = { place: "NATS", status: 503 } as const;
 	const openLog: OpenLog = async (name, onProblem) => {
 		const log = await bus.log(`gw-${name}`);
-		await takeOverLog({ dataDir, disk: fs, onProblem }, name, log);
+		await takeOverLog({ dataDir, disk, onProblem }, name, log);
 		return log;
 	};
 	return { extensions: [...extensions, create], records, blobs, openLog, storage, peers, maxDevices };

@@ -170,12 +170,13 @@ export class FirmwareRepository {
 	}
 
 	async #openUpload(): Promise<ServedFile> {
-		const { uploads } = this.#options;
+		const { uploads, disk } = this.#options;
 		const upload = uploads.current;
 		if (!upload) throw new HttpProblem(404, "No firmware was uploaded yet; POST one to /ota/upload.");
 		const { filename, upload_time, sha256 } = upload;
 		const path = await uploads.path(upload);
-		const image = path === undefined ? undefined : await ifThere(this.#load(path));
+		const file = path === undefined ? undefined : await ifThere(disk.realpath(path));
+		const image = file === undefined ? undefined : await ifThere(this.#load(file));
 		if (!image) {
 			// Replaced meanwhile, and its file removed.
 			if (uploads.current !== upload) return this.#openUpload();

@@ -1,9 +1,9 @@
 /** Atomic file writes: a power cut during a write in place would lose the old and the new content. */
 
 import { createHash, randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
+import type { Dirent, Stats } from "node:fs";
 import type * as fs from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { errorCode } from "../problem.js";
 
 /** The used part of `node:fs/promises`. */
@@ -91,6 +91,17 @@ export async function makeFolder(disk: Disk, path: string): Promise<void> {
 		await makeFolder(disk, dirname(path));
 		await disk.mkdir(path, folderMode);
 	}
+}
+
+/** Whether a folder's entry is a file or a folder; a link counts as its target. @throws {Error} if that is missing */
+export async function kindOf(
+	disk: Disk,
+	folder: string,
+	entry: Dirent,
+): Promise<"file" | "folder" | "other"> {
+	const found = entry.isSymbolicLink() ? await disk.stat(join(folder, entry.name)) : entry;
+	if (found.isFile()) return "file";
+	return found.isDirectory() ? "folder" : "other";
 }
 
 /** @returns undefined if the file is missing */

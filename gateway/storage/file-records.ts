@@ -3,7 +3,7 @@
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../problem.js";
-import { type Disk, isTemporary, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
+import { type Disk, isTemporary, kindOf, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 import { isDeviceId, type RecordEngine, type RecordOptions, Records } from "./records.js";
 
 export interface FolderOptions {
@@ -41,12 +41,13 @@ export class FileEngine implements RecordEngine {
 			const [, key = ""] = /^(.+)\.json$/.exec(entry.name) ?? [];
 			// A person's files, such as a copy, are left alone.
 			const isRecord = isKey(key);
-			if (isRecord && !entry.isFile())
-				onProblem(`${path} is not a regular file; remove it: the ${what} of ${key} cannot be kept.`);
-			if (!entry.isFile()) return;
+			if (!isRecord && !isTemporary(entry.name)) return;
 			try {
-				if (isTemporary(entry.name)) await disk.rm(path, { force: true });
+				const isFile = (await kindOf(disk, directory, entry)) === "file";
+				if (isRecord && !isFile)
+					onProblem(`${path} is not a regular file; remove it: the ${what} of ${key} cannot be kept.`);
 				else if (isRecord) onText(key, await disk.readFile(path, "utf8"));
+				else if (isFile) await disk.rm(path, { force: true });
 			} catch (error) {
 				if (isRecord) onText(key, undefined);
 				onProblem(`${path} cannot be read or removed (${errorCode(error) ?? error}); it is left out.`);

@@ -106,6 +106,7 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /healthz 200": { path: "/healthz" },
 	"GET /readyz 200": { path: "/readyz" },
 	"GET /readyz 503": { testedIn: "test/gateway/limits.test.ts" },
+	"GET /api/backup 500": { testedIn: "test/gateway/backup/contents.test.ts" },
 	"GET /metrics 200": { path: "/metrics", headers: monitor },
 	"GET /api/wifi 200": { path: "/api/wifi", headers: monitor },
 	"GET /api/refusals 200": { path: "/api/refusals", headers: monitor },

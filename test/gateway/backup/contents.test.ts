@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { ArchiveReader } from "../../../gateway/backup/archive.js";
 import { createBackup } from "../../../gateway/backup/extension.js";
@@ -23,6 +23,16 @@ const leftOut = {
 	"labels/deeper/a.json": "of a person",
 };
 
+/** What `GET /api/backup` has, by name, and the names of what it leaves out. */
+async function contentsOf(url: string, query = "") {
+	const { body } = await fetch(`${url}/api/backup${query}`, { headers: bearer(monitorToken) });
+	assert.ok(body, "the response has no body");
+	const reader = new ArchiveReader(body);
+	const found = new Map<string, string>();
+	for await (const { name, content } of reader.files()) found.set(name, String(content));
+	return { found, skipped: [...(reader.about?.skipped ?? [])].sort() };
+}
+
 describe("GET /api/backup", () => {
 	for (const withImages of [false, true])
 		test(`has the data folder's files ${withImages ? "and" : "without"} images, and of a log whole lines`, async (t) => {
@@ -42,15 +52,16 @@ describe("GET /api/backup", () => {
 				await mkdir(dirname(path), { recursive: true });
 				await writeFile(path, name.endsWith(".jsonl") ? `${text}[2,{"at":` : text);
 			}
-			const query = withImages ? "?releases=1" : "";
-			const headers = bearer(monitorToken);
-			const { body } = await fetch(`${url}/api/backup${query}`, { headers });
-			assert.ok(body, "the response has no body");
-			const found = new Map<string, string>();
-			for await (const { name, content } of new ArchiveReader(body).files()) found.set(name, String(content));
+			const { found, skipped } = await contentsOf(url, withImages ? "?releases=1" : "");
 			const tokens = found.get("data/tokens.json") ?? "";
 			assert.deepEqual(JSON.parse(tokens), { device: deviceToken, monitor: monitorToken });
 			found.delete("data/tokens.json");
+			assert.deepEqual(skipped, [
+				"data/labels-taken-over",
+				"data/labels/backup.zip",
+				"data/labels/deeper",
+				"data/notes.txt",
+			]);
 			const wanted = Object.entries(kept).map(([name, text]) => [`data/${name}`, text] as const);
 			assert.deepEqual(
 				new Map([...found].sort()),
@@ -67,6 +78,71 @@ describe("GET /api/backup", () => {
 				`order: ${order}`,
 			);
 			assert.match(await readFile(join(dataDir, "gateway.lock"), "utf8"), /pid/);
+		});
+
+	test("follows symbolic links, as the gateway does", async (t) => {
+		const folder = await temporaryDirectory(t);
+		const [dataDir, releasesDir, other] = ["data", "releases", "other-disk"].map((name) =>
+			join(folder, name),
+		);
+		assert.ok(dataDir && releasesDir && other, "three folders");
+		for (const each of ["labels", "crashes", "models/dev-1"])
+			await mkdir(join(other, each), { recursive: true });
+		await mkdir(join(dataDir, "crashes"), { recursive: true });
+		await mkdir(releasesDir);
+		await writeFile(join(other, "labels", "a.json"), "{}");
+		await writeFile(join(other, "crashes", "a.json"), "[]");
+		await writeFile(join(other, "models", "dev-1", "firmware-v1.4.0.bin"), "a release");
+		await symlink(join(other, "labels"), join(dataDir, "labels"));
+		await symlink(join("..", "..", "other-disk", "crashes", "a.json"), join(dataDir, "crashes", "a.json"));
+		await symlink(join(other, "models"), join(releasesDir, "models"));
+		await symlink(releasesDir, join(releasesDir, "again"));
+		const { url } = await runGateway(t, { dataDir, releasesDir, extensions: [createBackup] });
+		const { found, skipped } = await contentsOf(url, "?releases=1");
+		found.delete("data/tokens.json");
+		assert.deepEqual([...found].sort(), [
+			["data/crashes/a.json", "[]"],
+			["data/labels/a.json", "{}"],
+			["releases/models/dev-1/firmware-v1.4.0.bin", "a release"],
+		]);
+		assert.deepEqual(skipped, ["releases/again"]);
+	});
+
+	test("has images once where their folder is within that of the data", async (t) => {
+		const dataDir = await temporaryDirectory(t);
+		const releasesDir = join(dataDir, "releases");
+		const { url } = await runGateway(t, { dataDir, releasesDir, extensions: [createBackup] });
+		await mkdir(releasesDir);
+		await writeFile(join(releasesDir, "catalog.json"), "{}");
+		const names = [...(await contentsOf(url, "?releases=1")).found.keys()];
+		assert.deepEqual(names.sort(), ["data/tokens.json", "releases/catalog.json"]);
+	});
+
+	for (const [what, path, query] of [
+		["a folder", "data/labels", ""],
+		["a record", "data/labels/a.json", ""],
+		["an image", "releases/a.bin", "?releases=1"],
+		["the folder of images", "releases", "?releases=1"],
+		["the file of webhooks", "webhooks.json", ""],
+	] as const)
+		test(`fails where a volume with ${what} is not mounted, and says so`, async (t) => {
+			const folder = await temporaryDirectory(t);
+			const options = {
+				dataDir: join(folder, "data"),
+				releasesDir: join(folder, "releases"),
+				webhooksFile: join(folder, "webhooks.json"),
+			};
+			const volume = join(folder, "volume");
+			await writeFile(options.webhooksFile, "[]");
+			const { url } = await runGateway(t, { ...options, extensions: [createBackup] });
+			await mkdir(dirname(join(folder, path)), { recursive: true });
+			await rm(join(folder, path), { force: true });
+			await symlink(volume, join(folder, path));
+			const response = await fetch(`${url}/api/backup${query}`, { headers: bearer(monitorToken) });
+			assert.equal(response.status, 500);
+			const { detail } = JSON.parse(await response.text());
+			const sentence = `${basename(path)} is a link to ${volume}, which is missing.`;
+			assert.equal(detail, `The back-up would not be complete: ${sentence}`);
 		});
 
 	test("is for monitors alone", async (t) => {

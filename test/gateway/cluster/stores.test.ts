@@ -1,4 +1,20 @@
+import assert from "node:assert/strict";
+import { mkdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { runClustered } from "./gateways.js";
 import { memoryBuses } from "./memory-buses.js";
 import { testStores } from "./stores-contract.js";
 
 testStores("memory", memoryBuses);
+
+test("a gateway that joins does not start without a folder whose volume is not mounted", async (t) => {
+	const dataDir = await temporaryDirectory(t);
+	const volume = join(dataDir, "volume");
+	await symlink(volume, join(dataDir, "labels"));
+	const start = async () => runClustered(t, await (await memoryBuses()).connect(), { dataDir });
+	await assert.rejects(start(), /labels is a link to \S+volume, which is missing/);
+	await mkdir(volume);
+	await start();
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { rm, symlink, writeFile } from "node:fs/promises";
+import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -233,6 +233,14 @@ describe("the upload's file", () => {
 		await writeFile((await serving.store.path(uploadOf(serving))) ?? assert.fail(), "something else");
 		assert.equal((await serving.ask("/ota/firmware.bin")).status, 500);
 		assert.match(String(serving.problems), /changed on disk/);
+	});
+	test("that is a link is followed", async (t) => {
+		const serving = await serveFirmware(t);
+		await serving.upload(image);
+		const path = (await serving.store.path(uploadOf(serving))) ?? assert.fail();
+		await rename(path, join(serving.directory, "elsewhere.bin"));
+		await symlink(join(serving.directory, "elsewhere.bin"), path);
+		assertSameBytes((await serving.ask("/ota/firmware.bin")).body, image);
 	});
 	test("that is replaced between finding and opening it is looked up once more", async (t) => {
 		const other = makeImage({ version: "1.5.0" });

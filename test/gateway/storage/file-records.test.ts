@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import fs, { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import fs, { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { Disk } from "../../../gateway/storage/atomic-file.js";
+import { type Disk, strictDisk } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -115,6 +115,18 @@ describe("one damaged file costs only that record", () => {
 				problems.sort()[index]?.startsWith(`${join(directory, name)} cannot be read or removed (EIO)`),
 				`problems: ${problems}`,
 			);
+	});
+
+	test("a link to a record is read, one whose target is missing costs that record", async (t) => {
+		const problems: string[] = [];
+		const { directory, folder } = await makeFolder(t, strictDisk(fs), problems);
+		await writeFile(join(directory, "target"), "1");
+		await symlink("target", join(directory, "a.json"));
+		await symlink("missing", join(directory, "b.json"));
+		await symlink("missing", join(directory, "of a person"));
+		assert.deepEqual(await folder.load(), new Map([["a", { value: 1 }]]));
+		assert.equal(problems.length, 1, String(problems));
+		assert.match(String(problems), /b\.json is a link to missing, which is missing/);
 	});
 
 	test("a folder in place of a record: the others are written, and the gateway is ready", async (t) => {
