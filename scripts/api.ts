@@ -1,8 +1,7 @@
 /** `npm run api`: generates gateway/api/asyncapi.yaml. */
 
-import { writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { asyncApiDocument } from "./api/asyncapi.js";
+import { writeDocument } from "./api/write.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
 
 const usage = `Usage: npm run api
@@ -15,7 +14,6 @@ await runCommand({
 	run: (words) => {
 		refuseWords(words);
 		const { file, text } = asyncApiDocument();
-		writeFileSync(file, text);
-		console.log(`${fileURLToPath(file)} is up to date.`);
+		console.log(writeDocument(file, text));
 	},
 });

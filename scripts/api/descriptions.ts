@@ -2,6 +2,7 @@
 
 import type { CommandErrorCode, CommandName, CommandOf, UplinkType } from "../../device/protocol/messages.js";
 import type { ChangeReason, MonitorErrorCode } from "../../gateway/api/frames.js";
+import { labelFields } from "../../gateway/api/label.js";
 import type { MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 
 /** The tests send each example to a running gateway. */
@@ -191,7 +192,7 @@ export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 	boot: "a monitor had the connection closed",
 	ota: "the device's update progressed",
 	crash: "the device reported a crash, which is now stored",
-	labelled: "a person changed the device's name, room or note",
+	labelled: `a person changed the device's ${labelFields.join(", ").replace(/, (\w+)$/, " or $1")}`,
 };
 
 /** A Markdown list of names with their descriptions. */

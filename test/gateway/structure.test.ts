@@ -44,10 +44,12 @@ test("each folder of gateway/ that is not the core's has its parts listed", () =
 	assert.deepEqual(unlisted, [], "add it to test/gateway/extension-parts.ts");
 	const extensions = Object.keys(extensionParts).filter(isExtension);
 	const isHere = (name: ExtensionName) => existsSync(`gateway/${name}`);
+	const untested = extensions.filter((name) => isHere(name) && !existsSync(`test/gateway/${name}`));
+	assert.deepEqual(untested, [], "add its tests in test/gateway/<name>/");
 	const removed = extensions.filter((name) => !isHere(name)).flatMap(pathsOf);
 	const stale = extensions
 		.filter(isHere)
-		.flatMap(pathsOf)
+		.flatMap((name) => extensionParts[name])
 		.filter((path) => !existsSync(path) && !removed.some((folder) => path.startsWith(folder)));
 	assert.deepEqual(stale, [], "remove or move it in test/gateway/extension-parts.ts");
 });

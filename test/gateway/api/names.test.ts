@@ -13,15 +13,26 @@ import {
 import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
 import { asks } from "../../../gateway/api/command.js";
 import { label, labelFields, labelTexts } from "../../../gateway/api/label.js";
-import { monitorErrorDescriptions } from "../../../scripts/api/descriptions.js";
+import {
+	monitorDescriptions,
+	monitorErrorDescriptions,
+	reasonDescriptions,
+} from "../../../scripts/api/descriptions.js";
 import { ApiDocument } from "./schemas.js";
 
 const text = readFileSync(new URL("../../../gateway/api/interface.md", import.meta.url), "utf8");
 const openApi = new ApiDocument("openapi.yaml");
 
+/** @param heading of a section, such as "4.1", which is read without those below it; "": all sections */
+function sectionOf(heading: string): string {
+	if (heading === "") return text;
+	const start = new RegExp(`^#+ ${heading.replaceAll(".", "\\.")}`);
+	return text.split(/^(?=#)/m).find((section) => start.test(section)) ?? assert.fail(`no section ${heading}`);
+}
+
 /** As `name`, `"name"`, `path.name` or `name: …` within code. */
-function isNamed(name: string): boolean {
-	return [...text.matchAll(/`[^`]+`/g)].some(([code]) =>
+function isNamed(name: string, section: string): boolean {
+	return [...section.matchAll(/`[^`]+`/g)].some(([code]) =>
 		new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code),
 	);
 }
@@ -39,24 +50,29 @@ function valuesOf(schema: Schema): readonly string[] {
 }
 
 describe("gateway/api/interface.md names", () => {
-	const lists: Readonly<Record<string, readonly string[]>> = {
-		command: keysOf(commands),
-		"field of a command": Object.values(commands).flatMap(fieldsOf),
-		"value of a command": Object.values(commands).flatMap(valuesOf),
-		"kind of uplink": keysOf(uplinks),
-		"field of an uplink": Object.values(uplinks).flatMap(fieldsOf),
-		feature: features,
-		"error of a command": commandErrorCodes,
-		"error of a monitor's command": keysOf(monitorErrorDescriptions),
-		setting: installedSettings,
-		"field of a label": labelFields,
-	};
-	for (const [what, names] of Object.entries(lists))
-		test(`each ${what}`, () =>
+	const lists: readonly (readonly [what: string, names: readonly string[], section: string])[] = [
+		["model", models, "1."],
+		["feature", features, "1."],
+		["message of a monitor", keysOf(monitorDescriptions), "2.3"],
+		["reason of a change", keysOf(reasonDescriptions), "2.5"],
+		["field of a label", labelFields, "2.5"],
+		["setting", installedSettings, "3.4"],
+		["command", keysOf(commands), "4.1"],
+		["error of a command", commandErrorCodes, "4.1"],
+		["kind of uplink", keysOf(uplinks), "4.2"],
+		["error of a monitor's command", keysOf(monitorErrorDescriptions), "4.3"],
+		["field of a command", Object.values(commands).flatMap(fieldsOf), ""],
+		["value of a command", Object.values(commands).flatMap(valuesOf), ""],
+		["field of an uplink", Object.values(uplinks).flatMap(fieldsOf), ""],
+	];
+	for (const [what, names, heading] of lists)
+		test(`each ${what}${heading && ` in section ${heading.replace(/\.$/, "")}`}`, () => {
+			const section = sectionOf(heading);
 			assert.deepEqual(
-				[...new Set(names)].filter((name) => !isNamed(name)),
+				[...new Set(names)].filter((name) => !isNamed(name, section)),
 				[],
-			));
+			);
+		});
 
 	test("each route of openapi.yaml", () => {
 		// What is in braces has any text there, such as <id>; then the address ends.
@@ -109,4 +125,20 @@ test("openapi.yaml has each field of a label, with its length: in the change, an
 		);
 	}
 	assert.deepEqual(Object.keys(openApi.at("components", "schemas", "label", "properties")), labelFields);
+});
+
+test("a document that lists some fields of a label lists all of them", () => {
+	const separator = "\\W+(?:(?:and|or) )?\\W*";
+	const first = labelFields.slice(0, 2).join(separator);
+	const listing = new RegExp(`\\b${first}(?:${separator}(?:${labelFields.join("|")}))*\\b`, "g");
+	const documents = ["README.md", "api/interface.md", "api/openapi.yaml", "api/asyncapi.yaml"];
+	const found = documents.flatMap((name) => [
+		...readFileSync(new URL(`../../../gateway/${name}`, import.meta.url), "utf8").matchAll(listing),
+	]);
+	const lists = found.map(([list]) => list).filter((list) => list.includes("note"));
+	assert.deepEqual(
+		lists.filter((list) => !labelFields.every((field) => list.includes(field))),
+		[],
+	);
+	assert.ok(lists.length > 3, `only found ${lists}`);
 });

@@ -1,0 +1,12 @@
+/** Writes a generated document. */
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** Leaves a file alone that has the text already. @returns what it did, as a sentence */
+export function writeDocument(file: URL, text: string): string {
+	const path = fileURLToPath(file);
+	if (existsSync(file) && readFileSync(file, "utf8") === text) return `${path} is up to date.`;
+	writeFileSync(file, text);
+	return `Wrote ${path}.`;
+}
