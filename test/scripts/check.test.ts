@@ -1,4 +1,4 @@
-/** What `npm run check` refuses in the firmware's code: scripts/check/xs.grit. */
+/** Rules of `npm run check` for the firmware's code and for tests: scripts/check/*.grit. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { temporaryDirectory } from "../support/cleanup.js";
 /** Lints a file at that path of a project with this one's configuration. @returns what Biome prints */
 async function lint(t: TestContext, path: string, code: string): Promise<string> {
 	const folder = await temporaryDirectory(t);
-	const configuration = (await readFile("biome.json", "utf8")).replace(
+	const configuration = (await readFile("biome.json", "utf8")).replaceAll(
 		'"./scripts',
 		`"${resolve("scripts")}`,
 	);
@@ -49,4 +49,25 @@ test("device/ may leave a loop by continue and a switch by break, and look behin
 	const code =
 		"for (const x of [1]) { if (x) continue; switch (x) { case 1: break; } } export const find = () => /(?<=a)b/.exec('ab');";
 	assert.doesNotMatch(await lint(t, "device/example.ts", code), /XS/);
+});
+
+test("rejects assertions without a message in test/ only", async (t) => {
+	const code = `import assert from "node:assert/strict";
+export function check(list: readonly number[]): void {
+	assert.ok(list.every((each) => each > 0));
+	assert(list.includes(1));
+	assert.ok(
+		list.includes(2),
+	);
+	if (list.length > 3) assert.fail();
+	assert.ok(list.includes(4), String(list));
+	assert(list.includes(5), String(list));
+	assert.fail(String(list));
+	assert.equal(list.length, 6);
+}
+`;
+	const found = await lint(t, "test/example.test.ts", code);
+	const lines = [...found.matchAll(/example\.test\.ts:(\d+):\d+ plugin/g)].map(([, line]) => Number(line));
+	assert.deepEqual(lines, [3, 4, 5, 8], found);
+	assert.doesNotMatch(await lint(t, "scripts/example.ts", code), /plugin/);
 });

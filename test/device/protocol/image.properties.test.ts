@@ -169,7 +169,7 @@ function scan(file: Uint8Array, sizes: readonly number[]): Found {
 	const { contentBytes, minimumBytes } = scanner;
 	if (problem !== undefined) return { problem, contentBytes, byteLength: undefined };
 	const isWhole = file.length >= minimumBytes;
-	assert.equal(isWhole && contentBytes === undefined, false);
+	if (isWhole) assert.notEqual(contentBytes, undefined);
 	return { problem, contentBytes, byteLength: isWhole ? minimumBytes : undefined };
 }
 

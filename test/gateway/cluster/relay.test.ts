@@ -93,7 +93,7 @@ test("uplinks arrive as they were, in order, whatever they contain", (t) => {
 			const messages: Buffer[] = [];
 			const relay = new Relay((message) => messages.push(Buffer.from(message)));
 			const sent = uplinks.map(({ session: index, revision, at, isStateReport, text }) => {
-				const session = sessions[index] ?? assert.fail();
+				const session = sessions[index] ?? assert.fail(`no session ${index}`);
 				session.lastSeenAt = at;
 				relay.add(session, revision, text, isStateReport);
 				return { sessionId: session.sessionId, revision, at, isStateReport, text: Buffer.from(text) };

@@ -230,7 +230,10 @@ describe("the upload's file", () => {
 	test("that was changed on disk is not served", async (t) => {
 		const serving = await serveFirmware(t);
 		await serving.upload(image);
-		await writeFile((await serving.store.path(uploadOf(serving))) ?? assert.fail(), "something else");
+		await writeFile(
+			(await serving.store.path(uploadOf(serving))) ?? assert.fail("the upload has no file"),
+			"something else",
+		);
 		assert.equal((await serving.ask("/ota/firmware.bin")).status, 500);
 		assert.match(String(serving.problems), /changed on disk/);
 	});

@@ -91,7 +91,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 					device.label = each.name ? { name: each.name } : noLabel;
 					sessions.announce(device.session, "labelled");
 				} else if (each.do === "subscribe") {
-					const picture = new Picture({ nextText: () => assert.fail() });
+					const picture = new Picture({ nextText: () => assert.fail("the summary waits for another frame") });
 					const subscriber = { picture, snapshot: summary.snapshot() };
 					read(subscriber);
 					subscribers.push(subscriber);

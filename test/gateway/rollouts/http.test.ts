@@ -231,12 +231,12 @@ describe("a running roll-out", () => {
 		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
 		gateway.first.send({ type: "ota_error", reason: "The image is damaged." });
 		const { counts } = await gateway.until("finished");
-		assert.equal(JSON.stringify(counts).includes('"failed":1'), true);
+		assert.match(JSON.stringify(counts), /"failed":1/);
 		const { body } = await gateway.call("GET", "/autumn/devices");
 		assert.equal(body.devices[0].reason, "The image is damaged.");
 		assert.equal((await gateway.call("POST", "/autumn/retry")).body.status, "running");
 		await update(gateway, gateway.first);
-		assert.equal(JSON.stringify((await gateway.until("finished")).counts).includes('"succeeded":1'), true);
+		assert.match(JSON.stringify((await gateway.until("finished")).counts), /"succeeded":1/);
 	});
 
 	test("keeps a person from updating a device that it updates", async (t) => {
