@@ -17,14 +17,16 @@ import { messageOf, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 
-const usage = `Usage: npm run device -- --model ${modelNames.join("|")} [--gateway ws://127.0.0.1:8080/device] [--serial a1b2c3] [--restart]
+const usage = `Usage: npm run device -- --model ${modelNames.join("|")} [--gateway ws://127.0.0.1:8080/device | --discover] [--serial a1b2c3] [--restart]
 
 Runs a virtual device, with --restart also after a crash, which reads JSON lines such as ${inputExamples}
+With --discover it finds its gateway by multicast DNS, for which the gateway needs HOST=0.0.0.0, and keeps the address, as a board does.
 The device token is DEVICE_TOKEN, or that in the data folder (DATA_DIR, or data) of the gateway on this computer.`;
 
 const options = {
 	model: { type: "string" },
-	gateway: { type: "string", default: "ws://127.0.0.1:8080/device" },
+	gateway: { type: "string" },
+	discover: { type: "boolean", default: false },
 	serial: { type: "string" },
 	restart: { type: "boolean", default: false },
 } as const;
@@ -33,13 +35,15 @@ await runCommand({ name: "device", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { values } = parseArgs({ args: [...words], options });
-	const { gateway, serial, restart } = values;
+	const { discover, serial, restart } = values;
+	if (discover && values.gateway !== undefined) throw new UsageError("--discover excludes --gateway");
+	const gateway = discover ? "" : (values.gateway ?? "ws://127.0.0.1:8080/device");
 	const model = findModel(values.model);
 	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}`);
 	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
 		throw new UsageError("--serial must be six hex digits");
 	try {
-		parseGatewayUrl(gateway);
+		if (!discover) parseGatewayUrl(gateway);
 	} catch (error) {
 		throw new UsageError(messageOf(error));
 	}
@@ -53,6 +57,7 @@ async function run(words: readonly string[]): Promise<void> {
 
 interface StartOptions {
 	readonly model: Model;
+	/** Empty: it is discovered. */
 	readonly gateway: string;
 	readonly serial: string | undefined;
 	/** After a crash. */

@@ -1,18 +1,24 @@
 /**
- * Announces the gateway by multicast DNS (RFC 6762, RFC 6763), and answers devices on all networks of this computer. Unasked it is
- * announced on the default network alone. There is no probing: its name, which has the host's and the port, is its own.
+ * Announces the gateway by multicast DNS (RFC 6762, RFC 6763), and answers devices on all networks of this computer.
+ * Unsolicited announcements are for the default network alone, so they contain no addresses of containers and VPNs. There
+ * is no probing: the name is unique, as it contains the host's name and the port.
  */
 
-import type { RemoteInfo } from "node:dgram";
+import { createSocket, type RemoteInfo } from "node:dgram";
+import { once } from "node:events";
 import { BlockList } from "node:net";
-import { hostname, networkInterfaces } from "node:os";
+import { hostname, type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import multicastDns, { type QueryPacket, type ResponseOutgoingPacket } from "multicast-dns";
 import { gatewayService } from "../../device/protocol/gateway-proof.js";
 import { TokenBucket } from "../rates.js";
 
 type Answer = ResponseOutgoingPacket["answers"][number];
 
-const multicastPort = 5353;
+const multicast = Object.freeze({ address: "224.0.0.251", port: 5353 });
+/** Interval of attempts to get the port that another program has. */
+const rebindMs = 5_000;
+/** Of interfaces without a link layer, such as tunnels of a VPN. */
+const noMac = "00:00:00:00:00:00";
 /** RFC 6762, 10. */
 const ttlSeconds = 120;
 /** RFC 6762, 8.3. */
@@ -52,12 +58,15 @@ export class Responder {
 		const { onProblem, monotonic } = options;
 		this.#bucket = new TokenBucket({ ...rate, monotonic });
 		this.#network.once("error", onProblem);
-		// It is the same for each attempt to send.
-		this.#network.on("error", () => {});
+		// To send binds the port.
+		this.#network.on("error", () => setTimeout(() => this.#announce().catch(onProblem), rebindMs).unref());
 		this.#network.on("query", (query: QueryPacket, from: RemoteInfo) => {
 			this.#onQuery(query, from).catch(onProblem);
 		});
-		for (const delayMs of announceMs) setTimeout(() => this.#announce().catch(onProblem), delayMs).unref();
+		// At the start, and once an interface is up (RFC 6762, 8.3).
+		this.#network.on("networkInterface", () => {
+			for (const delayMs of announceMs) setTimeout(() => this.#announce().catch(onProblem), delayMs).unref();
+		});
 	}
 
 	/** Sends the goodbye packet (RFC 6762, 10.1). */
@@ -67,9 +76,10 @@ export class Responder {
 	}
 
 	async #announce(ttl = ttlSeconds): Promise<void> {
-		const addresses = this.#addresses(() => true);
-		if (addresses.length > 0)
-			await this.#send({ answers: this.#records(addresses, gatewayService, [], ttl) });
+		const address = await defaultAddress();
+		const isMeant = this.#own().some((own) => own.address === address && own.mac !== noMac);
+		if (address !== undefined && isMeant)
+			await this.#send({ answers: this.#records([address], gatewayService, [], ttl) });
 	}
 
 	async #onQuery({ id, questions = [], answers = [] }: QueryPacket, from: RemoteInfo): Promise<void> {
@@ -79,14 +89,16 @@ export class Responder {
 			const isForAll = names.some((each) => each.toLowerCase() === name.toLowerCase());
 			const isOfDevice = name.toLowerCase().endsWith(`._sub.${gatewayService}`);
 			if ((!isForAll && !isOfDevice) || !this.#bucket.take()) continue;
-			const own = this.#addresses((cidr) => isIn(cidr, from.address));
+			const own = addressesFor(from.address, this.#own());
 			if (own[0] === undefined) return;
 			const facts = isForAll ? [] : await this.#factsFor(name.toLowerCase(), own[0]);
 			if (!facts) continue;
-			const records = this.#records(own, isForAll ? gatewayService : name, facts);
-			if (from.port === multicastPort) await this.#send({ answers: records });
+			const answers = this.#records(own, isForAll ? gatewayService : name, facts);
 			// A simple client, such as a device, gets an answer of its own (RFC 6762, 6.7).
-			else await this.#send({ id, questions: [{ name, type }], answers: records }, from);
+			if (from.port !== multicast.port) await this.#send({ id, questions: [{ name, type }], answers }, from);
+			// Multicast goes to the default network alone.
+			else if (own[0] === (await defaultAddress())) await this.#send({ answers });
+			else await this.#send({ answers }, from);
 		}
 	}
 
@@ -112,15 +124,15 @@ export class Responder {
 		];
 	}
 
-	/** Of this computer, with networks such as `192.168.1.10/24`. */
-	#addresses(isMeant: (cidr: string) => boolean): readonly string[] {
+	/** The IPv4 interfaces on which this gateway listens. */
+	#own(): readonly NetworkInterfaceInfo[] {
 		const { host } = this.#options;
 		const isAny = host === "0.0.0.0" || host === "::";
 		return Object.values(networkInterfaces())
 			.flatMap((list) => list ?? [])
-			.filter(({ family, internal }) => family === "IPv4" && !internal)
-			.filter(({ address, cidr }) => (isAny || address === host) && isMeant(cidr ?? `${address}/32`))
-			.map(({ address }) => address);
+			.filter(
+				({ address, family, internal }) => family === "IPv4" && !internal && (isAny || address === host),
+			);
 	}
 
 	/** What cannot be sent is lost, as any datagram may be. */
@@ -129,11 +141,33 @@ export class Responder {
 	}
 }
 
-function isIn(cidr: string, address: string): boolean {
-	const [network = "", bits] = cidr.split("/");
-	const list = new BlockList();
-	list.addSubnet(network, Number(bits));
-	return list.check(address);
+/** @returns the addresses in the smallest network that a client is in, as routing chooses it */
+export function addressesFor(
+	client: string,
+	own: readonly Pick<NetworkInterfaceInfo, "address" | "cidr">[],
+): readonly string[] {
+	const prefixes = own.map(({ address, cidr }) => {
+		const [network = address, bits = "32"] = cidr?.split("/") ?? [];
+		const list = new BlockList();
+		list.addSubnet(network, Number(bits));
+		return list.check(client) ? Number(bits) : -1;
+	});
+	const longest = Math.max(0, ...prefixes);
+	return own.flatMap(({ address }, index) => (prefixes[index] === longest ? [address] : []));
+}
+
+/** @returns the address from which this computer sends multicast; undefined without a network */
+async function defaultAddress(): Promise<string | undefined> {
+	const socket = createSocket("udp4");
+	try {
+		socket.connect(multicast.port, multicast.address);
+		await once(socket, "connect");
+		return socket.address().address;
+	} catch {
+		return undefined;
+	} finally {
+		socket.close();
+	}
 }
 
 /** Dots separate labels. */

@@ -13,6 +13,7 @@ for n in 1 2; do
 	ip link set a$n up
 	ip link set b$n up
 done
+ip addr add 10.0.0.1/8 dev a1
 ip route add default dev a1
 `;
 

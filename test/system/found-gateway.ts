@@ -1,4 +1,4 @@
-/** Run by found-gateway.test.ts in networks of its own: 10.99.1.1/24, by which all else is reached, and 10.99.2.1/24. */
+/** Run by found-gateway.test.ts in networks of its own: 10.99.1.1/24, by which all else is reached, 10.99.2.1/24, and 10.0.0.1/8 around them. */
 
 import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
@@ -94,6 +94,22 @@ test("a device without an address connects to the gateway that knows its token, 
 	assert.equal(connections, 0, "the other one never got the token");
 });
 
+test("npm run device -- --discover connects to the gateway of its network", async (t) => {
+	const { port } = await startGateway(t, { PORT: "0" });
+	const settings = { DATA_DIR: await temporaryDirectory(t), DEVICE_TOKEN: deviceToken };
+	const program = ["--import", "tsx", "scripts/device.ts"];
+	const device = startProcess(t, settings, { program, words: ["--model", "DEV-1", "--discover"] });
+	let output = "";
+	device.stdout?.on("data", (text) => {
+		output += text;
+	});
+	await eventually(
+		() => output,
+		(text) => text.includes("gateway connected"),
+	);
+	assert.ok(output.includes(`found gateway ws://10.99.1.1:${port}/device`), output);
+});
+
 test("a gateway announces itself, answers in each network with its address there, and withdraws that at its end", async (t) => {
 	const heard: Packet[] = [];
 	await listen(t, "10.99.1.1", (packet) => heard.push(packet));
@@ -106,6 +122,8 @@ test("a gateway announces itself, answers in each network with its address there
 		() => textsOf(recordsWith(120)),
 		(texts) => texts.slice(0, 2).join() === "path=/device,tls=0",
 	);
+	const announced = recordsWith(120).flatMap((each) => (each.type === "A" ? [each.data] : []));
+	assert.deepEqual([...new Set(announced)], ["10.99.1.1"]);
 
 	const ofAll: Question = { name: service.toUpperCase(), type: "PTR" };
 	const ofName: Question = { name: `${hostname().replace(/\..*/, "")}.local`, type: "A" };
