@@ -240,7 +240,7 @@ describe("the upload's file", () => {
 	test("that is a link is followed", async (t) => {
 		const serving = await serveFirmware(t);
 		await serving.upload(image);
-		const path = (await serving.store.path(uploadOf(serving))) ?? assert.fail();
+		const path = (await serving.store.path(uploadOf(serving))) ?? assert.fail("the upload has no file");
 		await rename(path, join(serving.directory, "elsewhere.bin"));
 		await symlink(join(serving.directory, "elsewhere.bin"), path);
 		assertSameBytes((await serving.ask("/ota/firmware.bin")).body, image);
