@@ -5,6 +5,7 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { personRoles } from "../api/person.js";
+import { cleanText } from "../api/text.js";
 import { readBody } from "../http/request-body.js";
 import { type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
 import { type Access, personOf } from "./access.js";
@@ -63,7 +64,7 @@ export function loginRouter(access: Access, page = async () => plainPage): Route
 		if (!form) return sendProblem(response, badForm);
 		const { code } = request.query;
 		if (typeof code === "string" && !form.has("token")) return useCode(request, response, code);
-		const shown = form.get("token")?.trim() ?? "";
+		const shown = cleanText(form.get("token") ?? "");
 		const refusal = await access.checkPersonsToken(request, shown);
 		if (refusal) await turnAway(response, refusal, "That is not this gateway's monitor token.");
 		else await letIn(request, response, shown);

@@ -72,9 +72,11 @@ export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile
 	);
 }
 
-/** @returns undefined if it is invalid @throws {SyntaxError} */
+/** Editors add a byte order mark, and pasting adds space around a token. @returns undefined if it is invalid @throws {SyntaxError} */
 export function parseTokens(text: string): TokenFile | undefined {
-	const value: unknown = JSON.parse(text);
+	const value: unknown = JSON.parse(text.trim(), (_name, each) =>
+		typeof each === "string" ? each.trim() : each,
+	);
 	return matches(content, value) ? value : undefined;
 }
 

@@ -71,7 +71,7 @@ export interface Hook extends Required<Omit<Infer<typeof hook>, "tags" | "secret
 export function readHooks(path: string): readonly Hook[] {
 	const refusal = (what: string) =>
 		new StartError(`WEBHOOKS_FILE is "${path}", which ${what}; set it to a JSON file such as ${example}.`);
-	const entries = parseJson(readText(path, refusal));
+	const entries = parseJson(readText(path, refusal).trim());
 	if (!Array.isArray(entries)) throw refusal("is not a JSON list");
 	const ids = new Set<string>();
 	return entries.map((entry: unknown, index) => {

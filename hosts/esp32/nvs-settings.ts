@@ -6,6 +6,11 @@ import { longestString } from "./nvs-format.js";
 /** Of the setting `ca`, which is DER in base64: whole groups of four characters. */
 export const longestAuthority = longestString - (longestString % 4);
 
+/** Space at the ends of a network's name or password counts; around other settings it is left from pasting, or a file's line end. */
+export function trimmedSetting(name: string, value: string): string {
+	return /^(ssid|password)2?$/.test(name) ? value : value.trim();
+}
+
 /** @returns a sentence that says what to change; undefined where it can be the name of a Wi-Fi network */
 export function ssidProblem(ssid: string, network = "Wi-Fi network"): string | undefined {
 	if (ssid === "") return `The name of the ${network} is missing.`;

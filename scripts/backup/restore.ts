@@ -15,7 +15,7 @@ import {
 } from "../../gateway/backup/archive.js";
 import { errorCode } from "../../gateway/problem.js";
 import { type Disk, ifThere, makeFolder } from "../../gateway/storage/atomic-file.js";
-import { decrypt, keyOf } from "./secrets.js";
+import { decrypt, keyOf, spellingsOf } from "./secrets.js";
 
 export interface RestoreOptions {
 	readonly archive: AsyncIterable<Uint8Array>;
@@ -98,11 +98,16 @@ function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase:
 		throw new ArchiveError(
 			"The tokens in this back-up are encrypted: give its passphrase with --passphrase-file.",
 		);
-	const key = keyOf(passphrase, scrypt);
-	return files.map((file) => {
-		const name = file.name.slice(0, -encryptedSuffix.length);
-		return { name, content: decrypt(key, name, file.content) };
-	});
+	for (const spelling of spellingsOf(passphrase)) {
+		const key = keyOf(spelling, scrypt);
+		const opened = files.flatMap((file) => {
+			const name = file.name.slice(0, -encryptedSuffix.length);
+			const content = decrypt(key, name, file.content);
+			return content ? [{ name, content }] : [];
+		});
+		if (opened.length === files.length) return opened;
+	}
+	throw new ArchiveError("The passphrase is not that with which the back-up was made.");
 }
 
 /** @throws {Error} if it cannot be replaced, as a mount point */

@@ -2,7 +2,7 @@
 
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { ArchiveError, type Scrypt } from "../../gateway/backup/archive.js";
+import type { Scrypt } from "../../gateway/backup/archive.js";
 import { UsageError } from "../command-line/command.js";
 
 const algorithm = "aes-256-gcm";
@@ -13,6 +13,18 @@ const shortest = 8;
 /** As OWASP recommends: 128 MB for each guess. */
 export function makeScrypt(): Scrypt {
 	return { salt: randomBytes(16).toString("base64"), cost: 2 ** 17, blockSize: 8, parallelization: 1 };
+}
+
+/**
+ * The same passphrase as different editors and systems store it. The first spelling, NFC without a byte order mark, encrypts; earlier
+ * releases used the text as it was.
+ */
+export function spellingsOf(passphrase: string): readonly [string, ...string[]] {
+	const text = passphrase.replace(/^\ufeff/, "");
+	const normalized = text.normalize("NFC");
+	const others = new Set([passphrase, text.normalize("NFD")]);
+	others.delete(normalized);
+	return [normalized, ...others];
 }
 
 export function keyOf(passphrase: string, { salt, cost, blockSize, parallelization }: Scrypt): Buffer {
@@ -33,15 +45,15 @@ export function encrypt(key: Buffer, name: string, content: Buffer): Buffer {
 	return Buffer.concat([iv, cipher.getAuthTag(), ...encrypted]);
 }
 
-/** @throws {ArchiveError} the key is not that with which it was encrypted */
-export function decrypt(key: Buffer, name: string, content: Buffer): Buffer {
+/** @returns undefined if the key is not that with which it was encrypted */
+export function decrypt(key: Buffer, name: string, content: Buffer): Buffer | undefined {
 	const tag = content.subarray(ivBytes, ivBytes + tagBytes);
 	try {
 		const decipher = createDecipheriv(algorithm, key, content.subarray(0, ivBytes));
 		decipher.setAAD(Buffer.from(name)).setAuthTag(tag);
 		return Buffer.concat([decipher.update(content.subarray(ivBytes + tagBytes)), decipher.final()]);
 	} catch {
-		throw new ArchiveError("The passphrase is not that with which the back-up was made.");
+		return undefined;
 	}
 }
 
@@ -54,7 +66,7 @@ export function readPassphrase(file: string | undefined): string | undefined {
 	} catch (error) {
 		throw new UsageError(`The passphrase cannot be read: ${error instanceof Error ? error.message : error}.`);
 	}
-	const [passphrase = ""] = text.split(/\r?\n/);
+	const [passphrase = ""] = text.split(/[\r\n]/);
 	if (passphrase.length >= shortest) return passphrase;
 	throw new UsageError(`The passphrase, the first line of ${file}, has fewer than ${shortest} characters.`);
 }

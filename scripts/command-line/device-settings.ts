@@ -68,6 +68,6 @@ export function tokenByDefault(): string {
 	try {
 		return findToken();
 	} catch (error) {
-		throw new Error(`token=… is missing: ${messageOf(error)}.`);
+		throw new Error(`token=… is missing: ${messageOf(error).replace(/\.$/, "")}.`);
 	}
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../../device/protocol/schema.js";
+import { parseTokens } from "../../gateway/access/tokens.js";
 import { readSettings } from "../../gateway/settings.js";
 
 /** @throws Error that says how to get one */
@@ -15,9 +15,8 @@ export function findGatewayToken(role: "device" | "monitor"): string {
 	if (given) return given;
 	const file = join(dataDir, "tokens.json");
 	try {
-		const tokens: unknown = JSON.parse(readFileSync(file, "utf8"));
-		const token = isRecord(tokens) ? tokens[role] : undefined;
-		if (typeof token === "string") return token;
+		const token = parseTokens(readFileSync(file, "utf8"))?.[role];
+		if (token !== undefined) return token;
 	} catch {
 		// No gateway has run here with this data folder.
 	}

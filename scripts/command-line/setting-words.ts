@@ -1,6 +1,7 @@
 /** Parses settings on a command line, written as `name=value`, `--name value` or `--name=value`. */
 
 import { parseArgs } from "node:util";
+import { trimmedSetting } from "../../hosts/esp32/nvs-settings.js";
 import type { Problems } from "./problems.js";
 
 export interface SettingWordsOptions<Name extends string, Flag extends string> {
@@ -37,7 +38,7 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 		const name = token.kind === "option" ? names.find((one) => one === text) : undefined;
 		if (flag) found.push(flag);
 		else if (name && token.kind === "option" && token.value !== undefined)
-			Object.assign(values, { [name]: token.value });
+			Object.assign(values, { [name]: trimmedSetting(name, token.value) });
 		else if (name) problems.add(`${name}= has no value.`);
 		// The word is not printed, since it may be part of a password.
 		else problems.add(`Word ${token.index + position} is not understood. ${known}`);

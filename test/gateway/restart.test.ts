@@ -105,14 +105,12 @@ const requests: fc.Arbitrary<readonly Request[]> = fc.oneof(
 			{ method: "PUT", path: `/api/rollouts/constructor${index}`, body },
 			post(`/api/rollouts/constructor${index}/cancel`, {}),
 		]),
-	fc
-		.tuple(name, small)
-		.map(([text, index]) => [
-			{
-				...post(`/api/sounds?name=${encodeURIComponent(text)}`, wav(noise(3200, index + 1))),
-				type: "audio/wav",
-			},
-		]),
+	fc.tuple(name, small).map(([text, index]) => [
+		{
+			...post(`/api/sounds?name=${encodeURIComponent(text)}`, wav(noise(3200, index + 1))),
+			type: "audio/wav",
+		},
+	]),
 	fc.tuple(name, small).map(([text, index]) => {
 		const file = filePart(makeImage({ version: `1.${index}.0` }), text.replace(/["\r\n\0]/g, "_"));
 		return [{ ...post("/ota/upload", form(file)), type: formHeaders["Content-Type"] }];

@@ -65,7 +65,10 @@ describe("npm run backup and npm run restore", () => {
 	test("with a passphrase, keep no secret readable", async (t) => {
 		const { folder, file, restored, ...set } = await setUp(t);
 		const [right, wrong] = [join(folder, "right"), join(folder, "wrong")];
-		await writeFile(right, "correct horse\n");
+		const again = join(folder, "right-as-typed-again");
+		// As Notepad and a Mac write it, and as it is typed on Linux.
+		await writeFile(right, "\ufeffcorrect ho\u0308rse\r\n");
+		await writeFile(again, "correct h\u00f6rse");
 		await writeFile(wrong, "correct mouse\n");
 		const { code, output } = await set.backUp("--passphrase-file", right);
 		assert.equal(code, 0, output);
@@ -75,7 +78,7 @@ describe("npm run backup and npm run restore", () => {
 		const { code: wrongCode, output: said } = await set.restore("--passphrase-file", wrong);
 		assert.equal(wrongCode, 1);
 		assert.equal(said, "The passphrase is not that with which the back-up was made.\n");
-		const { code: rightCode } = await set.restore("--passphrase-file", right);
+		const { code: rightCode } = await set.restore("--passphrase-file", again);
 		assert.equal(rightCode, 0);
 		assert.match(await readFile(join(restored, "tokens.json"), "utf8"), new RegExp(monitorToken));
 		assert.match(await readFile(join(restored, "webhooks.json"), "utf8"), /secret-of-the-webhook/);

@@ -153,7 +153,7 @@ test("a token counts for its own request, not for those that follow on its conne
 describe("logging in by token", () => {
 	test("accepts the monitor token and no other", async (t) => {
 		const gateway = await runGateway(t);
-		const right = await logIn(gateway.url, ` ${monitorToken} `);
+		const right = await logIn(gateway.url, `\ufeff ${monitorToken}\u200b\r\n`);
 		assert.equal(right.status, 303);
 		assert.equal(await isLoggedIn(gateway, cookieOf(right)), true);
 		for (const token of [deviceToken, "", monitorToken.slice(1), `${monitorToken}x`]) {

@@ -300,7 +300,9 @@ describe("a token is replaced", () => {
 		await writeFile(join(dataDir, "tokens.json"), "{");
 		assert.equal(await statusOf(gateway, monitor), 200);
 		const other = "another-monitor-token";
-		await writeFile(join(dataDir, "tokens.json"), JSON.stringify({ device: other, monitor: other }));
+		// As an editor may leave it, into which it was pasted.
+		const edited = `\ufeff${JSON.stringify({ device: other, monitor: ` ${other}\n` })}\r\n`;
+		await writeFile(join(dataDir, "tokens.json"), edited);
 		assert.equal(await statusOf(gateway, other), 200);
 		assert.equal(await statusOf(gateway, monitor), 401);
 	});

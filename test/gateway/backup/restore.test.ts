@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { type ArchiveFile, writeArchive } from "../../../gateway/backup/archive.js";
 import { type RestoreOptions, restore } from "../../../scripts/backup/restore.js";
-import { encrypt, keyOf, makeScrypt } from "../../../scripts/backup/secrets.js";
+import { encrypt, keyOf, makeScrypt, spellingsOf } from "../../../scripts/backup/secrets.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 
 const tokens: ArchiveFile = { name: "data/tokens.json", content: Buffer.from("the tokens") };
@@ -25,9 +25,9 @@ async function archiveOf(list: readonly ArchiveFile[] = files, about: object = {
 	return buffer(writeArchive(each(), () => ({ gateway: "1.0.0", createdAt: "2026", ...about })));
 }
 
-async function encryptedArchive(): Promise<Buffer> {
+async function encryptedArchive(by = passphrase): Promise<Buffer> {
 	const scrypt = { ...makeScrypt(), cost: 1024 };
-	const content = encrypt(keyOf(passphrase, scrypt), tokens.name, tokens.content);
+	const content = encrypt(keyOf(by, scrypt), tokens.name, tokens.content);
 	return archiveOf([{ name: `${tokens.name}.enc`, content }, ...files.slice(1)], { scrypt });
 }
 
@@ -127,6 +127,22 @@ describe("a restore", () => {
 		}
 		await set.restore(archive, { passphrase });
 		await requireRestored(dataDir, releasesDir);
+	});
+
+	test("accepts each spelling of a passphrase, also for archives of earlier releases", async (t) => {
+		const composed = "Z\u00fcrich 8001";
+		const spellings = [composed, composed.normalize("NFD"), `\ufeff${composed}`];
+		for (const by of spellings.map((each) => spellingsOf(each)[0])) assert.equal(by, composed);
+		for (const [by, given] of [
+			[composed, spellings[1]],
+			[composed, spellings[2]],
+			[spellings[1], spellings[1]],
+			[spellings[2], spellings[2]],
+		] as const) {
+			const { dataDir, releasesDir, ...set } = await setUp(t);
+			await set.restore(encryptedArchive(by), { passphrase: given });
+			await requireRestored(dataDir, releasesDir);
+		}
 	});
 
 	test("on a full disk leaves nothing, wherever it is full", async (t) => {

@@ -478,6 +478,7 @@ test("a file that is wrong stops the start, and says what to change without a se
 		return "none";
 	};
 	assert.equal(await refusal([{ url, secret }]), "none");
+	assert.equal(await refusal(`\ufeff${JSON.stringify([{ url, secret }])}\r\n`), "none");
 	assert.deepEqual(readHooks(path)[0]?.after, 5);
 	assert.equal(await refusal([{ url, secret, tags: "shop and not beta" }]), "none");
 	assert.equal(readHooks(path)[0]?.tags?.text, "shop and not beta");

@@ -92,12 +92,20 @@ describe("the arguments of npm run flash", () => {
 
 	test("need no token if one is found", () => {
 		const words = complete.filter((word) => !word.startsWith("token="));
-		assert.equal(read(words, "found").settings?.token, "found");
+		assert.equal(read(words, "the-token-in-use").settings?.token, "the-token-in-use");
 	});
 
 	test("mean an open network by an empty password", () => {
 		const { settings } = read(withWords("password="));
 		assert.ok(settings && !("password" in settings), "the settings have a password");
+	});
+
+	test("are without space around a value, which counts in names and passwords of networks alone", () => {
+		const { settings } = read(
+			withWords("token=\ufefft0p-s3cret\r", "ssid= home ", "password= correct horse "),
+		);
+		assert.equal(settings?.token, "t0p-s3cret");
+		assert.deepEqual([settings?.ssid, settings?.password], [" home ", " correct horse "]);
 	});
 
 	test("may have an equals sign in a value", () => {

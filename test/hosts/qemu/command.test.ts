@@ -67,7 +67,7 @@ describe("the arguments of npm run qemu", () => {
 			problemsOf(...words),
 			/token=… is missing: there is no device token: .*start one \(npm start\)/,
 		);
-		assert.equal(readWith("found", words).settings?.token, "found");
+		assert.equal(readWith("the-token-in-use", words).settings?.token, "the-token-in-use");
 	});
 
 	test("mean this computer by 127.0.0.1, which is another address inside", () => {

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
-import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
+import { isThisComputer, trimmedSetting } from "../../../../hosts/esp32/nvs-settings.js";
 import { ask } from "../../../api/client/request.js";
 import { useFirmware } from "../app/hooks.js";
 import { ownDeviceAddress } from "../model/own-address.js";
@@ -141,7 +141,7 @@ function SettingFields({ given, problems, networks, onChange }: FieldsProps) {
 	const field = (name: keyof GivenSettings) => ({
 		value: given[name],
 		problem: problems[name],
-		onInput: (value: string) => onChange({ [name]: value }),
+		onInput: (value: string) => onChange({ [name]: trimmedSetting(name, value) }),
 	});
 	return (
 		<>

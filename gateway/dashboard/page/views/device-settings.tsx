@@ -3,6 +3,7 @@
 import { useRef } from "preact/hooks";
 import type { ChangedSettings, StateReport } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
+import { trimmedSetting } from "../../../../hosts/esp32/nvs-settings.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { when } from "../../../api/client/words.js";
 import { useApp, useMayChange, usePast } from "../app/hooks.js";
@@ -122,9 +123,9 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 /** What is filled in or to be removed. */
 function changedIn(form: FormData): ChangedSettings {
 	const of = (name: keyof ChangedSettings) => {
-		const value = form.get(name);
+		const value = trimmedSetting(name, String(form.get(name) ?? ""));
 		if (form.has(removed(name))) return { [name]: "" };
-		return typeof value === "string" && value !== "" ? { [name]: value } : {};
+		return value === "" ? {} : { [name]: value };
 	};
 	return Object.assign({}, ...settingNames.map(of));
 }
