@@ -33,8 +33,12 @@ async function run(words: readonly string[]): Promise<void> {
 	const { dataDir, releasesDir, nats } = settings;
 	if (nats) await requireUnusedServers(settings);
 	const archive = createReadStream(path);
-	const about = await restore({ archive, dataDir, releasesDir, passphrase, disk: fs });
+	const about = await restore({ archive, dataDir, releasesDir, passphrase, disk: fs, onProblem: print });
 	print(`${dataDir} is as it was at ${about.createdAt}, with gateway ${about.gateway}: ${describe(about)}.`);
+	if (process.getuid?.() === 0 && (await fs.stat(dataDir)).uid === 0)
+		print(
+			`${dataDir} belongs to root: give it to the gateway's user, if that is another one and not systemd's.`,
+		);
 	const hasImages = about.files.some(({ name }) => name.startsWith("releases/"));
 	if (!hasImages) print("No images are in it: RELEASES_DIR must have those of roll-outs that go on.");
 	if (about.files.some(({ name }) => name.startsWith("data/webhooks.json")))

@@ -24,7 +24,19 @@ export interface RestoreOptions {
 	/** Missing or empty, if images are in the archive. */
 	readonly releasesDir: string;
 	readonly passphrase: string | undefined;
-	readonly disk: Disk & Pick<typeof fs, "rmdir">;
+	readonly disk: Disk & Pick<typeof fs, "chmod" | "rmdir">;
+	/** Called with a sentence for each folder that did not get its owner back. */
+	readonly onProblem: (sentence: string) => void;
+}
+
+/** A folder before its restore. */
+interface Origin {
+	/** Undefined: it stays with the user of this process. */
+	readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+	/** Undefined: it was missing. */
+	readonly mode: number | undefined;
+	/** Missing folders above it. */
+	readonly missing: readonly string[];
 }
 
 /** @throws {ArchiveError} @throws {Error} a folder is not empty, or cannot be replaced @throws {NodeJS.ErrnoException} */
@@ -33,7 +45,7 @@ export async function restore(options: RestoreOptions): Promise<About> {
 	const dataDir = await emptyFolder(disk, options.dataDir, "DATA_DIR");
 	const suffix = `.restoring-${randomUUID()}`;
 	/** The folders that are written beside those that they are to be. */
-	const written = new Set<string>();
+	const written = new Map<string, Origin>();
 	const placed: string[] = [];
 	const write = async ({ name, content }: ArchiveFile) => {
 		const [root, ...parts] = name.split("/");
@@ -41,8 +53,10 @@ export async function restore(options: RestoreOptions): Promise<About> {
 		const within = isData ? "" : relative(dataDir, releasesDir);
 		const isWithin = isData || !(within.startsWith("..") || isAbsolute(within));
 		const folder = isWithin ? dataDir : releasesDir;
-		if (!isWithin && !written.has(folder)) await emptyFolder(disk, folder, "RELEASES_DIR");
-		written.add(folder);
+		if (!written.has(folder)) {
+			if (!isWithin) await emptyFolder(disk, folder, "RELEASES_DIR");
+			written.set(folder, await originOf(disk, folder));
+		}
 		await writeDurably(disk, join(`${folder}${suffix}`, isWithin ? within : "", ...parts), content);
 	};
 	try {
@@ -55,8 +69,14 @@ export async function restore(options: RestoreOptions): Promise<About> {
 		if (!about) throw new TypeError("about is there once all files were read");
 		for (const file of decrypted(encrypted, about, passphrase)) await write(file);
 		// The data folder comes last: without it nothing looks restored.
-		for (const folder of [...written].sort((each) => (each === dataDir ? 1 : -1))) {
+		for (const [folder, origin] of [...written].sort(([each]) => (each === dataDir ? 1 : -1))) {
+			const why = await adopt(disk, `${folder}${suffix}`, origin, folder !== dataDir);
 			await replace(disk, `${folder}${suffix}`, folder);
+			const { owner } = origin;
+			if (why && owner)
+				options.onProblem(
+					`${folder} cannot be given to its owner (${why}). Run as root: chown -R ${owner.uid}:${owner.gid} ${folder}`,
+				);
 			placed.push(folder);
 		}
 		return about;
@@ -64,7 +84,8 @@ export async function restore(options: RestoreOptions): Promise<About> {
 		for (const folder of placed) await disk.rm(folder, { recursive: true, force: true });
 		throw error;
 	} finally {
-		for (const folder of written) await disk.rm(`${folder}${suffix}`, { recursive: true, force: true });
+		for (const folder of written.keys())
+			await disk.rm(`${folder}${suffix}`, { recursive: true, force: true });
 	}
 }
 
@@ -76,6 +97,49 @@ async function emptyFolder(disk: Disk, path: string, variable: string): Promise<
 	throw new Error(
 		`${variable} is "${path}", which is not empty, and a restore replaces nothing: set ${variable} to a folder that is missing or empty.`,
 	);
+}
+
+/** What is missing belongs to the owner of the folder that it is made in, if this process may say so. */
+async function originOf(disk: Disk, folder: string): Promise<Origin> {
+	const missing: string[] = [];
+	for (let each = folder; ; each = dirname(each)) {
+		const stats = await ifThere(disk.stat(each));
+		if (stats && each === folder) return { owner: stats, mode: stats.mode & 0o7777, missing };
+		if (stats) return { owner: process.getuid?.() === 0 ? stats : undefined, mode: undefined, missing };
+		if (each !== folder) missing.push(each);
+	}
+}
+
+/**
+ * Gives a written folder its owner and its mode.
+ * @param isPublic readable for all, as what npm run release writes
+ * @returns why its owner is another one
+ * @throws {NodeJS.ErrnoException}
+ */
+async function adopt(
+	disk: RestoreOptions["disk"],
+	written: string,
+	{ owner, mode, missing }: Origin,
+	isPublic: boolean,
+): Promise<string | undefined> {
+	let why: string | undefined;
+	const own = async (path: string) => {
+		const { uid, gid } = await disk.stat(path);
+		if (!owner || (uid === owner.uid && gid === owner.gid)) return;
+		await disk.chown(path, owner.uid, owner.gid).catch((error: unknown) => {
+			why = errorCode(error) ?? String(error);
+		});
+	};
+	const visit = async (path: string) => {
+		const isFolder = (await disk.stat(path)).isDirectory();
+		if (isPublic) await disk.chmod(path, isFolder ? 0o755 : 0o644);
+		for (const name of isFolder ? await disk.readdir(path) : []) await visit(join(path, name));
+		await own(path);
+	};
+	await visit(written);
+	if (mode !== undefined) await disk.chmod(written, mode);
+	for (const folder of missing) await own(folder);
+	return why;
 }
 
 async function writeDurably(disk: Disk, path: string, content: Buffer): Promise<void> {

@@ -69,7 +69,14 @@ export function testBackupOn(name: string, make: (t: TestContext) => Promise<Bus
 		const content = await buffer(body);
 		const restoreTo = async (dataDir: string) => {
 			const archive = Readable.from([content]);
-			await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
+			await restore({
+				archive,
+				dataDir,
+				releasesDir,
+				passphrase: undefined,
+				disk: fs,
+				onProblem: assert.fail,
+			});
 			return dataDir;
 		};
 		const requireAll = async (url: string) => {

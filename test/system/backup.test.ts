@@ -117,6 +117,7 @@ test("a gateway that was backed up amid changes and lost goes on from its back-u
 		releasesDir: restoredReleases,
 		passphrase: undefined,
 		disk: fs,
+		onProblem: assert.fail,
 	});
 	assert.ok(about.files.length > 40, `only ${about.files.length} files`);
 	const second = await startWith(t, restored, restoredReleases, Number(new URL(url).port));
@@ -158,7 +159,14 @@ test("the back-up of format 1 that is kept with the tests is restored, and a gat
 	const folder = await temporaryDirectory(t);
 	const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
 	const archive = createReadStream(fixture);
-	const { format } = await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
+	const { format } = await restore({
+		archive,
+		dataDir,
+		releasesDir,
+		passphrase: undefined,
+		disk: fs,
+		onProblem: assert.fail,
+	});
 	assert.equal(format, 1);
 	const { url, gateway } = await startWith(t, dataDir, releasesDir);
 	assert.deepEqual(gateway.tokens, { device: deviceToken, monitor: monitorToken });

@@ -63,7 +63,7 @@ test("a back-up has which boards were replaced, and their history", async (t) =>
 	assert.ok(body, "the response has no body");
 	const archive = Readable.from(body);
 	const [dataDir, releasesDir] = [join(folder, "second"), join(folder, "releases")];
-	await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs });
+	await restore({ archive, dataDir, releasesDir, passphrase: undefined, disk: fs, onProblem: assert.fail });
 	await first.gateway.close();
 	const second = await runGateway(t, { ...options, dataDir });
 	await goesOver(second.url);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import fs, { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import fs, { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { type ArchiveFile, writeArchive } from "../../../gateway/backup/archive.js";
@@ -49,6 +49,7 @@ async function setUp(t: TestContext) {
 				releasesDir,
 				passphrase: undefined,
 				disk: fs,
+				onProblem: assert.fail,
 				...options,
 			}),
 	};
@@ -59,9 +60,10 @@ async function requireRestored(dataDir: string, releasesDir: string): Promise<vo
 		const [root, ...rest] = name.split("/");
 		const path = join(root === "data" ? dataDir : releasesDir, ...rest);
 		assert.deepEqual(await readFile(path), content, path);
-		assert.equal((await stat(path)).mode & 0o777, 0o600);
+		const isPublic = root === "releases" && !releasesDir.startsWith(dataDir);
+		assert.equal((await stat(path)).mode & 0o777, isPublic ? 0o644 : 0o600, path);
+		assert.equal((await stat(dirname(path))).mode & 0o777, isPublic ? 0o755 : 0o700, path);
 	}
-	assert.equal((await stat(dataDir)).mode & 0o777, 0o700);
 }
 
 describe("a restore", () => {
@@ -74,10 +76,64 @@ describe("a restore", () => {
 
 	test("fills empty folders, also where the images' one is within that of the data", async (t) => {
 		const { dataDir, ...set } = await setUp(t);
-		await mkdir(dataDir);
+		await mkdir(dataDir, 0o700);
 		const releasesDir = join(dataDir, "releases");
 		await set.restore(archiveOf(), { releasesDir });
 		await requireRestored(dataDir, releasesDir);
+	});
+
+	test("keeps the mode of the folders that it fills", async (t) => {
+		const { dataDir, releasesDir, ...set } = await setUp(t);
+		for (const folder of [dataDir, releasesDir]) {
+			await mkdir(folder);
+			await chmod(folder, 0o2750);
+		}
+		await set.restore(archiveOf());
+		for (const folder of [dataDir, releasesDir])
+			assert.equal((await stat(folder)).mode & 0o7777, 0o2750, folder);
+	});
+
+	describe("as root", { skip: process.getuid?.() === 0 ? false : "only root can give files away" }, () => {
+		const [uid, gid] = [65534, 65533];
+		const ownersIn = async (folder: string) => {
+			const names = await readdir(folder, { recursive: true });
+			const owners = [folder, ...names.map((name) => join(folder, name))].map(async (path) => {
+				const stats = await stat(path);
+				return `${stats.uid}:${stats.gid}`;
+			});
+			return [...new Set(await Promise.all(owners))];
+		};
+
+		test("keeps the owner of the folders that it fills, for all in them", async (t) => {
+			const { dataDir, releasesDir, ...set } = await setUp(t);
+			for (const folder of [dataDir, releasesDir]) {
+				await mkdir(folder);
+				await chown(folder, uid, gid);
+			}
+			await set.restore(archiveOf());
+			for (const folder of [dataDir, releasesDir])
+				assert.deepEqual(await ownersIn(folder), [`${uid}:${gid}`]);
+		});
+
+		test("gives missing folders to the owner of the folder that it makes them in", async (t) => {
+			const { folder, releasesDir, ...set } = await setUp(t);
+			await chown(folder, uid, gid);
+			await set.restore(archiveOf(), { dataDir: join(folder, "gateway", "data") });
+			assert.deepEqual(await ownersIn(folder), [`${uid}:${gid}`]);
+		});
+
+		test("says so where a file system lets no one give files away", async (t) => {
+			const { dataDir, releasesDir, ...set } = await setUp(t);
+			await mkdir(dataDir);
+			await chown(dataDir, uid, gid);
+			const refuse = async () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
+			const problems: string[] = [];
+			const onProblem = (sentence: string) => void problems.push(sentence);
+			await set.restore(archiveOf(), { disk: { ...fs, chown: refuse }, onProblem });
+			assert.deepEqual(problems, [
+				`${dataDir} cannot be given to its owner (EPERM). Run as root: chown -R ${uid}:${gid} ${dataDir}`,
+			]);
+		});
 	});
 
 	for (const [variable, other] of [
