@@ -273,6 +273,23 @@ test("whatever networks do, a device joins a known one that can be joined, and t
 	assert.ok(joined > 0, "no run joined a network");
 });
 
+test("after a loss the network is joined that is the stronger one now", () => {
+	const [near, far] = [-40, -80].map((rssi) => ({
+		password: "",
+		rssi,
+		isHidden: false,
+		isSilent: false,
+		leadsToGateway: true,
+	}));
+	const device = begin({ a: near, b: far }, { ssid: "a", ssid2: "b" });
+	for (const joined of ["a", "b"]) {
+		device.pass(longEnoughMs);
+		assert.equal(device.station.ssid, joined);
+		change({ a: undefined, b: undefined });
+		change({ a: far, b: near });
+	}
+});
+
 /** @returns whether the settings are kept */
 function isKept(values: Values, changed: ChangedSettings): boolean {
 	const isNew = (name: InstalledSetting) =>

@@ -218,6 +218,20 @@ describe("a slow line", () => {
 		assertUpdated(outcome);
 	});
 
+	for (const [progress, options, from] of [
+		["1 MB", {}, 1_200_000],
+		["30 s", { segmentMs: 300 }, 172_000],
+	] as const)
+		test(`that loses each connection after a block, once ${progress} went well, ends the update`, () => {
+			const faults = Array.from(
+				{ length: 12 },
+				(_, index): Fault => ({ at: from + index * 18_000, kind: "cut" }),
+			);
+			const { server, reason } = run({ ...options, file: makeFirmware("2.0.0", from + 300_000), faults });
+			assert.match(reason ?? "", /^The download failed at byte \d+ of \d+: the connection broke off\.$/);
+			assert.equal(server.connections, 6);
+		});
+
 	test("that loses each connection before a block is complete ends the update", () => {
 		const { rig, server, reason } = run({
 			faults: Array.from({ length: 40 }, (_, index): Fault => ({ at: 20_000 + index * 9_000, kind: "cut" })),
@@ -271,6 +285,24 @@ describe("while the device's own connection is down", () => {
 		assert.equal(isOver(), false);
 		clock.runUntil(isOver, 120_000);
 		assertUnharmed(rig);
+	});
+
+	test("the 10 minutes begin again with each block", () => {
+		const rig = new Rig({ firmware: oldFirmware });
+		const cuts = [1 / 2, 3 / 4].map((part): Fault => ({ at: wireBytes * part, kind: "cut" }));
+		const server = new MemoryServer({ file: newFirmware, faults: cuts });
+		const updater = rig.begin(server);
+		for (const part of [1 / 3, 2 / 3]) {
+			clock.runUntil(() => server.sentBytes > wireBytes * part, 60_000);
+			rig.isOnline = false;
+			server.isDown = true;
+			clock.pass(400_000);
+			rig.isOnline = true;
+			server.isDown = false;
+			updater.resume();
+		}
+		clock.runUntil(() => rig.restarts > 0, 60_000);
+		assertUpdated({ rig, reason: undefined });
 	});
 
 	test("an undisturbed download continues", () => {

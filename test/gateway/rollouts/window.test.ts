@@ -23,6 +23,19 @@ for (const [time, isOpen] of [
 		assert.equal(isInWindow(night, Date.parse(time)), isOpen);
 	});
 
+const day = { days: ["fri"], from: "09:00", to: "17:00", timeZone: "UTC" } as const;
+
+for (const [time, isOpen] of [
+	["2026-11-20T08:59:59Z", false],
+	["2026-11-20T09:00:00Z", true],
+	["2026-11-20T16:59:59Z", true],
+	["2026-11-20T17:00:00Z", false],
+	["2026-11-21T12:00:00Z", false],
+] as const)
+	test(`a window within Friday is ${isOpen ? "open" : "closed"} at ${time}`, () => {
+		assert.equal(isInWindow(day, Date.parse(time)), isOpen);
+	});
+
 test("a window of all days is open as long as its clock times say", () => {
 	const clock = fc.nat(1439);
 	const text = (minute: number) =>
@@ -35,5 +48,6 @@ test("a window of all days is open as long as its clock times say", () => {
 			const isOpen = (at - from + 1440) % 1440 < length;
 			assert.equal(isInWindow(window, Date.UTC(2026, 0, 1) + minute * 60_000), isOpen);
 		}),
+		{ examples: [[600, 600, 900]] },
 	);
 });

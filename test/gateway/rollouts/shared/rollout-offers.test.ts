@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Rollout } from "../../../../gateway/api/rollout.js";
 import type { UpdateRefusal } from "../../../../gateway/firmware/refusals.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
-import { apply, firstHead } from "../../../../gateway/rollouts/machine.js";
+import { apply } from "../../../../gateway/rollouts/machine.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
 import { RolloutStore } from "../../../../gateway/rollouts/store.js";
 import { Device, Session } from "../../../../gateway/sessions/device.js";
 import { waitUntil } from "../../../support/eventually.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
+import { sampleRollout } from "../sample-rollout.js";
 
 const deviceId = "dev-1-000001";
 
@@ -46,31 +46,7 @@ async function run(answer: UpdateRefusal | undefined = undefined) {
 		return { bus, store, device, offers, stop: offers.serve() };
 	};
 	const [driver, owner] = [await join("driver"), await join("owner")];
-	const group = {
-		size: "rest",
-		concurrency: 1,
-		errorThreshold: { percent: 10, minExecuted: 1 },
-		approval: false,
-		soakSeconds: 0,
-	};
-	const images = [{ sha256: "1".repeat(64) }, { sha256: "2".repeat(64) }];
-	const created: Rollout = {
-		id: "autumn",
-		createdAt: 0,
-		asked: {},
-		plan: {
-			firmware: { version: "1.4.0", source: "release", images },
-			target: { devices: [deviceId] },
-			standing: false,
-			groups: [group],
-			maxAttempts: 1,
-			allowDowngrade: false,
-			startsAt: "2026-01-01T00:00:00Z",
-			deadline: "2027-01-01T00:00:00Z",
-		},
-		head: firstHead,
-		devices: new Map([[deviceId, queued(deviceId, 0)]]),
-	};
+	const created = sampleRollout(deviceId);
 	assert.equal(await driver.store.create(created), true);
 	const offered = { ...move(queued(deviceId, 0), "offered", 1), attempts: 1, group: 0 };
 	const rollout = apply(created, { devices: [offered] });

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import disk from "node:fs/promises";
+import { type TestContext, test } from "node:test";
+import { Logins } from "../../../gateway/access/logins.js";
+import { Tokens } from "../../../gateway/access/tokens.js";
+import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
+
+const hourMs = 60 * 60 * 1000;
+
+async function run(t: TestContext) {
+	const clock = { now: 0, ran: 0 };
+	const given = { device: deviceToken, monitor: monitorToken };
+	const dataDir = await temporaryDirectory(t);
+	const tokens = new Tokens({ dataDir, given, disk, onProblem: assert.fail });
+	await tokens.open();
+	const endedLogins = { has: () => false, end: async () => {}, use: async () => true };
+	const base = { now: () => clock.now, monotonic: () => clock.ran };
+	return { clock, logins: new Logins({ ...base, tokens, publicUrl: undefined, endedLogins }) };
+}
+
+test("a code stays valid for an hour of running time when others are made, whatever the clock shows", async (t) => {
+	const { clock, logins } = await run(t);
+	const first = logins.makeCode();
+	clock.ran = hourMs / 2;
+	const second = logins.makeCode();
+	for (const now of [0, 5 * hourMs]) {
+		clock.now = now;
+		assert.equal(await logins.useCode(first), monitorToken);
+	}
+	clock.ran = hourMs;
+	logins.makeCode();
+	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);
+});
+
+test("the latest 100 codes are remembered; earlier ones are valid by the clock", async (t) => {
+	const { clock, logins } = await run(t);
+	const [first = "", second = ""] = Array.from({ length: 101 }, () => logins.makeCode());
+	assert.equal(await logins.useCode(first), monitorToken);
+	clock.now = 5 * hourMs;
+	assert.deepEqual([await logins.useCode(first), await logins.useCode(second)], [undefined, monitorToken]);
+});

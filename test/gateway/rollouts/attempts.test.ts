@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Attempts } from "../../../gateway/rollouts/attempts.js";
+import { Device, Session } from "../../../gateway/sessions/device.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
+import { sampleRollout } from "./sample-rollout.js";
+
+const deviceId = "dev-1-000001";
+
+/** Attempts for one device that is connected and has reported, at a clock that the test sets. */
+function attempts() {
+	const handshake = { deviceId, isBound: true, model: undefined, chip: undefined, features: [] };
+	const link = { send: () => {}, isOpen: () => true, close: () => {} };
+	const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, link, 0);
+	const device = new Device(deviceId, session);
+	device.setReported(true, 0);
+	const devices = new Map([[deviceId, device]]);
+	const clock = { now: 0 };
+	const made = new Attempts({
+		updates: { trigger: async () => undefined, historyOf: () => [] },
+		devices,
+		monotonic: () => clock.now,
+		random: () => 0.5,
+		log: createLog("silent"),
+	});
+	return { made, devices, device, session, clock };
+}
+
+test("a device that was removed and is added again has no attempt, offer or delay", async () => {
+	const { made, devices, device } = attempts();
+	const first = made.look(deviceId);
+	assert.deepEqual([first?.isInherited, first?.offer, first?.isAvailable], [true, undefined, true]);
+	await made.begin(sampleRollout(deviceId), deviceId);
+	made.delay(deviceId);
+	const begun = made.look(deviceId);
+	assert.deepEqual([begun?.isInherited, begun?.offer, begun?.isAvailable], [false, "sent", false]);
+	devices.clear();
+	assert.equal(made.look(deviceId), undefined);
+	devices.set(deviceId, device);
+	assert.deepEqual(made.look(deviceId), first);
+});
