@@ -176,6 +176,8 @@ export interface WebSocketClientOptions {
 	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
 	/** First called when the connection opens. */
 	onWritable: (byteCount: number) => void;
+	/** Called before that. @param date header `Date` of the response (RFC 9110, 6.6.1) */
+	onDate?: ((date: string) => void) | undefined;
 	onControl: (opcode: number, payload: ArrayBuffer) => void;
 	/**
 	 * The upgrade was refused; onError follows.

@@ -1,6 +1,7 @@
 /**
  * The wall clock. Without a battery a chip starts in 1970, when no certificate is valid. This clock starts at the
- * image's build time or the last stored time, whichever is later, so that TLS works.
+ * image's build time or the last stored time, whichever is later, so that TLS works. A time server sets it, and the gateway
+ * as long as none has answered.
  */
 
 import Timer from "timer";
@@ -29,6 +30,8 @@ export class Clock {
 	readonly #options: ClockOptions;
 	#query: TimeQuery | undefined;
 	#timer: Timer | undefined;
+	/** A time server has answered since the start. */
+	#isSynchronized = false;
 
 	/** Sets the clock unless it is later: it survives a software restart. */
 	constructor(options: ClockOptions) {
@@ -48,6 +51,14 @@ export class Clock {
 		this.#query = undefined;
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
+	}
+
+	/** @param date as in HTTP; ignored if it is earlier than the image, or a time server has answered */
+	setByGateway(date: string): void {
+		const seconds = Math.floor(Date.parse(date) / 1000);
+		const earliest = Math.max(earliestSeconds, this.#options.system.buildTime);
+		if (!this.#isSynchronized && seconds >= earliest && seconds <= latestSeconds)
+			this.#options.system.setTime(seconds);
 	}
 
 	/** Call it before a restart. */
@@ -72,7 +83,10 @@ export class Clock {
 				server,
 				onTime: (seconds) => {
 					this.#query = undefined;
-					if (seconds !== undefined) system.setTime(seconds);
+					if (seconds !== undefined) {
+						this.#isSynchronized = true;
+						system.setTime(seconds);
+					}
 					this.#storeHourly();
 					this.#plan(seconds === undefined ? retryMs : resyncMs);
 				},

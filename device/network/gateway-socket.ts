@@ -31,6 +31,8 @@ export interface GatewaySocketOptions {
 	readonly dns: ResolverPart;
 	readonly url: Url;
 	readonly headers: Iterable<readonly [string, string]>;
+	/** Called before onOpen. @param date header of the gateway's response */
+	readonly onDate?: (date: string) => void;
 	readonly onOpen: () => void;
 	/** @param message parsed JSON */
 	readonly onMessage: (message: unknown) => void;
@@ -81,6 +83,7 @@ export class GatewaySocket {
 			dns: this.#ticket,
 			onReadable: (byteCount, { more, binary }) =>
 				this.#guard(() => this.#onReadable(byteCount, more, binary)),
+			onDate: (date) => this.#guard(() => options.onDate?.(date)),
 			onWritable: (byteCount) => this.#guard(() => this.#onWritable(byteCount)),
 			onControl: (code, payload) => this.#guard(() => this.#onControl(code, payload)),
 			onRefused: (status, retryAfterSeconds) => {

@@ -69,6 +69,7 @@ export class Gateway {
 				this.#onLink(state);
 				if (state === "failed" && this.#found !== undefined) this.#searchAnother(this.#found);
 			},
+			onDate: (date) => this.#options.clock.setByGateway(date),
 			onMessage,
 			onDrained,
 		});

@@ -21,6 +21,8 @@ export interface LinkOptions {
 	/** For `wss`: the certificate authority as DER in base64. */
 	readonly certificate: string | undefined;
 	readonly headers: Iterable<readonly [string, string]>;
+	/** Called with the gateway's time, before it is connected. */
+	readonly onDate: (date: string) => void;
 	readonly onStateChanged: (state: LinkState) => void;
 	readonly onMessage: (message: unknown) => void;
 	readonly onDrained: () => void;
@@ -84,7 +86,7 @@ export class Link {
 	}
 
 	#connect(): void {
-		const { network, certificate, headers, onMessage, onDrained } = this.#options;
+		const { network, certificate, headers, onDate, onMessage, onDrained } = this.#options;
 		const url = this.#url;
 		if (!url) return;
 		// One attempt in a minute must not flash.
@@ -96,6 +98,7 @@ export class Link {
 				dns: network.dns,
 				url,
 				headers,
+				onDate,
 				onMessage,
 				onDrained,
 				onOpen: () => {

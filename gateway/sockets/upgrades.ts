@@ -59,7 +59,7 @@ export class Upgrades {
 
 	constructor(options: UpgradesOptions) {
 		this.#options = options;
-		const { limits, access } = options;
+		const { limits, access, now } = options;
 		const bounds = {
 			maxPayload: limits.maxFrameBytes,
 			maxFragments: limits.maxFragments,
@@ -67,6 +67,8 @@ export class Upgrades {
 		};
 		const common = { WebSocket: ServerSocket, noServer: true, clientTracking: false, ...bounds };
 		this.#deviceServer = new WebSocketServer({ ...common, perMessageDeflate: false });
+		// Sets the clock of devices that no time server answers.
+		this.#deviceServer.on("headers", (headers) => headers.push(`Date: ${new Date(now()).toUTCString()}`));
 		// A window of 8 KB: zlib keeps 100 KB for each monitor, with its default 256. Two at a time, as files share its threads.
 		this.#monitorServer = new WebSocketServer({
 			...common,

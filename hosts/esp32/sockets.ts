@@ -69,11 +69,11 @@ export class SecureWebSocket extends WebSocketClient {
 
 function optionsOver(
 	below: (options: SocketOptions) => Socket,
-	{ onRefused, ...options }: WebSocketClientOptions,
+	{ onDate, onRefused, ...options }: WebSocketClientOptions,
 ) {
 	return {
 		...options,
 		headers: new Map(options.headers),
-		socket: { io: FormatRestoringSocket, below, onRefused },
+		socket: { io: FormatRestoringSocket, below, onDate, onRefused },
 	};
 }

@@ -1,6 +1,6 @@
 /**
- * A socket for the SDK's WebSocket client that works around two defects: the client reads frame headers in the format
- * "number", but each write sets it to "buffer"; and a refused upgrade has no reason.
+ * A socket for the SDK's WebSocket client that works around three defects: the client reads frame headers in the format
+ * "number", but each write sets it to "buffer"; a refused upgrade has no reason; and an accepted one has no headers.
  */
 
 import { ResponseHead } from "moddable/response-head";
@@ -26,7 +26,8 @@ export interface SocketOptions {
 /** `socket` of the client: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
 export interface FormatRestoringSocketOptions extends SocketOptions {
 	readonly below: (options: SocketOptions) => Socket;
-	/** As in device/host.ts. */
+	/** As in device/host.ts, as is onRefused. */
+	readonly onDate?: ((date: string) => void) | undefined;
 	readonly onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 }
 
@@ -38,6 +39,8 @@ export class FormatRestoringSocket implements Socket {
 	#previousFormat: Socket["format"] = "buffer";
 	/** Undefined once the upgrade is accepted. */
 	#head: ResponseHead | undefined = new ResponseHead();
+	/** While the client reads the head of an accepted upgrade, byte by byte. */
+	#accepted: ResponseHead | undefined;
 	/** Of the response, not yet read by the client. */
 	#firstLine: number[] = [];
 
@@ -65,7 +68,9 @@ export class FormatRestoringSocket implements Socket {
 
 	read(count?: number | ByteBuffer): unknown {
 		if (this.#firstLine.length > 0) return this.#firstLine.shift();
-		return count === undefined ? this.#below.read() : this.#below.read(count);
+		const read = count === undefined ? this.#below.read() : this.#below.read(count);
+		if (this.#accepted && typeof read === "number") this.#readAccepted(this.#accepted, read);
+		return read;
 	}
 
 	write(bytes: ByteBuffer): unknown {
@@ -81,6 +86,7 @@ export class FormatRestoringSocket implements Socket {
 
 	#onReadable(byteCount: number): void {
 		const unread = this.#head ? this.#readHead(this.#head, byteCount) : byteCount;
+		if (this.#head?.status === switchingProtocols) this.#accepted = this.#head;
 		// The client refuses what is not HTTP.
 		if (this.#head?.status === switchingProtocols || this.#head?.status === 0) this.#head = undefined;
 		if (this.#head?.isOver) return this.#onError();
@@ -102,6 +108,13 @@ export class FormatRestoringSocket implements Socket {
 		}
 		below.format = format;
 		return unread;
+	}
+
+	#readAccepted(head: ResponseHead, byte: number): void {
+		head.read(byte);
+		if (!head.isOver) return;
+		this.#accepted = undefined;
+		if (head.date !== undefined) this.#options.onDate?.(head.date);
 	}
 
 	#onError(): void {

@@ -1,4 +1,4 @@
-/** Streaming parser of an HTTP response head, for refused WebSocket upgrades. */
+/** Streaming parser of an HTTP response head, for WebSocket upgrades. */
 
 /** Longer header lines are skipped. */
 const longestLine = 128;
@@ -10,6 +10,7 @@ export class ResponseHead {
 	#byteCount = 0;
 	#status: number | undefined;
 	#retryAfterSeconds: number | undefined;
+	#date: string | undefined;
 	#isOver = false;
 
 	/** 0 if it is not HTTP; undefined before the end of the first line. */
@@ -20,6 +21,11 @@ export class ResponseHead {
 	/** Retry-After (RFC 9110, 10.2.3), if it is a number of seconds. */
 	get retryAfterSeconds(): number | undefined {
 		return this.#retryAfterSeconds;
+	}
+
+	/** Date (RFC 9110, 6.6.1), as it was sent. */
+	get date(): string | undefined {
+		return this.#date;
 	}
 
 	/** The head ended, or is too long. */
@@ -48,5 +54,6 @@ export class ResponseHead {
 	#readField(line: string): void {
 		const seconds = /^retry-after:[ \t]*(\d{1,9})[ \t]*$/i.exec(line)?.[1];
 		if (seconds !== undefined) this.#retryAfterSeconds = Number(seconds);
+		this.#date = /^date:[ \t]*(.*)$/i.exec(line)?.[1] ?? this.#date;
 	}
 }

@@ -135,6 +135,8 @@ export interface Peripherals {
 			write(frame: { binary?: boolean; more?: boolean; opcode?: number }, payload: Uint8Array): void;
 		};
 		events: {
+			/** "open" follows. */
+			date(date: string): void;
 			open(): void;
 			sent(byteCount: number): void;
 			message(type: "binary" | "text", payload?: Uint8Array): void;

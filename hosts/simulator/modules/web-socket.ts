@@ -51,7 +51,7 @@ export function webSocketOver({
 		#hasMore = false;
 
 		constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
-			const { onReadable, onWritable, onRefused, onClose, onError } = options;
+			const { onReadable, onWritable, onDate, onRefused, onClose, onError } = options;
 			const fail = () => {
 				panel.post({ gateway: "offline" });
 				onError();
@@ -59,6 +59,7 @@ export function webSocketOver({
 			const socket = {
 				io: FormatRestoringSocket,
 				below: (socketOptions: SocketOptions) => below(socketOptions, { certificate, onUntrusted }),
+				onDate,
 				onRefused,
 			};
 			this.#client = new WebSocketClient({

@@ -86,6 +86,7 @@ export class WebSocketClient implements Interface {
 
 	get #events(): Peripherals["websocket"]["events"] {
 		return {
+			date: (date) => this.#options.onDate?.(date),
 			open: () => this.#onOpen(),
 			sent: (byteCount) => this.#onSent(byteCount),
 			message: (type, payload) => this.#onMessage(payload ?? new Uint8Array(0), type === "binary"),

@@ -4,19 +4,24 @@ import { flashSettings } from "../../../hosts/virtual/node/boot/factory-flash.js
 import { NvsStore } from "../../../hosts/virtual/node/boot/nvs-store.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
 import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { pass } from "../../support/virtual-time.js";
+import { pass, passUntil } from "../../support/virtual-time.js";
 
 const hour = 3_600_000;
 const built = Date.UTC(2026, 2, 1);
 const at = (time: number) => new Date(time).toISOString();
 
-/** Powers a device on that was built at `built`, in a network whose time server answers `wallClock`. */
+/**
+ * Powers a device on that was built at `built`, in a network whose time server answers `wallClock`.
+ * @param date header of the gateway's responses
+ */
 async function start(
 	t: TestContext,
 	wallClock: (() => number) | undefined,
 	options: Partial<VirtualDeviceOptions> = {},
+	date?: string,
 ) {
 	const gateway = await runScriptedGateway(t);
+	if (date !== undefined) gateway.server.on("headers", (headers) => headers.push(`Date: ${date}`));
 	const device = await powerOn(t, gateway, "DEV-1", {
 		clock: "virtual",
 		buildTime: built / 1000,
@@ -105,5 +110,30 @@ describe("a time server", () => {
 		device.board.wallClock = () => built + 1000 * hour;
 		await pass(device, 61_000);
 		assertNear(await read(connection), built + 1000 * hour, 70_000);
+	});
+});
+
+describe("the date of the gateway's response", () => {
+	const later = built + 1000 * hour;
+
+	test("sets the clock of the first report where no time server answers", async (t) => {
+		const { connection } = await start(t, undefined, {}, new Date(later).toUTCString());
+		assertNear(await read(connection), later);
+	});
+
+	for (const date of [new Date(built - 1000).toUTCString(), "Thu, 01 Jan 2150 00:00:00 GMT", "soon"])
+		test(`is ignored where it cannot be right: ${date}`, async (t) => {
+			const { connection } = await start(t, undefined, {}, date);
+			assertNear(await read(connection), built);
+		});
+
+	test("does not change the clock that a time server has set", async (t) => {
+		const date = new Date(later + 5 * hour).toUTCString();
+		const { device, connection, connect } = await start(t, () => later, {}, date);
+		await pass(device, 6000);
+		assertNear(await read(connection), later, 10_000);
+		connection.socket.terminate();
+		await passUntil(device, connection.closed);
+		assertNear(await read(await passUntil(device, connect())), later, 60_000);
 	});
 });

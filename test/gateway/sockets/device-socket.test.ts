@@ -56,6 +56,16 @@ describe("an upgrade to /device", () => {
 		}
 	});
 
+	test("is answered with the gateway's time, by which a device sets its clock", async (t) => {
+		const now = Date.UTC(2026, 10, 27, 12);
+		const gateway = await runGateway(t, { now: () => now });
+		const socket = connect({ port: Number(new URL(gateway.url).port), host: "127.0.0.1" });
+		t.after(() => socket.destroy());
+		socket.write(upgradeRequest("/device", deviceToken));
+		const [head] = await once(socket, "data");
+		assert.match(String(head), /^HTTP\/1\.1 101 .*\r\nDate: Fri, 27 Nov 2026 12:00:00 GMT\r\n/s);
+	});
+
 	test("with Protocol-Version 1 and an unknown chip is accepted", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device({ "Protocol-Version": "1", "Device-Chip": "esp32p9" });

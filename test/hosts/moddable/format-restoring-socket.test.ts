@@ -15,7 +15,8 @@ interface SocketOptions {
 	readonly onError: () => void;
 }
 
-const accepted = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+const date = "Fri, 27 Nov 2026 12:00:00 GMT";
+const accepted = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nDate: ${date}\r\n\r\n`;
 const refused = "HTTP/1.1 401 Unauthorized\r\nretry-after: 5\r\nContent-Type: text/plain\r\n\r\nno";
 
 /** A socket as the SDK's: what came in is read a byte at a time, or as a buffer. */
@@ -76,6 +77,7 @@ async function connect() {
 			}
 		},
 		onWritable: () => {},
+		onDate: (date: string) => events.push(["date", date]),
 		onRefused: (status: number, seconds?: number) => events.push(["refused", status, seconds]),
 		onError: () => {
 			events.push("error");
@@ -96,11 +98,12 @@ function inPieces(socket: FakeSocket, text: string, length: number): void {
 
 describe("the socket below a WebSocket", () => {
 	for (const length of [1, 2, 7, 1000]) {
-		test(`passes on every byte of an accepted upgrade and of what follows, in pieces of ${length}`, async () => {
+		test(`passes on every byte of an accepted upgrade and of what follows, and its date, in pieces of ${length}`, async () => {
 			const { below, events, text } = await connect();
-			inPieces(below, `${accepted}\x81\x02hi`, length);
-			assert.equal(text(), `${accepted}\x81\x02hi`);
-			assert.deepEqual(events, []);
+			const frames = `\x81\x28\r\nDate: Sat, 28 Nov 2026 12:00:00 GMT\r\n\r\n`;
+			inPieces(below, `${accepted}${frames}`, length);
+			assert.equal(text(), `${accepted}${frames}`);
+			assert.deepEqual(events, [["date", date]]);
 		});
 
 		test(`reports a refusal once and then an error, and passes nothing on, in pieces of ${length}`, async () => {

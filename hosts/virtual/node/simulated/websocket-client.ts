@@ -36,6 +36,7 @@ export class WebSocketClient implements Simulated<"websocket"> {
 		this.#channel = channel;
 		this.#buffers = receiveBuffers;
 		this.#socket = connect(channel.options);
+		this.#socket.on("upgrade", ({ headers: { date } }) => date !== undefined && channel.send("date", date));
 		this.#socket.on("open", () => channel.send("open"));
 		this.#socket.on("message", (data: Buffer, isBinary) =>
 			this.#receive(() => channel.send("message", isBinary ? "binary" : "text", data)),
