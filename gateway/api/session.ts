@@ -49,7 +49,10 @@ const vitals = {
 	ssid: nullable(text),
 	volume: nullable(integer(0, 100)),
 	safeMode: described(optional(onlyTrue), "absent where it does not run in safe mode"),
-	fault: described(optional(text), "why its sound or its touch pad does not work; absent: nothing is known"),
+	fault: described(
+		optional(text),
+		"why its sound, its touch pad or its clock does not work; absent: nothing is known",
+	),
 } as const;
 
 export const session = closed({

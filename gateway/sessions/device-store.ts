@@ -210,7 +210,7 @@ export const deviceRecord = Object.freeze({
 		device.firmwareVersion = value.firmwareVersion ?? null;
 		if (value.report !== undefined && matches(uplinks.state_report, report)) {
 			device.state.set(keptReport(report, Buffer.from(reportText)));
-			device.vitals = vitalsOf(report);
+			device.vitals = vitalsOf(report, value.lastReportAt);
 		}
 		if (matches(reportHead, report)) device.uptimeSeconds = report.health.uptime_seconds;
 		device.firstSeenAt = value.firstSeenAt;

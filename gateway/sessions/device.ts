@@ -48,6 +48,8 @@ export function sharedList(features: readonly Feature[]): readonly Feature[] {
 
 /** In dBm, to change the summary less often. */
 const rssiStep = 5;
+/** Quiet hours begin and end by the device's clock. */
+const clockToleranceMs = 60_000;
 export const noVitals: Vitals = Object.freeze({ rssi: null, ssid: null, volume: null });
 const none: readonly never[] = Object.freeze([]);
 
@@ -123,7 +125,7 @@ export class Device {
 			this.firmwareVersion = version;
 		}
 		this.state.set(keptReport(report, text));
-		this.vitals = vitalsOf(report, this.vitals);
+		this.vitals = vitalsOf(report, now, this.vitals);
 		this.lastReportAt = now;
 		return isNews;
 	}
@@ -147,17 +149,24 @@ export class Device {
 	}
 }
 
-/** @param previous those of the previous report */
-export function vitalsOf({ health, network, peripherals }: StateReport, previous = noVitals): Vitals {
+/** @param now when it was received, in milliseconds since 1970 @param previous those of the previous report */
+export function vitalsOf(report: StateReport, now: number, previous = noVitals): Vitals {
+	const { health, network, peripherals } = report;
 	const { wifi_rssi: heard, wifi_ssid: ssid } = network;
 	const isNear = previous.rssi !== null && Math.abs(heard - previous.rssi) < rssiStep;
 	const rssi = isNear ? previous.rssi : heard;
 	const { volume } = peripherals.audio;
 	const { safe_mode: safeMode = false } = health;
-	const fault = urgentFault(peripherals);
+	const fault = urgentFault(peripherals) ?? clockFault(Date.parse(report.timestamp) - now);
 	const isSame = rssi === previous.rssi && ssid === previous.ssid && volume === previous.volume;
 	if (isSame && safeMode === (previous.safeMode ?? false) && fault === previous.fault) return previous;
 	return { rssi, ssid, volume, ...(safeMode && { safeMode }), ...(fault !== undefined && { fault }) };
+}
+
+function clockFault(aheadMs: number): string | undefined {
+	if (Math.abs(aheadMs) <= clockToleranceMs) return undefined;
+	const where = aheadMs > 0 ? "ahead of" : "behind";
+	return `The device's clock is more than a minute ${where} the gateway's: check the time server of both.`;
 }
 
 /** @returns the report, or only the schema's fields if the others take more than 4 KB */

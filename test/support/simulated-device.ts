@@ -52,9 +52,9 @@ export abstract class SimulatedDevice {
 		for (const [path, value] of Object.entries(fields)) this.#report = altered(this.#report, path, value);
 	}
 
-	/** Changes its report and sends it. */
+	/** Changes its report and sends it, by default with the present time. */
 	report(fields: Readonly<Record<string, Json | undefined>> = {}): void {
-		this.set(fields);
+		this.set({ timestamp: new Date().toISOString(), ...fields });
 		this.send(this.#report);
 	}
 

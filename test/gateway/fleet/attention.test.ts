@@ -43,7 +43,8 @@ async function fleet(t: TestContext) {
 		return found;
 	};
 	const report = (fields: Readonly<Record<string, Json>>) => {
-		let text: { [name: string]: Json } = { ...sampleReport("DEV-1"), deviceId };
+		const timestamp = isoTime(clock.now);
+		let text: { [name: string]: Json } = { ...sampleReport("DEV-1"), deviceId, timestamp };
 		for (const [path, value] of Object.entries(fields)) text = altered(text, path, value);
 		const uplink = Object(text);
 		sessions.receive(device().session, uplink, Buffer.from(JSON.stringify(text)));
@@ -96,7 +97,7 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), [["weak_signal", false]]);
 	});
 
-	test("is a part that does not work, but no light sensor, which may be in the dark", async (t) => {
+	test("is a part or a clock that does not work, but no light sensor, which may be in the dark", async (t) => {
 		const { clock, sessions, connect, report, attentions, device, shown, seeAll } = await fleet(t);
 		const session = connect();
 		report({ "peripherals.ambient_light_fault": "It may be dark." });
@@ -116,6 +117,17 @@ describe("what people should look at", () => {
 		assert.deepEqual(shown(), [["faulty", false]], "another part");
 		report({});
 		assert.deepEqual(shown(), []);
+		for (const [aheadMs, where] of [
+			[61_000, "ahead of"],
+			[-61_000, "behind"],
+		] as const) {
+			report({ timestamp: isoTime(clock.now + aheadMs) });
+			const [{ kind, reason } = {}] = attentions.of(device()).attention ?? [];
+			assert.equal(kind, "faulty");
+			assert.match(reason ?? "", new RegExp(`clock is more than a minute ${where} the gateway's`));
+			report({ timestamp: isoTime(clock.now + Math.sign(aheadMs) * minute) });
+			assert.deepEqual(shown(), [], "up to a minute");
+		}
 		report({ "peripherals.audio.fault": fault });
 		sessions.end(session, "disconnected");
 		assert.deepEqual(shown(), [["away", false]]);
