@@ -6,7 +6,6 @@ import type { DeviceEvent } from "../api/confirmation.js";
 import type { Beginning, Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { HttpProblem } from "../problem.js";
-import { isDue } from "../storage/time.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
 import { type Decoder, isEncoded } from "./decoder.js";
 import type { Sounds } from "./sounds.js";
@@ -278,9 +277,8 @@ export class Announcements {
 	#onTick(announcement: Announcement): void {
 		this.#start(announcement);
 		for (const deviceId of announcement.expire(this.jobs.moment)) this.#sendNext(deviceId);
-		const { endedAt } = announcement.parts;
-		if (endedAt === null) return;
-		if (announcement.mayStillPlay && !isDue(endedAt + heldMs, this.jobs.moment.now, heldMs)) return;
+		const isHeldMs = announcement.mayStillPlay ? heldMs : 0;
+		if (!announcement.parts.endedBefore(isHeldMs, this.jobs.moment)) return;
 		const held = this.#held.get(announcement.id);
 		if (held !== undefined && this.#held.delete(announcement.id)) void this.#options.sounds.release(held);
 	}

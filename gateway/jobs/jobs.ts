@@ -12,7 +12,6 @@ import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isEndReason } from "../sessions/view.js";
-import { isDue } from "../storage/time.js";
 import type { Moment, Parts, ShownPart } from "./parts.js";
 import { targetsOf } from "./targets.js";
 
@@ -29,6 +28,7 @@ export interface Job<D extends JobDescription> {
 	readonly id: string;
 	readonly parts: {
 		readonly endedAt: Parts<string>["endedAt"];
+		endedBefore: Parts<string>["endedBefore"];
 		shown(): D["devices"];
 		takeChanges(): D["devices"];
 	};
@@ -206,9 +206,8 @@ export class Jobs<D extends JobDescription, J extends Job<D>> implements ShownJo
 		monitors.changed();
 	}
 
-	#isFollowed({ parts: { endedAt } }: J): boolean {
-		const { core, followedMs } = this.options;
-		return endedAt === null || !isDue(endedAt + followedMs, core.now(), followedMs);
+	#isFollowed({ parts }: J): boolean {
+		return !parts.endedBefore(this.options.followedMs, this.moment);
 	}
 
 	#tick(): void {

@@ -48,7 +48,7 @@ export class Parts<S extends string, M extends object = object> {
 	readonly #changed = new Set<string>();
 	/** Devices that have not ended. */
 	#running = 0;
-	#endedAt: number | null = null;
+	#ended: Moment | undefined;
 
 	constructor(options: PartsOptions<S, M>) {
 		this.#options = options;
@@ -57,7 +57,12 @@ export class Parts<S extends string, M extends object = object> {
 
 	/** Milliseconds since 1970; null: not all devices have ended. */
 	get endedAt(): number | null {
-		return this.#endedAt;
+		return this.#ended?.now ?? null;
+	}
+
+	/** Whether all devices have ended, longer ago than a duration in ms. */
+	endedBefore(ageMs: number, { monotonic }: Moment): boolean {
+		return this.#ended !== undefined && monotonic - this.#ended.monotonic >= ageMs;
 	}
 
 	get counts(): Readonly<Record<S, number>> {
@@ -95,8 +100,8 @@ export class Parts<S extends string, M extends object = object> {
 		this.#count(state, 1);
 		this.#parts.set(deviceId, { state, reason, moment, more: known?.more ?? this.#options.first });
 		this.note(deviceId, more);
-		if (this.#running > 0) this.#endedAt = null;
-		else this.#endedAt ??= moment.now;
+		if (this.#running > 0) this.#ended = undefined;
+		else this.#ended ??= moment;
 	}
 
 	/** Changes what else is shown of a device. */
@@ -109,13 +114,13 @@ export class Parts<S extends string, M extends object = object> {
 
 	/** As a request gets it. */
 	describe() {
-		const endedAt = this.#endedAt === null ? null : isoTime(this.#endedAt);
+		const endedAt = this.#ended ? isoTime(this.#ended.now) : null;
 		return { endedAt, counts: this.counts, devices: this.shown() };
 	}
 
 	/** As a frame has it. @param devices those that have changed */
 	progress<D>(devices: readonly D[]) {
-		return { isOver: this.#endedAt !== null, counts: this.counts, devices };
+		return { isOver: this.#ended !== undefined, counts: this.counts, devices };
 	}
 
 	/** All devices, as people get them. */

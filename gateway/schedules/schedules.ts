@@ -19,6 +19,7 @@ import type { Core, GatewayEvent, JobService } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { HttpProblem } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
+import { isDue } from "../storage/time.js";
 import { Store } from "./store.js";
 import { nextTime } from "./times.js";
 
@@ -27,6 +28,8 @@ const missedMs = 5 * 60_000;
 /** One that has ended stays this long. */
 const shownMs = 24 * 60 * 60_000;
 const tickMs = 250;
+/** Difference of the clocks by which the clock counts as set. */
+const setMs = 1_000;
 
 export const scheduleLimits = Object.freeze({
 	/** After a start what is due waits until devices have come back. */
@@ -52,6 +55,10 @@ export class Schedules {
 	readonly store: Store<typeof schedule>;
 	/** When a claim of another gateway, or of an earlier run, was first seen, on the monotonic clock: wall clocks may differ. */
 	readonly #seen = new WeakMap<Claim, number>();
+	/** When a timer is due, on the monotonic clock: it is a duration. */
+	readonly #timers = new WeakMap<Kept, number>();
+	/** Between the clocks; undefined: before the first look. */
+	#offset: number | undefined;
 	/** Ids of schedules that this gateway writes or acts on now. */
 	readonly #busy = new Set<string>();
 	#isClosed = false;
@@ -64,7 +71,10 @@ export class Schedules {
 		this.#limits = { ...scheduleLimits, ...core.limits };
 		this.#zone = zone;
 		const check = ({ at, zone }: Kept) => void nextTime(at, zone, 0);
-		this.store = new Store({ core, name: "schedules", noun: "schedule", schema: schedule, check });
+		const onChange = () => {
+			for (const record of this.store.all.values()) this.#dueAt(record);
+		};
+		this.store = new Store({ core, name: "schedules", noun: "schedule", schema: schedule, check, onChange });
 	}
 
 	/** @throws {Error} if its records cannot be had */
@@ -147,17 +157,45 @@ export class Schedules {
 	/** Acts on what is due. */
 	tick(): void {
 		const now = this.#core.now();
+		const offset = now - this.#core.monotonic();
+		const isSet = this.#offset === undefined || Math.abs(offset - this.#offset) > setMs;
+		this.#offset = offset;
 		for (const [id, record] of this.store.all) {
 			const { nextAt, claim, last, on } = record;
-			const dueAt = Date.parse(nextAt ?? "");
+			const dueAt = isSet ? this.#dueAgain(record, now) : this.#dueAt(record);
 			if (this.#busy.has(id)) continue;
 			if (claim) {
 				if (this.#mayTakeOver(claim)) this.#do(id, () => this.#takeOver(id, record, claim));
 			} else if (dueAt <= now) {
 				if (this.#core.monotonic() >= this.#settledAt) this.#do(id, () => this.#run(id, record, dueAt));
-			} else if (last && on && nextAt === null && Date.parse(last.at) < now - shownMs)
+			} else if (nextAt !== null && dueAt !== Date.parse(nextAt))
+				this.#do(id, async () => void (await this.store.save(id, { ...record, nextAt: isoTime(dueAt) })));
+			else if (last && on && nextAt === null && isDue(Date.parse(last.at) + shownMs, now, shownMs))
 				this.#do(id, () => this.store.remove(id));
 		}
+	}
+
+	/** @returns milliseconds since 1970, by the clock as it is set now; NaN: never */
+	#dueAt(record: Kept): number {
+		const { now, monotonic } = this.#core;
+		const { at, nextAt } = record;
+		const stored = Date.parse(nextAt ?? "");
+		if (at.in === undefined || nextAt === null) return stored;
+		// More than that was stored while the clock was wrong.
+		const leftMs = Math.min(stored - now(), at.in * 1000);
+		const timer = this.#timers.get(record) ?? monotonic() + leftMs;
+		this.#timers.set(record, timer);
+		const due = now() + timer - monotonic();
+		return Math.abs(due - stored) < setMs ? stored : Math.round(due);
+	}
+
+	/** As #dueAt, for a clock that was set: it has been set back if two earlier times are to come. */
+	#dueAgain(record: Kept, now: number): number {
+		const { at, zone } = record;
+		const dueAt = this.#dueAt(record);
+		const next = at.weekly ? nextTime(at, zone, now) : null;
+		const second = next && nextTime(at, zone, Date.parse(next));
+		return next && second && Date.parse(second) < dueAt ? Date.parse(next) : dueAt;
 	}
 
 	#do(id: string, work: () => Promise<void>): void {
@@ -204,10 +242,12 @@ export class Schedules {
 	}
 
 	async #act(id: string, record: Kept, { dueAt, job }: Claim): Promise<void> {
+		const { now: wall, monotonic } = this.#core;
+		const dueSince = monotonic() - (wall() - Date.parse(dueAt));
 		const reason = await this.#begin(record, job);
 		if (this.#isClosed) return;
-		const now = this.#core.now();
-		const isLate = now - Date.parse(dueAt) > this.#limits.scheduleTakeOverMs;
+		const now = wall();
+		const isLate = monotonic() - dueSince > this.#limits.scheduleTakeOverMs;
 		const why = cutText(reason ?? "", reasonCharacters);
 		const failure = reason !== null && ({ outcome: "failed", dueAt, reason: why } as const);
 		const done = { outcome: isLate ? "late" : "done", dueAt, reason: null, job } as const;

@@ -71,13 +71,12 @@ describe("a schedule", ofActions, () => {
 	});
 
 	test("that is a timer announces once, with its chime, stays listed for a day, and is gone then", async (t) => {
-		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:12:00Z");
 		const device = await connect();
 		const announcement = { ...song.announcement, chime: "attention", chimeVolume: 30, volume: 60 };
-		const id = await make(url, { at: { in: 720 }, do: { announcement } });
+		const id = await make(url, { at: { in: 1 }, do: { announcement } });
 		const [made] = await schedulesOf(url);
 		assert.match(made?.nextAt ?? "", /^2026-11-27T12:12:0/);
-		clock.set("2026-11-27T12:12:02Z");
 		const { last, nextAt } = await ended(url, id);
 		assert.deepEqual([last?.outcome, nextAt], ["done", null]);
 		await hears(device, 1);
@@ -92,6 +91,51 @@ describe("a schedule", ofActions, () => {
 			({ length }) => length === 0,
 		);
 		await hears(device, 1);
+	});
+
+	for (const [direction, time] of [
+		["forward", "2026-11-27T14:00:00Z"],
+		["back", "2026-11-27T10:00:00Z"],
+	] as const)
+		test(`that is a timer lasts as long as it says if the clock is set ${direction}`, async (t) => {
+			const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+			const device = await connect();
+			const [soon, later] = [
+				await make(url, { at: { in: 2 }, do: loud }),
+				await make(url, { at: { in: 720 }, do: loud }),
+			];
+			clock.set(time);
+			const { last } = await ended(url, soon);
+			assert.equal(last?.outcome, "done");
+			assert.ok(Date.parse(last?.dueAt ?? "") >= clock.now() - 60_000, `due at ${last?.dueAt}`);
+			await hears(device, 1);
+			const { nextAt } = await eventually(
+				async () => Object((await schedulesOf(url)).find(({ id }) => id === later)),
+				({ nextAt: at }) => Math.abs(Date.parse(at) - clock.now() - 720_000) < 60_000,
+			);
+			assert.ok(nextAt);
+		});
+
+	test("of each day is done again on the next day if the clock was days ahead, and not twice if hours", async (t) => {
+		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const device = await connect();
+		const id = await make(url, { at: { weekly: { time: "18:00" } }, do: loud });
+		const next = (day: number) =>
+			eventually(
+				async () => (await schedulesOf(url)).find((each) => each.id === id)?.nextAt,
+				(nextAt) => nextAt === `2026-11-${day}T17:00:00.000Z`,
+			);
+		clock.set("2026-11-27T17:01:00Z");
+		await ended(url, id);
+		await hears(device, 1);
+		clock.set("2026-11-27T16:59:59Z");
+		await ended(url, await make(url, { at: { in: 2 }, do: loud }));
+		await next(28);
+		clock.set("2026-11-29T18:00:00Z");
+		await next(30);
+		clock.set("2026-11-27T18:00:00Z");
+		await next(28);
+		await hears(device, 2);
 	});
 
 	test("is done at a local time, once", async (t) => {
