@@ -94,10 +94,10 @@ export interface PastMark {
 	readonly version: string | null;
 }
 
-/** A refused device, dropped reports, or a webhook that has ended: of `GET /api/refusals`, the newest first. */
+/** A refused device, dropped reports, a webhook that has ended, or a failed schedule: of `GET /api/refusals`, the newest first. */
 export interface ListedRefusal {
 	readonly id: string;
-	readonly what: "connection" | "report" | "webhook";
+	readonly what: "connection" | "report" | "webhook" | "schedule";
 	readonly deviceId: string | null;
 	readonly remoteAddress: string;
 	readonly reason: string;

@@ -29,6 +29,10 @@ export function createReplacement(core: Core): Extension {
 	return {
 		routes,
 		sessions: [replacements.sessions],
+		intercept: (message, session) => {
+			if (message.type === "control_device") replacements.onCommand(session, message.payload);
+			return undefined;
+		},
 		services: { replacements },
 		get readinessProblem() {
 			return replacements.readinessProblem;

@@ -8,6 +8,7 @@ import {
 	boolean,
 	either,
 	type Infer,
+	integer,
 	list,
 	matches,
 	object,
@@ -43,8 +44,10 @@ const record = object({
 	who: string(64),
 	/** Not all is handed over yet. */
 	isPending: optional(boolean()),
-	/** Of the old board, until the new one has them. */
+	/** Of the old board, until the new one has them or people have set others. */
 	settings: lastingSettings,
+	/** Volume of the new board before; absent: not known. */
+	volume: optional(integer(0, 100)),
 	/** JSON of what `GET /api/devices/<new>` says of the old board. */
 	history: string(1 << 20),
 });
@@ -59,6 +62,8 @@ export class Replacements implements ReplacementService {
 	readonly #unsent = new Map<string, string>();
 	/** How often a session has reported since it was sent settings. */
 	readonly #reports = new WeakMap<Session, number>();
+	/** Settings of an old board are sent in this turn. */
+	#isSending = false;
 	/** By old boards that are being handed over here now. */
 	readonly #busy = new Map<string, Promise<boolean>>();
 	#timer: NodeJS.Timeout | undefined;
@@ -87,6 +92,16 @@ export class Replacements implements ReplacementService {
 			for (const [from] of this.#chainOf(deviceId)) void this.#drop(from);
 		},
 	};
+
+	/** What people set from now on wins. */
+	onCommand({ device }: Session, payload: unknown): void {
+		const from = this.#unsent.get(device?.deviceId ?? "");
+		const checked = checkCommand(payload);
+		if (from === undefined || checked.refusal || this.#isSending) return;
+		const isOther = ({ command }: Kept["settings"][number]) => command !== checked.command.command;
+		if (!this.#kept.get(from)?.settings.every(isOther))
+			void this.#change(from, (kept) => ({ ...kept, settings: kept.settings.filter(isOther) }));
+	}
 
 	get readinessProblem(): string | undefined {
 		return this.#records.readinessProblem;
@@ -139,7 +154,9 @@ export class Replacements implements ReplacementService {
 				const head = { ...old.label, model, firmwareVersion, firstSeenAt, lastSeenAt };
 				const history = JSON.stringify({ ...head, ...more });
 				const settings = settingsOf(old);
-				this.#set(from, { by, at: now(), who, isPending: true, settings, history });
+				const volume = volumeOf(reportOf(this.#known(by)));
+				const own = volume === undefined ? {} : { volume };
+				this.#set(from, { by, at: now(), who, isPending: true, settings, history, ...own });
 			}
 		}
 		const isDone = await this.#complete(from);
@@ -224,19 +241,28 @@ export class Replacements implements ReplacementService {
 	#send(session: Session, report: StateReport): void {
 		const { sessionId, device } = session;
 		const from = this.#unsent.get(device?.deviceId ?? "");
-		const { settings } = this.#kept.get(from ?? "") ?? {};
+		const { settings, volume: before } = this.#kept.get(from ?? "") ?? {};
 		if (from === undefined || !settings || report.health.safe_mode) return;
-		const left = settings.filter((each) => !endOf(each, report, 0));
+		const volume = volumeOf(report);
+		// By its buttons.
+		const isTurned = volume !== undefined && before !== undefined && volume !== before;
+		const isLeft = (each: Kept["settings"][number]) =>
+			!endOf(each, report, 0) && !(each.command === "set_volume" && isTurned);
+		const left = settings.filter(isLeft);
 		const reports = this.#reports.get(session) ?? 0;
 		this.#reports.set(session, reports + 1);
 		const { execute, log } = this.#core;
 		const onError = (error: unknown) => log.error({ deviceId: device?.deviceId, err: error }, "replacements");
-		if (left.length === 0 || reports >= reportsAtMost) {
-			if (left.length > 0) log.warn({ deviceId: device?.deviceId, left }, "device: did not take settings");
-			this.#change(from, (kept) => ({ ...kept, settings: [] })).catch(onError);
-		} else if (reports === 0)
-			for (const payload of left)
-				execute({ type: "control_device", targetId: sessionId, payload }).catch(onError);
+		const isGivenUp = reports >= reportsAtMost;
+		if (isGivenUp && left.length > 0)
+			log.warn({ deviceId: device?.deviceId, left }, "device: did not take settings");
+		if (isGivenUp || left.length < settings.length)
+			this.#change(from, (kept) => ({ ...kept, settings: isGivenUp ? [] : left })).catch(onError);
+		if (reports > 0) return;
+		this.#isSending = true;
+		for (const payload of left)
+			execute({ type: "control_device", targetId: sessionId, payload }).catch(onError);
+		this.#isSending = false;
 	}
 
 	/** Those before a device, the latest first, each with its old board's id. */
@@ -284,16 +310,27 @@ export class Replacements implements ReplacementService {
 	}
 }
 
-/** What a device remembers over a restart, by its latest report. */
-function settingsOf({ state }: Device): Kept["settings"] {
+/** @returns the latest; undefined: there is none outside of safe mode */
+function reportOf({ state }: Device): StateReport | undefined {
 	const report: unknown = parseJson(state.text ?? "");
-	if (!matches(uplinks.state_report, report) || report.health.safe_mode) return [];
-	const { audio, led_ring, haptic_intensity, ambient_light } = report.peripherals;
-	// A sound may have a volume of its own.
-	const hasOwnVolume = !audio.current_track.startsWith("file:///sounds/");
+	return matches(uplinks.state_report, report) && !report.health.safe_mode ? report : undefined;
+}
+
+/** @returns undefined: a sound may have a volume of its own */
+function volumeOf(report: StateReport | undefined): number | undefined {
+	const { audio } = report?.peripherals ?? {};
+	return audio?.current_track.startsWith("file:///sounds/") ? undefined : audio?.volume;
+}
+
+/** What a device remembers over a restart, by its latest report. */
+function settingsOf(device: Device): Kept["settings"] {
+	const report = reportOf(device);
+	if (!report) return [];
+	const { led_ring, haptic_intensity, ambient_light } = report.peripherals;
+	const volume = volumeOf(report);
 	const { brightness_coef, auto_brightness = false } = led_ring;
 	return [
-		...(hasOwnVolume ? [{ command: "set_volume", value: audio.volume } as const] : []),
+		...(volume === undefined ? [] : [{ command: "set_volume", value: volume } as const]),
 		{ command: "set_brightness", value: brightness_coef },
 		...(ambient_light === undefined
 			? []

@@ -18,13 +18,13 @@ export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
 	readonly maxDevices: number;
 }
 
-/** A refused connection or uplink. */
+/** A refused connection or uplink, or a failure beside devices that a person should know of. */
 export interface Refusal {
-	/** `webhook`: a receiver wants no more events. */
-	readonly what: "connection" | "report" | "webhook";
+	/** `webhook`: a receiver wants no more events. `schedule`: it has failed, or was missed. */
+	readonly what: "connection" | "report" | "webhook" | "schedule";
 	/** From the header `Device-Id`, unverified. */
 	readonly deviceId: string | undefined;
-	/** Of a webhook the origin of its address. */
+	/** The origin of a webhook's address; the name of a schedule. */
 	readonly remoteAddress: string;
 	/** One sentence. */
 	readonly reason: string;

@@ -87,6 +87,39 @@ describe("a board that replaces another", () => {
 		assert.equal(told(device).length, 2);
 	});
 
+	for (const how of ["command", "button"])
+		test(`keeps a volume that a person sets by ${how} after the replacement`, async (t) => {
+			const { url, ask, connect, monitor } = await run(t);
+			const shows = await monitor();
+			// Its reports are older than the command.
+			const device = await connect(next, { executesCommands: how === "button" });
+			await shows.until((frame) => frame.type === "device_message" && frame.deviceId === next);
+			await visit({ url, deviceId: old, report: settings });
+			await ask("POST", old, next);
+			if (how === "button") device.report({ "peripherals.audio.volume": 77 });
+			else {
+				const payload = { command: "set_volume", value: 77 };
+				await shows.ask({ type: "control_device", targetId: next, payload });
+				device.report();
+			}
+			await eventually(
+				() => told(device),
+				(all) => all.some(({ command }) => command === "set_brightness"),
+			);
+			await device.restart();
+			await eventually(
+				() => {
+					device.report();
+					return ask("POST", old, next);
+				},
+				({ body }) => body.settings.length === 0,
+			);
+			assert.deepEqual(
+				told(device).filter(({ value }) => value === 35),
+				[],
+			);
+		});
+
 	test("is sent settings again after a restart of the gateway, until its report shows them", async (t) => {
 		const { url, gateway, options, ask, connect } = await run(t);
 		await furnish(url);

@@ -9,7 +9,13 @@ import type { ListedRefusal } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-words.js";
 
-export type ConcernKind = AttentionKind | "refused" | "webhook_ended" | "crash_new" | "crash_rate";
+export type ConcernKind =
+	| AttentionKind
+	| "refused"
+	| "webhook_ended"
+	| "schedule_failed"
+	| "crash_new"
+	| "crash_rate";
 
 /** In the order in which people read them. */
 export const concernWords: Readonly<Record<ConcernKind, string>> = {
@@ -24,6 +30,7 @@ export const concernWords: Readonly<Record<ConcernKind, string>> = {
 	away: "Away for long",
 	refused: "Refused",
 	webhook_ended: "A webhook has ended",
+	schedule_failed: "Schedule failed",
 	weak_signal: "Weak signal",
 };
 
@@ -59,6 +66,13 @@ export function isUnseen({ attention }: Entry, kind: AttentionKind): boolean {
 	return attention.some((one) => one.kind === kind && !one.seen);
 }
 
+/** Kind of a refusal. */
+const kindOf: Readonly<Record<ListedRefusal["what"], ConcernKind>> = {
+	connection: "refused",
+	report: "refused",
+	webhook: "webhook_ended",
+	schedule: "schedule_failed",
+};
 const kinds = keysOf(concernWords);
 /** A new cause is counted by its devices, which have crashed. */
 const hints: readonly ConcernKind[] = ["weak_signal", "crash_new"];
@@ -87,11 +101,12 @@ export function causesOf(
 	for (const refusal of refusals) {
 		const { what, deviceId, lastAt: since, reason } = refusal;
 		const entry = byId.get(deviceId ?? "");
-		const isWebhook = what === "webhook";
+		const kind = kindOf[what];
 		// A device that was refused and is connected now needs no one; a day later what was refused is over.
-		if ((isOld(since, now) && !isWebhook) || (what === "connection" && entry?.session.connected)) continue;
+		if (kind === "refused" && isOld(since, now)) continue;
+		if (what === "connection" && entry?.session.connected) continue;
 		const why = `${what === "report" ? "Report dropped: " : ""}${sentence(reason)}`;
-		add(isWebhook ? "webhook_ended" : "refused", why, { ...refusal, since, entry, refusal });
+		add(kind, why, { ...refusal, since, entry, refusal });
 	}
 	for (const cause of crashes.causes)
 		for (const { deviceId: id, at } of cause.seen ? [] : cause.samples)

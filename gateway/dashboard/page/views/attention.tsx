@@ -56,7 +56,7 @@ interface SeenItem extends Pick<Concern, "id" | "mark" | "since"> {
 /** For all people; the next such event of a device shows it again. */
 export function markSeen(seen: readonly SeenItem[]): Promise<void> {
 	const items = seen.map(({ kind, id, mark = id, since }) => ({
-		kind: kind === "webhook_ended" ? "refused" : kind,
+		kind: kind === "webhook_ended" || kind === "schedule_failed" ? "refused" : kind,
 		id: mark,
 		...(since !== null && { since }),
 	}));
@@ -148,9 +148,8 @@ function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
 function nameOfConcern({ id, mark, entry, refusal }: Concern): string {
 	if (entry) return nameOf(entry);
 	if (mark !== undefined) return id;
-	return refusal?.what === "webhook"
-		? refusal.remoteAddress
-		: (refusal?.deviceId ?? "A device without a name");
+	if (refusal?.what === "webhook" || refusal?.what === "schedule") return refusal.remoteAddress;
+	return refusal?.deviceId ?? "A device without a name";
 }
 
 /** What a person can do about it, where it is more than to look at the devices. */
@@ -172,6 +171,8 @@ function Deed({ kind, concerns }: Pick<Cause, "kind" | "concerns">) {
 			return <a href="#/settings/wifi">See the Wi-Fi</a>;
 		case "webhook_ended":
 			return <a href="#/settings">See the webhooks</a>;
+		case "schedule_failed":
+			return <a href="#/times">See the schedules</a>;
 		case "refused": {
 			// The same for all concerns: their sentence says both.
 			const { what, replacedBy: by } = concerns[0]?.refusal ?? {};
