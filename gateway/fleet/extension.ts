@@ -69,6 +69,12 @@ export function createFleet(given: Core): Extension {
 			lists.sessions,
 			{ onRefused: (refusal) => refusals.add(refusal) },
 		],
+		onEvent: (event) => {
+			if (event.type !== "schedule_failed") return;
+			const { name, reason } = event;
+			const remoteAddress = name ?? "Schedule without a name";
+			refusals.add({ what: "schedule", deviceId: undefined, remoteAddress, reason });
+		},
 		onReplaced: (from, by) => labels.move(from, by),
 		messages: { subscribe: subscriptions.execute },
 		channels: {

@@ -44,6 +44,22 @@ test("a version that crashes more often comes first, then new causes, each with 
 	);
 });
 
+test("a schedule that has failed stays until it was seen, under its name and with its reason", () => {
+	const refusal = {
+		id: "0123456789abcdef",
+		what: "schedule",
+		deviceId: null,
+		remoteAddress: "Pizza",
+		reason: "The program that speaks failed.",
+		count: 1,
+		firstAt: at,
+		lastAt: at,
+		seen: false,
+	} as const;
+	const [found] = causesOf([], [refusal], { causes: [], versions: [] }, Date.parse(at) + 48 * 3_600_000);
+	assert.deepEqual([found?.kind, found?.why, found?.isHint], ["schedule_failed", refusal.reason, false]);
+});
+
 test("what was seen of causes is not told again, and a version that is not worse never", () => {
 	const versions = [{ ...version, worseThan: null }];
 	assert.deepEqual(causesOf([], [], { causes: [{ ...cause, seen: true }], versions }, Date.parse(at)), []);

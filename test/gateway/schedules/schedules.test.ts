@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, temporaryDirectory } from "../../support/running.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
-import { ask, ended, ofActions, runTimed, schedulesOf } from "./gateway.js";
+import { ask, ended, ofActions, ofFleet, runTimed, schedulesOf } from "./gateway.js";
 
 const targets = { devices: ["dev-1-000001"] };
 const loud = { command: { targets, payload: { command: "set_volume", value: 80 } } };
@@ -190,14 +190,22 @@ describe("a schedule", ofActions, () => {
 		]);
 	});
 
-	test("whose text cannot be spoken has failed too", async (t) => {
+	test("whose text cannot be spoken has failed too, which people see until they have looked at it", async (t) => {
 		const { url, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z", { speechCommand: ["false"] });
 		await connect();
-		const id = await make(url, { at: { in: 1 }, do: { announcement: { text: "Pizza", targets } } });
+		const announcement = { text: "Pizza", targets };
+		const id = await make(url, { name: "Dinner", at: { in: 1 }, do: { announcement } });
 		const { last } = await ended(url, id);
 		assert.equal(last?.outcome, "failed");
 		assert.match(last?.reason ?? "", /^The program of SPEECH_COMMAND gave no sound\./);
 		await isTold(told);
+		if (ofFleet.skip) return;
+		const listed = async () => Object((await ask(url, "GET", "refusals")).body).refusals[0];
+		const item = await listed();
+		assert.deepEqual([item.what, item.remoteAddress, item.reason], ["schedule", "Dinner", last?.reason]);
+		const items = [{ kind: "refused", id: item.id, since: item.lastAt }];
+		await ask(url, "POST", "attention/seen", { items });
+		assert.equal((await listed()).seen, true);
 	});
 });
 
