@@ -30,6 +30,7 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   DECODE_COMMAND                a program that decodes sounds of any format: a file in, WAV out
   WEBHOOKS_FILE                 JSON: programs that get an event when something happens
   METRICS_TAGS                  tags by which metrics count devices
+  TZ                            zone of schedules and quiet hours, such as Europe/Berlin
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
   NATS_URL                      servers of NATS: several gateways act as one
   NATS_CREDS, NATS_CA           files: credentials, and the authority's certificate for tls:// addresses
