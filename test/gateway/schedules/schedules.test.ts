@@ -109,11 +109,10 @@ describe("a schedule", ofActions, () => {
 			assert.equal(last?.outcome, "done");
 			assert.ok(Date.parse(last?.dueAt ?? "") >= clock.now() - 60_000, `due at ${last?.dueAt}`);
 			await hears(device, 1);
-			const { nextAt } = await eventually(
+			await eventually(
 				async () => Object((await schedulesOf(url)).find(({ id }) => id === later)),
 				({ nextAt: at }) => Math.abs(Date.parse(at) - clock.now() - 720_000) < 60_000,
 			);
-			assert.ok(nextAt);
 		});
 
 	test("of each day is done again on the next day if the clock was days ahead, and not twice if hours", async (t) => {
