@@ -11,7 +11,15 @@ import type { Role } from "./access/tokens.js";
 import { createCore, type GatewayOptions } from "./core.js";
 import { createApp } from "./http/app.js";
 import type { Guard } from "./http/guard.js";
-import { createHttpServer, end, ignoreUpgrade, isForWebSocket, limitBody, listen } from "./http/server.js";
+import {
+	createHttpServer,
+	deviceAddresses,
+	end,
+	ignoreUpgrade,
+	isForWebSocket,
+	limitBody,
+	listen,
+} from "./http/server.js";
 import { requireSafe } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
@@ -51,6 +59,8 @@ export class Gateway {
 		const { core, extensions } = this.#parts;
 		const { settings, limits, log, disk } = core;
 		requireSafe(settings);
+		// PORT=0 stands for one that is not known yet.
+		deviceAddresses(settings, settings.port || 1);
 		this.#port = settings.port;
 		this.#lock = new FolderLock({
 			directory: settings.dataDir,

@@ -1,7 +1,9 @@
 /** Plays sounds on devices, follows what each says, and reports it. Kept in memory: an announcement is over in minutes. */
 
+import { parseHttpUrl } from "../../device/network/http-url.js";
 import type { UplinkOf } from "../../device/protocol/messages.js";
 import type { AskedAnnouncement, PlayState, Announcement as Shown, Sound } from "../api/announcement.js";
+import { messageOf } from "../api/client/request.js";
 import type { DeviceEvent } from "../api/confirmation.js";
 import type { Beginning, Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
@@ -77,7 +79,10 @@ export class Announcements {
 		if (sound !== undefined && !sounds.find(sound))
 			throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
 		if (text !== undefined) requireSpeech(core.settings.speechCommand, text);
-		if (url !== undefined && isEncoded(url)) this.#options.decoder.require();
+		if (url !== undefined) {
+			if (isEncoded(url)) this.#options.decoder.require();
+			else requireForDevices(url);
+		}
 	}
 
 	/**
@@ -285,6 +290,15 @@ export class Announcements {
 }
 
 /** Of a text that is blank nothing is left. */
+/** Devices fetch it themselves. @throws {HttpProblem} 422 */
+function requireForDevices(url: string): void {
+	try {
+		parseHttpUrl(url, "sound");
+	} catch (error) {
+		throw new HttpProblem(422, messageOf(error));
+	}
+}
+
 function sourcesOf({ sound, url, text }: AskedAnnouncement) {
 	return { sound, url, text: text || undefined };
 }

@@ -5,9 +5,14 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createTlsServer } from "node:https";
 import { networkInterfaces } from "node:os";
 import type { Duplex } from "node:stream";
+import { parseGatewayUrl } from "../../device/network/gateway-url.js";
+import { commands } from "../../device/protocol/messages.js";
+import { matches } from "../../device/protocol/schema.js";
 import { hostOf, trimmed } from "../access/origin.js";
 import { errorCode, StartError } from "../problem.js";
 import type { Settings } from "../settings.js";
+
+const gatewaySetting = commands.set_settings.fields.value.fields.gateway;
 
 /**
  * @param headersMs limit for the TLS handshake, and for the headers of a request
@@ -76,13 +81,33 @@ export async function listen(server: Server, { host, port, tls }: Settings) {
 /**
  * The addresses at which devices reach the gateway: that of PUBLIC_URL; without it those on which the gateway listens, for a
  * wildcard address one for each network interface.
+ *
+ * @throws {StartError} if the firmware cannot parse one, such as with a literal IPv6 address
  */
 export function deviceAddresses(
 	{ host, tls, publicUrl }: Pick<Settings, "host" | "tls" | "publicUrl">,
 	port: number,
 ): readonly string[] {
-	if (publicUrl) return [`${trimmed(publicUrl).replace("http", "ws")}/device`];
-	return hostsOf(host).map((each) => `${tls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
+	const addresses = publicUrl
+		? [`${trimmed(publicUrl).replace("http", "ws")}/device`]
+		: hostsOf(host).map((each) => `${tls ? "wss" : "ws"}://${hostOf(each)}:${port}/device`);
+	for (const address of addresses) {
+		if (isForDevices(address)) continue;
+		throw new StartError(
+			`${publicUrl ? "PUBLIC_URL" : "HOST"} makes ${address} the address for devices, which they cannot use. Set PUBLIC_URL to one of at most ${gatewaySetting.maxLength} characters whose host is an IPv4 address, or a name of letters, digits, dots and hyphens.`,
+		);
+	}
+	return addresses;
+}
+
+/** Whether a device takes it as its setting `gateway`. */
+function isForDevices(address: string): boolean {
+	try {
+		parseGatewayUrl(address);
+		return matches(gatewaySetting, address);
+	} catch {
+		return false;
+	}
 }
 
 function hostsOf(host: string): readonly string[] {

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Gateway } from "../../gateway/gateway.js";
+import { deviceAddresses } from "../../gateway/http/server.js";
 import { StartError } from "../../gateway/problem.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { nextEvent, waitUntil } from "../support/eventually.js";
@@ -94,4 +95,29 @@ describe("a client that connects while the gateway still reads its records", () 
 		await cut;
 		assert.equal(await isOpen(port), false);
 	});
+});
+
+describe("an address that devices cannot use stops the start", () => {
+	for (const host of ["::1", "::ffff:10.0.0.1", "fe80::1%eth0", "smart_home.lan"])
+		test(`HOST=${host}, without PUBLIC_URL`, () => {
+			assert.throws(() => new Gateway({ host }), {
+				name: "StartError",
+				message: /^HOST makes ws:.* Set PUBLIC_URL/,
+			});
+			const publicUrl = new URL("https://gateway.example");
+			assert.deepEqual(deviceAddresses({ host, publicUrl, tls: undefined }, 80), [
+				"wss://gateway.example/device",
+			]);
+		});
+
+	for (const url of [
+		"http://smart_home.lan:8080",
+		"http://[2001:db8::1]:8080",
+		"https://gateway.example:0",
+		`https://gateway.example/${"x".repeat(256)}`,
+	])
+		test(`PUBLIC_URL=${url.slice(0, 40)}`, () => {
+			const expected = { name: "StartError", message: /^PUBLIC_URL makes wss?:.* Set PUBLIC_URL/ };
+			assert.throws(() => new Gateway({ publicUrl: new URL(url) }), expected);
+		});
 });

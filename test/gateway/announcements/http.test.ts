@@ -462,6 +462,8 @@ describe("an announcement", () => {
 			[{ sound: "x", url: "http://x/", targets: all }, 422, /one of sound, url and text/],
 			[{ text: "\u200b", targets: all }, 422, /one of sound, url and text/],
 			[{ url: "http://x/", targets: { room: " " } }, 422, /targets is one of/],
+			[{ url: "http://smart_home.lan/a.wav", targets: all }, 422, /sound's address must be/],
+			[{ url: "http://[2001:db8::1]/a.wav", targets: all }, 422, /sound's address must be/],
 			[{ sound: "x", targets: all }, 422, /No sound is called x/],
 			[{ url: "file:///etc/passwd", targets: all }, 422, /http:\/\/ or https:\/\//],
 			[
