@@ -51,7 +51,6 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		...base,
 		access,
 		tokens,
-		requirePerson: access.requirePerson,
 		sessions,
 		deviceStore,
 		firmware,

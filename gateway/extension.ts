@@ -3,7 +3,7 @@
  * the rest compiles and passes its tests. Neither the core nor another extension imports it.
  */
 
-import type { RequestHandler, Router } from "express";
+import type { Router } from "express";
 import type { Crash } from "../device/protocol/messages.js";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access, Change } from "./access/access.js";
@@ -12,6 +12,7 @@ import type { FrameOf } from "./api/frames.js";
 import type { Base, BaseOptions } from "./base.js";
 import type { FirmwareService } from "./firmware/service.js";
 import type { Guard } from "./http/guard.js";
+import type { Route } from "./http/routes.js";
 import type { Device } from "./sessions/device.js";
 import type { DeviceStore } from "./sessions/device-store.js";
 import type { SessionListener, Sessions } from "./sessions/sessions.js";
@@ -22,8 +23,6 @@ import type { MonitorHooks, MonitorSockets } from "./sockets/monitor-sockets.js"
 export interface Core extends Base {
 	readonly access: Access;
 	readonly tokens: Tokens;
-	/** Express middleware: passes requests of the people who may use the route (api/permissions.ts). */
-	readonly requirePerson: RequestHandler;
 	readonly sessions: Sessions;
 	readonly deviceStore: DeviceStore;
 	readonly firmware: FirmwareService;
@@ -190,8 +189,10 @@ export interface Joined extends Pick<BaseOptions, "records" | "blobs" | "openLog
 
 /** Its constructor starts nothing: `open` does. */
 export interface Extension extends CommandHooks, MonitorHooks {
-	/** Paths below `/`, with the check of their token; before those of the core. */
-	readonly routes?: Router;
+	/** Routes that take precedence over those of the core. */
+	readonly routes?: readonly Route[];
+	/** Files that need no token. */
+	readonly pages?: Router;
 	readonly sessions?: readonly SessionListener[];
 	readonly guard?: Guard;
 	onEvent?(event: GatewayEvent): void;

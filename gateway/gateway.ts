@@ -4,13 +4,13 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as TlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Express } from "express";
-import { loginRouter } from "./access/login.js";
 import { readForwarded, trimmed } from "./access/origin.js";
-import { peopleRoutes } from "./access/people.js";
 import type { Role } from "./access/tokens.js";
 import { createCore, type GatewayOptions } from "./core.js";
 import { createApp } from "./http/app.js";
 import type { Guard } from "./http/guard.js";
+import { createLoginRoutes } from "./http/login.js";
+import { createRouter } from "./http/routes.js";
 import {
 	createHttpServer,
 	deviceAddresses,
@@ -20,6 +20,7 @@ import {
 	limitBody,
 	listen,
 } from "./http/server.js";
+import { createTokenRoutes } from "./http/tokens.js";
 import { requireSafe } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
@@ -137,12 +138,15 @@ export class Gateway {
 	#createApp(): Express {
 		const { core, extensions } = this.#parts;
 		const { settings, firmware, access, answerError } = core;
+		const coreRoutes = [
+			...telemetryRoutes(core, () => this.#findReadinessProblem()),
+			...firmware.routes,
+			...createTokenRoutes(core),
+			...createLoginRoutes(access),
+		];
 		const routers = [
-			...extensions.flatMap(({ routes }) => routes ?? []),
-			telemetryRoutes(core, () => this.#findReadinessProblem()),
-			firmware.router,
-			peopleRoutes(core),
-			loginRouter(access),
+			...extensions.flatMap(({ routes = [], pages = [] }) => [createRouter(routes, access), pages].flat()),
+			createRouter(coreRoutes, access),
 		];
 		return createApp({ isTls: settings.tls !== undefined, routers, answerError });
 	}

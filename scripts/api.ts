@@ -1,19 +1,21 @@
-/** `npm run api`: generates gateway/api/asyncapi.yaml. */
+/** `npm run api`: generates the API documents, gateway/api/asyncapi.yaml and openapi.yaml. */
 
 import { asyncApiDocument } from "./api/asyncapi.js";
+import { openApiDocument } from "./api/openapi.js";
 import { writeDocument } from "./api/write.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
 
 const usage = `Usage: npm run api
 
-Generates gateway/api/asyncapi.yaml from device/protocol/ and scripts/api/. gateway/api/openapi.yaml is written by hand.`;
+Generates gateway/api/asyncapi.yaml from device/protocol/ and scripts/api/, and gateway/api/openapi.yaml from the route tables in
+gateway/api/.`;
 
 await runCommand({
 	name: "api",
 	usage,
 	run: (words) => {
 		refuseWords(words);
-		const { file, text } = asyncApiDocument();
-		console.log(writeDocument(file, text));
+		for (const { file, text } of [asyncApiDocument(), openApiDocument()])
+			console.log(writeDocument(file, text));
 	},
 });

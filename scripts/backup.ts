@@ -45,7 +45,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const scrypt = passphrase === undefined ? undefined : makeScrypt();
 	const key = passphrase && scrypt && keyOf(spellingsOf(passphrase)[0], scrypt);
 	const gateway = new GatewayClient(values.gateway);
-	const reader = new ArchiveReader(gateway.download(`/api/backup${values.releases ? "?releases=1" : ""}`));
+	const reader = new ArchiveReader(gateway.downloadBackup(values.releases === true));
 	const bytes = await write(path, reader, scrypt, key || undefined);
 	print(`${path} has ${reader.about?.files.length} files in ${(bytes / 1e6).toFixed(1)} MB.`);
 	const { skipped = [] } = reader.about ?? {};

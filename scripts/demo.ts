@@ -50,7 +50,7 @@ async function run(words: readonly string[]): Promise<void> {
 		...joined,
 		extensions: [
 			...joined.extensions.map((each) => (each === createDashboard ? createDemoPage : each)),
-			({ requirePerson }) => ({ routes: api.router(requirePerson) }),
+			() => ({ routes: api.routes }),
 		],
 	});
 	const { url, port, loginUrl } = await gateway.listen();

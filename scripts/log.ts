@@ -93,7 +93,7 @@ async function refusalOf(
 	if (code === "forbidden") return gateway.refusal(403, message);
 	if (code === "target_offline") return new Error(`${deviceId} is not connected.`);
 	if (code !== "unknown_target") return new Error(sentence(String(message)));
-	const { devices } = await gateway.ask<{ devices: readonly { deviceId: string }[] }>("/api/devices");
+	const { devices } = await gateway.request("GET /api/devices");
 	const ids = devices.map((each) => each.deviceId);
 	return new Error(`No device is called ${deviceId}; ${thereAre("device", ids)}.`);
 }

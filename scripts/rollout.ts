@@ -23,7 +23,7 @@ import { printableLines } from "../gateway/telemetry/printable.js";
 import { print, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
-import { act, pathOf, previewOf } from "./rollout/requests.js";
+import { act, previewOf } from "./rollout/requests.js";
 import { exitCodes, howToComeBack, watch } from "./rollout/watch.js";
 
 const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
@@ -110,7 +110,8 @@ async function run(words: readonly string[]): Promise<void> {
 		throw new UsageError("Give one version, --channel, or one of --watch, --list, --pause and the like.");
 	const gateway = new GatewayClient(values.gateway);
 	if (values.list) return list(gateway);
-	if (action === "delete") return gateway.ask(pathOf(values.delete), { method: "DELETE" });
+	if (action === "delete")
+		return gateway.request("DELETE /api/rollouts/:id", { params: { id: values.delete } });
 	if (action) return show(await act(gateway, values[action], action));
 	if (values.watch) return watchToEnd(gateway, values.watch);
 	const plan = planOf(version === undefined ? { channel: values.channel } : { version }, values);
@@ -118,7 +119,7 @@ async function run(words: readonly string[]): Promise<void> {
 	console.log(printableLines(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`));
 	if (!values.yes && !(await confirm(question(preview)))) return console.log("Nothing was begun.");
 	const id = makeRolloutId((values.standing && values.channel) || preview.plan.firmware.version);
-	await gateway.ask(pathOf(id), { method: "PUT", body: plan });
+	await gateway.request("PUT /api/rollouts/:id", { params: { id }, body: plan });
 	console.log(`Roll-out ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
 	await watchToEnd(gateway, id);
 }
@@ -181,7 +182,7 @@ async function watchToEnd(gateway: GatewayClient, id: string): Promise<void> {
 }
 
 async function list(gateway: GatewayClient): Promise<void> {
-	const { rollouts } = await gateway.ask<{ rollouts: readonly RolloutHead[] }>("/api/rollouts");
+	const { rollouts } = await gateway.request("GET /api/rollouts");
 	if (rollouts.length === 0) console.log("There is no roll-out.");
 	for (const rollout of rollouts) show(rollout);
 }

@@ -8,7 +8,8 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { convertWav } from "../gateway/announcements/pcm.js";
-import { type Announcement, longestName, type Play, type Sound } from "../gateway/api/announcement.js";
+import { type Announcement, longestName, type Play } from "../gateway/api/announcement.js";
+import type { RequestBody } from "../gateway/api/client/request.js";
 import { cutText } from "../gateway/api/text.js";
 import { messageOf, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
@@ -77,13 +78,17 @@ async function run(words: readonly string[]): Promise<void> {
 	const content = await contentOf(what);
 	const gateway = new GatewayClient(values.gateway);
 	const source = "text" in content ? content : { sound: await send(gateway, content, !later) };
-	const priority = urgent ? "urgent" : undefined;
-	const body = { ...source, targets, volume, priority, chime: chime ? "attention" : undefined };
+	const body: RequestBody<"POST /api/announcements"> = {
+		...source,
+		targets,
+		volume,
+		priority: urgent ? "urgent" : undefined,
+		chime: chime ? "attention" : undefined,
+	};
 	if (later) return schedule(gateway, later, body);
-	const { id } = await gateway.ask<Pick<Announcement, "id">>("/api/announcements", { method: "POST", body });
-	const path = `/api/announcements/${id}`;
-	process.once("SIGINT", () => void gateway.ask(path, { method: "DELETE" }));
-	const { counts, devices } = await watch(gateway, path);
+	const { id } = await gateway.request("POST /api/announcements", { body });
+	process.once("SIGINT", () => void gateway.request("DELETE /api/announcements/:id", { params: { id } }));
+	const { counts, devices } = await watch(gateway, id);
 	if (counts.played < devices.length) process.exitCode = someHaveNot;
 }
 
@@ -102,8 +107,8 @@ async function send(
 	{ name, ...file }: SoundFile,
 	isTemporary: boolean,
 ): Promise<string> {
-	const path = `/api/sounds?name=${encodeURIComponent(name)}&temporary=${isTemporary}`;
-	return (await gateway.ask<Sound>(path, { method: "POST", ...file })).id;
+	const query = { name, temporary: isTemporary };
+	return (await gateway.request("POST /api/sounds", { query, ...file })).id;
 }
 
 /** @throws {UsageError} */
@@ -125,10 +130,10 @@ async function contentOf(what: string): Promise<Content> {
 }
 
 /** Prints each change. @returns how it ended */
-async function watch(gateway: GatewayClient, path: string): Promise<Announcement> {
+async function watch(gateway: GatewayClient, id: string): Promise<Announcement> {
 	const shown = new Map<string, string>();
 	for (;;) {
-		const announcement = await gateway.ask<Announcement>(path);
+		const announcement = await gateway.request("GET /api/announcements/:id", { params: { id } });
 		for (const play of announcement.devices) {
 			const line = describe(play);
 			if (shown.get(play.deviceId) === line) continue;

@@ -12,10 +12,10 @@ import {
 	readTokenFile,
 	roles,
 	Tokens,
-	tokenName,
 	tokenPath,
 	writeTokenFile,
 } from "../gateway/access/tokens.js";
+import { tokenName } from "../gateway/api/login.js";
 import { personRoles } from "../gateway/api/person.js";
 import { readSettings } from "../gateway/settings.js";
 import { makeFolder, strictDisk } from "../gateway/storage/atomic-file.js";

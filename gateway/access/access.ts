@@ -1,12 +1,12 @@
 /** Checks the token, login and origin of every request, HTTP and WebSocket. */
 
 import type { IncomingMessage } from "node:http";
-import type { Request, RequestHandler, Response } from "express";
-import { type Action, auditedReads, mayDo, readingRoutes, rolesOf, roleWords } from "../api/permissions.js";
+import type { Request } from "express";
+import { type Action, mayDo, roleWords } from "../api/permissions.js";
 import { type Person, type PersonRole, personRoles } from "../api/person.js";
+import type { RouteDefinition } from "../api/route.js";
 import type { Base } from "../base.js";
-import { addressOf, bodyOf } from "../http/request-body.js";
-import { HttpProblem, type HttpRefusal, sendProblem } from "../problem.js";
+import { HttpProblem, type HttpRefusal } from "../problem.js";
 import { AddressLimit } from "../rates.js";
 import { Logins, type LoginsOptions } from "./logins.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
@@ -162,45 +162,33 @@ export class Access {
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
 
-	/** Passes requests of the people who may use the route: see api/permissions.ts. */
-	readonly requirePerson: RequestHandler = this.#guard([]);
-
-	/** As `requirePerson`, and those of devices. */
-	readonly requireAnyToken: RequestHandler = this.#guard(["device"]);
-
-	/** Every route that changes something passes here. */
-	#guard(others: readonly Role[]): RequestHandler {
-		return async (request, response, next) => {
-			const isRead = request.method === "GET" || request.method === "HEAD";
-			const foreign = isRead ? undefined : this.checkOrigin(request);
-			if (foreign) return sendProblem(response, foreign);
-			const path: unknown = request.route?.path;
-			const route = `${isRead ? "GET" : request.method} ${path}`;
-			const roles = rolesOf(route);
-			const { refusal, person } = await this.check(request, [...others, ...roles]);
-			if (refusal) return sendProblem(response, refusal);
-			if (person) people.set(request, person);
-			const isAudited = isRead
-				? auditedReads.includes(`${request.method} ${path}`)
-				: !readingRoutes.includes(route);
-			if (person && isAudited) this.#report(request, response, person);
-			next();
-		};
+	/**
+	 * Checks origin and token of a request for a route.
+	 * @returns undefined for a device, and for a route without roles
+	 * @throws {HttpProblem} 401, 403, 429
+	 */
+	async authorize(
+		request: IncomingMessage,
+		{ roles, devices }: Pick<RouteDefinition, "roles" | "devices">,
+	): Promise<Person | undefined> {
+		const isRead = request.method === "GET" || request.method === "HEAD";
+		const foreign = isRead ? undefined : this.checkOrigin(request);
+		if (foreign) throw problemFor(foreign);
+		if (roles === null) return undefined;
+		const { refusal, person } = await this.check(request, devices ? ["device", ...roles] : roles);
+		if (refusal) throw problemFor(refusal);
+		return person;
 	}
 
-	/** Reports a change once it is answered, or its client has gone: then it may have been made. */
-	#report(request: Request, response: Response, person: Person): void {
-		const { method, params } = request;
-		const { deviceId } = params;
-		response.once("close", () => {
-			if (response.headersSent && response.statusCode >= 400) return;
-			this.#options.onChange({
-				person,
-				remoteAddress: remoteAddressOf(request),
-				deviceId: typeof deviceId === "string" ? deviceId : undefined,
-				what: `${method} ${addressOf(request)}`,
-				body: bodyOf(request),
-			});
+	/** @param what method and address @param body may contain secrets */
+	reportChange(request: Request, person: Person, what: string, body: unknown): void {
+		const { deviceId } = request.params;
+		this.#options.onChange({
+			person,
+			remoteAddress: remoteAddressOf(request),
+			deviceId: typeof deviceId === "string" ? deviceId : undefined,
+			what: `${request.method} ${what}`,
+			body,
 		});
 	}
 
@@ -229,19 +217,13 @@ export class Access {
 	}
 }
 
-/** Who makes a request that was passed. */
-const people = new WeakMap<IncomingMessage, Person>();
-
-export function personOf(request: IncomingMessage): Person | undefined {
-	return people.get(request);
+/** Checks a route's right that depends on the body. @throws {HttpProblem} 403 */
+export function requireAction(person: Person, action: Action): void {
+	if (!mayDo(person, action)) throw problemFor(forbiddenTo(person.role));
 }
 
-/** For a route by which a person may do some things and not others. @throws {HttpProblem} 403 */
-export function requireAction(request: IncomingMessage, action: Action): void {
-	const person = people.get(request);
-	if (person && mayDo(person, action)) return;
-	const { status, detail } = forbiddenTo(person?.role ?? "viewer");
-	throw new HttpProblem(status, detail);
+function problemFor({ status, detail, headers }: HttpRefusal): HttpProblem {
+	return new HttpProblem(status, detail, headers);
 }
 
 function admissionOf({ device, person }: Grants, roles: readonly string[]): Admission | undefined {

@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Response } from "express";
-import { type LoginLink, type Person, personRoles } from "../api/person.js";
+import type { LoginLink } from "../api/login.js";
+import { type Person, personRoles } from "../api/person.js";
 import type { Base } from "../base.js";
 import { HttpProblem } from "../problem.js";
 import { isDue } from "../storage/time.js";

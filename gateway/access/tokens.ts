@@ -5,6 +5,7 @@
 
 import { dirname, join } from "node:path";
 import { type Infer, list, matches, object, oneOf, optional, pattern } from "../../device/protocol/schema.js";
+import { tokenName } from "../api/login.js";
 import { type PersonRole, personRoles } from "../api/person.js";
 import { errorCode, HttpProblem, StartError } from "../problem.js";
 import { type Disk, ifThere, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
@@ -20,7 +21,6 @@ export const token = pattern(
 	"^[\\x21-\\x2b\\x2d-\\x7e]{16,}$",
 	"16 or more letters, digits or signs without space and comma,",
 );
-export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
 const namedAtMost = 100;
 /** How the monitor token, which has no name, is listed. */
 const unnamedName = "monitor";

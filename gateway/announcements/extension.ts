@@ -1,20 +1,17 @@
 /** Announcements: sounds that are kept, spoken or elsewhere, played on one device, on those of a room, or on all. */
 
 import { isRecord } from "../../device/protocol/schema.js";
-import { personOf } from "../access/access.js";
-import { askedAnnouncement, playStates } from "../api/announcement.js";
-import { maxTargetsBytes } from "../api/targets.js";
+import { announcementRoutes, askedAnnouncement, playStates } from "../api/announcement.js";
 import type { Core, Extension } from "../extension.js";
-import { readJson, requireValid } from "../http/request-body.js";
+import { requireValid } from "../http/request-body.js";
+import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { pick } from "../json.js";
 import { Announcements } from "./announcements.js";
 import { Decoder } from "./decoder.js";
-import { soundRoutes } from "./routes.js";
+import { createSoundRoutes } from "./routes.js";
 import { Sounds } from "./sounds.js";
 import { createSpeech } from "./speech.js";
-
-const example = '{"sound":"<id>","targets":{"room":"Kitchen"}}';
 
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
@@ -26,15 +23,22 @@ export function createAnnouncements(core: Core): Extension {
 		core,
 		jobs: announcements.jobs,
 		states: playStates,
-		begin: async (request) => {
-			const asked = await readJson(request, askedAnnouncement, example, maxTargetsBytes);
-			return announcements.begin(asked, { by: personOf(request)?.name ?? null });
-		},
 	});
+	const { list, show, stop } = jobs.handlers;
 	const read = (asked: unknown) => requireValid(askedAnnouncement, pick(askedAnnouncement, asked));
 	return {
 		...jobs.extension,
-		routes: soundRoutes({ core, sounds, speak, canSpeak, decoder }).use(jobs.extension.routes),
+		routes: [
+			...createSoundRoutes({ core, sounds, speak, canSpeak, decoder }),
+			...serve(announcementRoutes, {
+				"GET /api/announcements": list,
+				"POST /api/announcements": async ({ body, person }) => ({
+					id: await announcements.begin(body, { by: person.name }),
+				}),
+				"GET /api/announcements/:id": show,
+				"DELETE /api/announcements/:id": stop,
+			}),
+		],
 		services: {
 			announcements: {
 				canSpeak,

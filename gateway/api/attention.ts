@@ -1,6 +1,8 @@
 /** What a person should look at, as devices have it, and as it is marked as seen. */
 
 import { list, object, oneOf, optional, pattern, string } from "../../device/protocol/schema.js";
+import { monitors } from "./permissions.js";
+import { defineRoutes, json, notWrittenYet } from "./route.js";
 import { closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
 /** Of a device, in the order in which people read them. */
@@ -55,4 +57,19 @@ export const askedSeen = object({
 		}),
 		seenAtMost,
 	),
+});
+
+export const attentionRoutes = defineRoutes("fleet", {
+	"POST /api/attention/seen": {
+		summary: "Marks issues as seen, for all people; what happens after `since` is not marked",
+		roles: monitors,
+		body: json(
+			askedSeen,
+			{ items: [{ kind: "crashed", id: "dev-1-a1b2c3", since: "2026-11-20T12:00:00.000Z" }] },
+			// Room for the most items.
+			{ maxBytes: 2 << 20 },
+		),
+		returns: "They are marked; unknown devices are ignored.",
+		problems: { 507: notWrittenYet },
+	},
 });

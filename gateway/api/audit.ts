@@ -1,19 +1,36 @@
-/** What people have changed, as `GET /api/audit` answers. */
+/** Audit log: what people have changed. */
 
-export interface ListedChange {
-	/** ISO 8601. */
-	readonly at: string;
-	/** Name of the token. */
-	readonly who: string;
-	readonly address: string;
-	readonly deviceId: string | null;
-	/** A request, such as `POST /api/commands`, or the type of a message. */
-	readonly what: string;
-	/** What was sent, without secrets. */
-	readonly detail: string | null;
-}
+import { viewers } from "./permissions.js";
+import { defineRoutes } from "./route.js";
+import { array, closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
-export interface ChangeList {
-	/** The newest first. */
-	readonly changes: readonly ListedChange[];
-}
+const listedChange = closed({
+	at: dateTime,
+	who: described(text, "name of the token, or of the token of the login; monitor: the one without a name"),
+	address: text,
+	deviceId: nullable(text),
+	what: described(text, "method and address of a request, or the type of a monitor's message"),
+	detail: described(nullable(text), "what was sent as JSON, without secrets, at most 300 characters"),
+});
+export type ListedChange = InferShape<typeof listedChange>;
+
+export const auditRoutes = defineRoutes("audit", {
+	"GET /api/audit": {
+		summary: "The latest 2,000 changes by people, the newest first, without secrets",
+		roles: viewers,
+		returns: "The changes.",
+		reply: closed({ changes: array(listedChange) }),
+		example: {
+			changes: [
+				{
+					at: "2026-11-23T21:00:00.000Z",
+					who: "anna",
+					address: "192.0.2.7",
+					deviceId: "dev-1-a1b2c3",
+					what: "control_device",
+					detail: '{"payload":{"command":"set_volume","value":40}}',
+				},
+			],
+		},
+	},
+});

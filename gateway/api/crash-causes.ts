@@ -1,54 +1,110 @@
-/** `GET /api/crashes`: the crashes of all devices by their cause, and how often each version crashes. */
+/** Crashes of all devices by cause, and how often each version crashes. */
 
-import type { CrashKind } from "../../device/protocol/messages.js";
+import { crashKinds } from "../../device/protocol/messages.js";
+import { boolean, float, oneOf } from "../../device/protocol/schema.js";
+import { everyone } from "./permissions.js";
+import { defineRoutes } from "./route.js";
+import { array, closed, count, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
 
-export interface CauseMoment {
-	/** Of the firmware that crashed; null if unknown. */
-	readonly version: string | null;
-	readonly at: string;
-}
+const moment = {
+	version: described(nullable(text), "of the firmware that crashed; null if unknown"),
+	at: described(dateTime, "when a gateway received it"),
+};
+const causeMoment = closed(moment);
+export type CauseMoment = InferShape<typeof causeMoment>;
 
-export interface CrashCause {
-	readonly id: string;
-	readonly kind: CrashKind;
-	/** With `#` for numbers, addresses and hexadecimal texts. */
-	readonly message: string;
-	/** At most 3 of this project, innermost first: `function (file)` or a file. */
-	readonly frames: readonly string[];
-	readonly count: number;
-	readonly first: CauseMoment;
-	readonly last: CauseMoment;
-	/** At most 20, those with the most crashes first. */
-	readonly versions: readonly {
-		readonly version: string | null;
-		readonly count: number;
-		/** Crashes per hour in which a device was connected with this version; null: no such time is known. */
-		readonly perHour: number | null;
-	}[];
-	/** Of the last 20 crashes of each device, as `samples`. */
-	readonly deviceCount: number;
-	/** The latest crash of at most 20 devices, the latest first. */
-	readonly samples: readonly (CauseMoment & { readonly deviceId: string; readonly crashId: string })[];
-	readonly seen: boolean;
-}
+const perHour = described(
+	nullable(float(0, Number.MAX_SAFE_INTEGER)),
+	"crashes per hour in which a device was connected with this version; null: no such time is known",
+);
 
-export interface CrashVersion {
-	readonly version: string;
-	readonly count: number;
-	/** Of all devices together, as far as gateways were there to see it. */
-	readonly connectedHours: number;
-	readonly perHour: number | null;
-	readonly deviceCount: number;
-	/** Null: it is not known to crash at least twice as often as an earlier one. */
-	readonly worseThan: { readonly version: string; readonly atLeast: number } | null;
-	readonly seen: boolean;
-}
+const cause = closed({
+	id: described(text, "of the signature: type, message and frames"),
+	kind: oneOf(...crashKinds),
+	message: described(text, "with # for numbers, addresses and hexadecimal texts"),
+	frames: described(array(text), "at most 3 of this project, innermost first: `function (file)`, or a file"),
+	count,
+	first: causeMoment,
+	last: causeMoment,
+	versions: described(
+		array(closed({ version: moment.version, count, perHour })),
+		"at most 20, those with the most crashes first",
+	),
+	deviceCount: described(count, "from the last 20 crashes of each device, as are samples"),
+	samples: described(
+		array(closed({ ...moment, deviceId: text, crashId: text })),
+		"the latest crash of at most 20 devices, the latest first",
+	),
+	seen: boolean(),
+});
+export type CrashCause = InferShape<typeof cause>;
 
-export interface CrashList {
-	/** At most 500, the latest first. */
-	readonly causes: readonly CrashCause[];
-	/** At most 100, in no order. */
-	readonly versions: readonly CrashVersion[];
-	/** Of the last 20 crashes of each device, those of causes that are not listed. */
-	readonly dropped: number;
-}
+const crashVersion = closed({
+	version: text,
+	count: described(count, "crashes"),
+	connectedHours: described(float(0, Number.MAX_SAFE_INTEGER), "of all devices together"),
+	perHour,
+	deviceCount: described(count, "devices that have crashed, from the last 20 crashes of each"),
+	worseThan: described(
+		nullable(
+			closed({
+				version: described(text, "of the earlier ones, that with the longest connected time"),
+				atLeast: described(
+					float(2, Number.MAX_SAFE_INTEGER),
+					"times as often: the lower bound of the ratio of rates, at a confidence of 99.9%",
+				),
+			}),
+		),
+		"null: it is not known to crash at least twice as often as an earlier version",
+	),
+	seen: boolean(),
+});
+export type CrashVersion = InferShape<typeof crashVersion>;
+
+const crashList = closed({
+	causes: described(array(cause), "at most 500, the latest first"),
+	versions: described(array(crashVersion), "at most 100, in no order"),
+	dropped: described(count, "from the last 20 crashes of each device, those of causes that are not listed"),
+});
+export type CrashList = InferShape<typeof crashList>;
+
+export const crashRoutes = defineRoutes("fleet", {
+	"GET /api/crashes": {
+		summary:
+			"Crashes of all devices by cause, and how often each version crashes; the same at each of several gateways",
+		roles: everyone,
+		returns: "The latest cause first.",
+		reply: crashList,
+		example: {
+			causes: [
+				{
+					id: "0f1e2d3c4b5a6978",
+					kind: "exception",
+					message: "TypeError: cannot decode face #",
+					frames: ["onButton (device/rules.ts)", "device/main.ts"],
+					count: 3,
+					first: { version: "1.4.0", at: "2026-11-21T12:00:00.000Z" },
+					last: { version: "1.4.0", at: "2026-11-21T13:00:00.000Z" },
+					versions: [{ version: "1.4.0", count: 3, perHour: 0.05 }],
+					deviceCount: 1,
+					samples: [
+						{ deviceId: "dev-1-a1b2c3", crashId: "1a2b3c", version: "1.4.0", at: "2026-11-21T13:00:00.000Z" },
+					],
+					seen: false,
+				},
+			],
+			versions: [
+				{
+					version: "1.4.0",
+					count: 30,
+					connectedHours: 60,
+					perHour: 0.5,
+					deviceCount: 4,
+					worseThan: { version: "1.3.2", atLeast: 9.3 },
+					seen: false,
+				},
+			],
+			dropped: 0,
+		},
+	},
+});

@@ -2,10 +2,10 @@
 
 import { chips, sha256, signature } from "../../device/protocol/messages.js";
 import {
+	boolean,
 	type Infer,
 	integer,
 	list,
-	type Model,
 	models,
 	object,
 	oneOf,
@@ -14,7 +14,20 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { channelName } from "./channels.js";
-import type { OtaStatus } from "./statuses.js";
+import { everyone, monitors, viewers } from "./permissions.js";
+import { binary, defineRoutes } from "./route.js";
+import {
+	array,
+	closed,
+	count,
+	dateTime,
+	described,
+	type InferShape,
+	nullable,
+	text,
+	typed,
+} from "./shapes.js";
+import { otaStatuses } from "./statuses.js";
 
 const releaseFile = object({
 	path: pattern(
@@ -80,37 +93,189 @@ export const release = object({
 });
 export type Release = Infer<typeof release>;
 
-/** `GET /ota/catalog`. */
-export interface Catalog {
-	readonly schema: 1;
-	/** The highest version of the channel stable that is not a pre-release; null if there is none. */
-	readonly latest: string | null;
-	readonly releases: readonly Release[];
-}
+const catalog = closed({
+	schema: integer(1, 1),
+	latest: described(
+		nullable(text),
+		"the highest version of the channel stable that is not a pre-release; null if there is none",
+	),
+	releases: array(release),
+});
+export type Catalog = Omit<InferShape<typeof catalog>, "schema"> & { readonly schema: 1 };
 
-/** `GET /ota/status`: every field, null where it is not known. */
-export interface UploadStatus {
-	readonly filename: string | null;
-	/** In bytes; 0 before the first upload. */
-	readonly size: number;
-	readonly upload_time: string | null;
-	readonly sha256: string | null;
-	readonly version: string | null;
-	readonly model: Model | null;
-	readonly chip: string | null;
-	readonly signature: string | null;
-	/** Whether firmware must be signed. */
-	readonly signature_required: boolean;
-}
+const upload = closed({
+	filename: nullable(text),
+	size: described(count, "in bytes; 0 before the first upload"),
+	upload_time: nullable(dateTime),
+	sha256: nullable(sha256),
+	version: nullable(text),
+	model: nullable(oneOf(...models)),
+	chip: nullable(text),
+	security_version: described(optional(integer(0, 65_535)), "absent: 0"),
+	signature: nullable(text),
+	signature_required: described(boolean(), "whether the gateway has RELEASE_KEYS"),
+});
+export type UploadStatus = InferShape<typeof upload>;
 
-/** `GET /ota/history`: one update of one device. */
-export interface PastUpdate {
-	readonly deviceId: string;
-	readonly status: OtaStatus;
-	readonly version?: string;
-	readonly from?: string;
-	readonly reason?: string;
-	/** Milliseconds since 1970; so is endedAt. */
-	readonly startedAt: number;
-	readonly endedAt?: number;
-}
+const pastUpdate = closed({
+	deviceId: text,
+	status: oneOf(...otaStatuses),
+	percent: optional(integer(0, 100)),
+	version: optional(text),
+	from: described(optional(text), "the previous version"),
+	reason: described(optional(text), "why it failed or was rolled back"),
+	startedAt: described(count, "milliseconds since 1970, as is endedAt"),
+	endedAt: optional(count),
+});
+/** One update of one device. */
+export type PastUpdate = InferShape<typeof pastUpdate>;
+
+const exampleSha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+const uploadExample = {
+	filename: "firmware.bin",
+	size: 1_048_576,
+	upload_time: "2026-11-20T12:00:00.000Z",
+	sha256: exampleSha256,
+	version: "1.4.0",
+	model: "DEV-1",
+	chip: "esp32s3",
+	signature: null,
+	signature_required: false,
+};
+
+export const firmwareRoutes = defineRoutes(null, {
+	"POST /ota/upload": {
+		summary: "Uploads a firmware image, which is checked and then replaces the previous upload",
+		roles: monitors,
+		body: {
+			type: "raw",
+			content: {
+				"multipart/form-data": object({
+					firmware: described({ type: "string" } as const, "the image, application/octet-stream"),
+					signature: described(
+						optional(text),
+						"64 bytes in base64: r and s (IEEE P1363) of ECDSA P-256 over the SHA-256 of the image as it ends by its own header, without " +
+							"what follows it in the file; as text, or as the .sig file of a release. Required where the gateway has RELEASE_KEYS.",
+					),
+				}),
+			},
+		},
+		status: 201,
+		returns: "The image is checked and stored.",
+		reply: upload,
+		example: uploadExample,
+		problems: {
+			400: "The form has no file field `firmware`, the file is empty, or the form is incomplete.",
+			413: "Larger than MAX_UPLOAD.",
+			415: "Not multipart/form-data.",
+			422: "Not an image for these devices, or not signed as required; `detail` names the problem.",
+			507: "The disk is full; the previous upload is unchanged. With several gateways 503 while NATS is unreachable.",
+		},
+	},
+	"GET /ota/status": {
+		summary: "The latest upload; null fields and size 0 before the first one",
+		roles: everyone,
+		devices: true,
+		returns: "The upload.",
+		reply: upload,
+		example: uploadExample,
+	},
+	"GET /ota/catalog": {
+		summary: "The releases",
+		roles: everyone,
+		devices: true,
+		returns: "The catalog.",
+		reply: typed<Catalog>(catalog),
+		example: {
+			schema: 1,
+			latest: "1.4.0",
+			releases: [
+				{
+					version: "1.4.0",
+					date: "2026-11-20",
+					notes: "Quieter chimes.",
+					images: [
+						{
+							model: "DEV-1",
+							path: "/releases/dev-1/firmware-v1.4.0.bin",
+							size: 1_048_576,
+							sha256: exampleSha256,
+							chip: "esp32s3",
+							idf_version: "v6.0",
+						},
+					],
+				},
+			],
+		},
+	},
+	"GET /ota/history": {
+		summary: "The latest 200 updates of all devices, newest first",
+		roles: everyone,
+		returns: "The updates.",
+		reply: closed({ updates: array(pastUpdate) }),
+		example: {
+			updates: [
+				{
+					deviceId: "dev-1-a1b2c3",
+					status: "updated",
+					percent: 100,
+					version: "1.4.0",
+					from: "1.3.0",
+					startedAt: 1_795_176_000_000,
+					endedAt: 1_795_176_060_000,
+				},
+			],
+		},
+	},
+});
+
+const image = binary("application/octet-stream", { isFile: true });
+const fileHeaders = {
+	ETag: text,
+	"Last-Modified": text,
+	"Repr-Digest": text,
+	"Accept-Ranges": text,
+	"Content-Digest": text,
+};
+
+/** Served by firmware/binaries.ts. */
+export const binaryRoutes = defineRoutes(null, {
+	"GET /ota/firmware.bin": {
+		summary: "The latest upload, whole or in part",
+		roles: viewers,
+		devices: true,
+		returns: "The whole image.",
+		reply: image,
+		replyHeaders: fileHeaders,
+		problems: { 404: "There is no upload yet." },
+	},
+	"GET /releases/:path": {
+		summary: "An image of a release, or a file beside it, whole or in part",
+		roles: viewers,
+		devices: true,
+		params: {
+			path: {
+				...text,
+				description: "the version's, as specified, or a path in the catalog, with its slashes",
+				example: "firmware-v1.4.0.bin",
+			},
+		},
+		query: {
+			model: {
+				...optional(text),
+				description:
+					"with a version's path, and with `chip`, selects an image; required where there are several",
+				example: "dev-1",
+			},
+			chip: { ...optional(text), example: "esp32s3" },
+		},
+		returns: "The whole image.",
+		reply: image,
+		replyHeaders: fileHeaders,
+		problems: {
+			400: "The path is not a valid URL path.",
+			404: "The catalog has no such file, or several of that version; `detail` says what to add.",
+			503: "The file on disk differs from the one in the catalog.",
+		},
+	},
+});

@@ -13,8 +13,12 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { someDays, timeOfDay, utcTime } from "./schedule.js";
+import { everyone, monitors } from "./permissions.js";
+import { defineRoutes, json, notRemoved, notWrittenYet } from "./route.js";
+import { utcTime } from "./schedule.js";
+import { array, closed, dateTime, described, type InferShape, nullable, reference, text } from "./shapes.js";
 import { freeText } from "./text.js";
+import { someDays, timeOfDay } from "./times.js";
 
 /** The body of `PUT /api/quiet-hours`, which replaces those of the same targets. Of the three limits at least one. */
 export const askedQuietHours = object({
@@ -52,16 +56,38 @@ export const keptQuietHours = object({
 	changedAt: utcTime,
 });
 
-/** As they are shown. */
-export type QuietHours = Infer<typeof keptQuietHours> & {
-	readonly id: string;
-	/** UTC: until when they hold now; null: they do not. */
-	readonly holdsUntil: string | null;
-};
+const shownQuietHours = closed({
+	id: text,
+	...keptQuietHours.fields,
+	holdsUntil: described(nullable(dateTime), "end of the period that holds now; null: none does"),
+});
+export type QuietHours = InferShape<typeof shownQuietHours>;
 
-/** `GET /api/quiet-hours`: those of all, then of rooms, then of devices. */
-export interface QuietHoursList {
-	/** IANA name of the gateway's zone. */
-	readonly zone: string;
-	readonly quietHours: readonly QuietHours[];
-}
+const quietHoursList = closed({
+	zone: described(text, "IANA name of the gateway's zone"),
+	quietHours: array(reference({ quietHours: shownQuietHours })),
+});
+export type QuietHoursList = InferShape<typeof quietHoursList>;
+
+export const quietHoursRoutes = defineRoutes("schedules", {
+	"GET /api/quiet-hours": {
+		summary: "Quiet hours: of all devices first, then of rooms, then of devices",
+		roles: everyone,
+		returns: "The quiet hours, and the gateway's zone.",
+		reply: quietHoursList,
+	},
+	"PUT /api/quiet-hours": {
+		summary: "Sets the quiet hours of all devices, a room or a device, and replaces the previous ones",
+		roles: monitors,
+		body: json(askedQuietHours, { targets: { room: "Kitchen" }, from: "22:00", until: "07:00", volume: 20 }),
+		returns: "They are set.",
+		reply: reference({ quietHours: shownQuietHours }),
+		problems: { 507: notWrittenYet },
+	},
+	"DELETE /api/quiet-hours/:id": {
+		summary: "Removes quiet hours",
+		roles: monitors,
+		returns: "They are removed.",
+		problems: { 404: "No quiet hours have this id.", 507: notRemoved },
+	},
+});

@@ -2,16 +2,40 @@
 
 import { chips, deviceId } from "../../device/protocol/messages.js";
 import {
+	boolean,
+	either,
+	float,
 	type Infer,
 	integer,
+	list,
 	models,
 	object,
 	oneOf,
 	optional,
+	pattern,
 	string,
 } from "../../device/protocol/schema.js";
+import { anyObject } from "../json.js";
 import { time } from "../storage/time.js";
+import { channelName } from "./channels.js";
+import { everyone, monitors, viewers } from "./permissions.js";
+import { defineRoutes, json } from "./route.js";
+import {
+	array,
+	closed,
+	count,
+	counts,
+	dateTime,
+	described,
+	type InferShape,
+	nullable,
+	reference,
+	text,
+	typed,
+} from "./shapes.js";
 import { type DeviceStatus, deviceStatuses, pauseReasons, rolloutStatuses, zeros } from "./statuses.js";
+import { longestExpression } from "./tags.js";
+import { days, timeOfDay } from "./times.js";
 
 export type Counts = Readonly<Record<DeviceStatus, number>>;
 
@@ -41,7 +65,6 @@ export interface Group {
 	readonly soakSeconds: number;
 }
 
-export const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 /** When updates may begin. One that ends at or before its beginning ends on the next day. */
 export interface Window {
 	/** Of its beginning. */
@@ -86,6 +109,99 @@ export interface Plan {
 		readonly crashRate: number;
 	};
 }
+
+/** A number of devices in a plan. */
+export const deviceNumber = integer(1, 10_000);
+/** With a zone or an offset from UTC. */
+const isoTime = pattern(
+	64,
+	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$",
+	"a time such as 2026-11-22T20:00:00Z,",
+);
+/** Without its size: the protocol's schemas have no type for a number or a string. */
+export const groupOptions = object({
+	concurrency: described(
+		optional(deviceNumber),
+		"devices that are updated or soak at the same time; default: 20",
+	),
+	approval: described(optional(boolean()), "pause before this group begins; default: false"),
+	soakSeconds: described(
+		optional(integer(0, 86_400)),
+		"how long a device must run the new firmware before it has succeeded; default: 180",
+	),
+	errorThreshold: described(
+		optional(
+			object({
+				count: optional(deviceNumber),
+				percent: optional(integer(1, 100)),
+				minExecuted: described(optional(deviceNumber), "default: 10"),
+			}),
+		),
+		"The rollout is paused after `count` failures, or when `percent` of at least `minExecuted` devices that ended have failed; a " +
+			"group with fewer devices has lower limits. Default: 2 failures; in the last group 10 %.",
+	),
+});
+export const windowOptions = object({
+	days: described(optional(list(oneOf(...days), days.length)), "of its beginning; default: all"),
+	from: timeOfDay,
+	to: timeOfDay,
+	timeZone: described(optional(string(64)), "IANA name; default: the gateway's zone"),
+});
+/** A plan as a client sends it. rollouts/plan.ts checks what a schema cannot express. */
+export const planOptions = object({
+	firmware: described(
+		object({
+			version: described(
+				optional(string(64)),
+				"as in trigger_ota: a version, `latest`, or `custom`, the upload",
+			),
+			channel: described(optional(channelName), "its latest release, in place of a version"),
+			source: optional(oneOf("release", "upload")),
+			images: described(
+				optional(list(pinnedImage, 100)),
+				"filled in by the gateway; if given, the plan is rejected unless they are the same",
+			),
+		}),
+		"version or channel",
+	),
+	target: described(
+		object({
+			all: optional(boolean()),
+			model: optional(oneOf(...models)),
+			tags: described(
+				optional(string(longestExpression)),
+				"an expression such as `shop-berlin and not beta`",
+			),
+			devices: optional(list(deviceId, 10_000)),
+		}),
+		"either devices, or all, or model, tags or both",
+	),
+	standing: described(
+		optional(boolean()),
+		"Devices join it later: new ones, ones that return with an older version, and ones that get its tags; with a channel it starts " +
+			"again with each later release. Not with devices in its target. Default: false.",
+	),
+	groups: described(
+		optional(list(groupOptions, 20)),
+		"default: 5 devices, or 5 % where that is more, 5 at a time, then the rest",
+	),
+	maxAttempts: described(optional(integer(1, 10)), "of each device; default: 2"),
+	allowDowngrade: described(optional(boolean()), "default: false"),
+	startsAt: described(optional(isoTime), "default: now"),
+	deadline: described(
+		optional(isoTime),
+		"when devices that have not begun end as timed_out; default: 30 days after startsAt, none for a standing rollout",
+	),
+	window: described(
+		optional(windowOptions),
+		"when updates may begin; one whose `to` is not after `from` ends on the next day",
+	),
+	stopWhen: described(
+		optional(object({ crashRate: float(1.5, 100) })),
+		"Pauses the rollout, beside the groups' errorThreshold. crashRate: how many times as often as what the devices ran before the version " +
+			"crashes, at least: by the bound that `worseThan.atLeast` of /api/crashes has.",
+	),
+});
 
 /** What is stored of a roll-out beside its plan, each time that it changes. Times in milliseconds since 1970. */
 export const head = object({
@@ -147,3 +263,218 @@ export function countsOf(devices: Iterable<DeviceStep>): Counts {
 	for (const { status } of devices) counts[status] += 1;
 	return counts;
 }
+
+const shownCounts = described(counts(deviceStatuses), "devices by status");
+const documentedGroup = closed({
+	size: described(
+		typed<Group["size"]>(
+			either(deviceNumber, pattern(4, "^(([1-9][0-9]?|100)%|rest)$", "a part of the devices or the rest,")),
+		),
+		'a number of devices, a part of all such as "10%", or "rest", which the last group has and no other',
+	),
+	...groupOptions.fields,
+});
+const plan = typed<Plan>(
+	closed({
+		...planOptions.fields,
+		groups: { ...planOptions.fields.groups, type: "array", item: documentedGroup },
+	}),
+);
+const rolloutHead = {
+	id: text,
+	status: oneOf(...rolloutStatuses),
+	pausedBecause: nullable(oneOf(...pauseReasons)),
+	version: described(text, "a standing rollout proceeds to later releases of its channel"),
+	standing: boolean(),
+	counts: shownCounts,
+	revision: described(
+		integer(1, Number.MAX_SAFE_INTEGER),
+		"counts the changes of status and group, not the steps of devices",
+	),
+	createdAt: dateTime,
+	startedAt: nullable(dateTime),
+	endedAt: nullable(dateTime),
+};
+const headShape = closed(rolloutHead);
+export type RolloutHead = InferShape<typeof headShape>;
+
+const soakSecondsLeft = nullable(integer(0, 86_400));
+const shownRollout = closed({
+	...rolloutHead,
+	plan: reference({ plan }),
+	group: described(count, "index of the current group"),
+	groups: array(closed({ size: described(count, "its number of devices"), counts: shownCounts })),
+	soakSecondsLeft: described(soakSecondsLeft, "how long the last device still soaks; null if none soaks"),
+});
+export type ShownRollout = InferShape<typeof shownRollout>;
+
+const shownDevice = closed({
+	deviceId: text,
+	status: described(
+		oneOf(...deviceStatuses),
+		"A device passes queued, offered, downloading, rebooting, soaking, succeeded. Other ends: failed (no attempts left), rolled_back, " +
+			"timed_out (no response for 5 minutes, or the deadline passed), rejected (the firmware does not fit, is not the one of the plan " +
+			"any more, or would be a downgrade), already_installed, removed (deleted from the gateway), cancelled.",
+	),
+	at: described(dateTime, "when it reached this status"),
+	attempts: count,
+	group: described(nullable(count), "index; null until it is offered the update"),
+	reason: described(nullable(text), "why it failed or waits"),
+	soakSecondsLeft: described(soakSecondsLeft, "null if it does not soak"),
+});
+export type RolloutDevice = InferShape<typeof shownDevice>;
+
+const preview = closed({
+	total: described(count, "devices that the plan selects"),
+	away: described(count, "of those, devices that are not connected"),
+	alreadyInstalled: count,
+	downgrades: described(
+		count,
+		"devices that run a newer version: rejected unless the plan has allowDowngrade",
+	),
+	doNotFit: described(count, "devices that no image fits"),
+	busy: described(count, "devices in another active rollout; with one the plan would be rejected"),
+	plan: reference({ plan }),
+});
+export type Preview = InferShape<typeof preview>;
+
+const id = {
+	id: {
+		...pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'"),
+		description: 'chosen by the client that puts it; not "preview"',
+		example: "autumn",
+	} as const,
+};
+const planBody = json(
+	anyObject,
+	{ firmware: { version: "1.4.0" }, target: { model: "DEV-1" } },
+	{
+		documented: reference({ plan }),
+		description: "A plan, as JSON of at most 1 MiB; `firmware` and `target` suffice.",
+		// A plan may name 10,000 devices.
+		maxBytes: 1 << 20,
+	},
+);
+const revisionHeader = {
+	ETag: { ...text, description: "the revision", example: '"1"' },
+} as const;
+const unknownRollout = "No rollout has this id.";
+const notStored =
+	"It could not be written to the gateway's disk, and nothing was changed. With several gateways 503 while NATS is unreachable.";
+
+/** @param conflict describes 409 */
+function command<const S extends string, const C extends string>(summary: S, conflict: C) {
+	return {
+		summary,
+		roles: monitors,
+		params: id,
+		headers: {
+			"If-Match": {
+				...optional(text),
+				description:
+					"the revision that the client has seen, as an ETag; without it the command applies to any",
+				example: '"1"',
+			},
+		},
+		returns: "The rollout.",
+		reply: shownRollout,
+		replyHeaders: revisionHeader,
+		problems: {
+			404: unknownRollout,
+			409: conflict,
+			412: "The rollout has another revision than If-Match names.",
+			507: notStored,
+		},
+	} as const;
+}
+
+export const rolloutRoutes = defineRoutes("rollouts", {
+	"GET /api/rollouts": {
+		summary: "The rollouts that the gateway keeps (at most 20), the newest first",
+		roles: everyone,
+		returns: "The rollouts, without their plans.",
+		reply: closed({ rollouts: array(headShape) }),
+	},
+	"POST /api/rollouts/preview": {
+		summary: "Validates a plan and counts the devices it would reach now, without starting it",
+		roles: viewers,
+		isAudited: false,
+		body: planBody,
+		returns: "The numbers of devices.",
+		reply: preview,
+		problems: { 422: "The plan is not valid; `detail` names the field." },
+	},
+	"GET /api/rollouts/:id": {
+		summary: "A rollout with its plan, counts and groups",
+		roles: everyone,
+		params: id,
+		returns: "The rollout.",
+		reply: shownRollout,
+		replyHeaders: revisionHeader,
+		problems: { 404: unknownRollout },
+	},
+	"PUT /api/rollouts/:id": {
+		summary: "Starts a rollout; repeated with the same plan, it changes nothing",
+		description:
+			"The plan is kept with all defaults filled in and with the SHA-256 of each image. If more than 20 would be kept, the oldest one that " +
+			"has ended is removed.",
+		roles: monitors,
+		params: id,
+		body: planBody,
+		returns: "The rollout.",
+		alternatives: { 201: "The rollout is stored, and begins as its plan says." },
+		reply: shownRollout,
+		replyHeaders: revisionHeader,
+		problems: {
+			409: "This id has another plan, one of the devices is in another active rollout, or 20 active ones are kept; `detail` says which.",
+			422: "The plan is not valid; `detail` names the field.",
+			507: notStored,
+		},
+	},
+	"DELETE /api/rollouts/:id": {
+		summary: "Removes a rollout that has ended",
+		roles: monitors,
+		params: id,
+		returns: "It is removed.",
+		problems: {
+			404: unknownRollout,
+			409: "It has not ended, or some of its devices are still being updated.",
+			507: notStored,
+		},
+	},
+	"GET /api/rollouts/:id/devices": {
+		summary: "The devices of a rollout",
+		roles: everyone,
+		params: id,
+		query: {
+			status: {
+				...optional(text),
+				description: "only devices with one of these statuses, separated by commas",
+				example: "failed,rolled_back",
+			},
+		},
+		returns: "The devices, in the order in which they are offered the update.",
+		reply: closed({ devices: array(shownDevice) }),
+		problems: { 404: unknownRollout },
+	},
+	"POST /api/rollouts/:id/pause": command(
+		"Starts no further update; those that have begun continue",
+		"It has ended.",
+	),
+	"POST /api/rollouts/:id/resume": command(
+		"Continues a paused rollout; failures, or crashes, that have paused it no longer count",
+		"It has ended, or it waits for an approval.",
+	),
+	"POST /api/rollouts/:id/approve": command(
+		"Approves the group that waits for it",
+		"Nothing waits for an approval.",
+	),
+	"POST /api/rollouts/:id/cancel": command(
+		"Ends the rollout; updates that have begun continue",
+		"It is finished.",
+	),
+	"POST /api/rollouts/:id/retry": command(
+		"Queues all devices again that failed, were rolled back or timed out",
+		"It is cancelled, its deadline has passed, or a device is in another active rollout.",
+	),
+});

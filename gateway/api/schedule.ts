@@ -6,7 +6,6 @@ import {
 	either,
 	type Infer,
 	integer,
-	list,
 	nothing,
 	object,
 	oneOf,
@@ -15,15 +14,15 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { askedAnnouncement } from "./announcement.js";
-import { askedCommand, asks } from "./command.js";
-import { days } from "./rollout.js";
+import { askedCommand, asks, documentedCommand } from "./command.js";
+import { everyone, users } from "./permissions.js";
+import { defineRoutes, json, notRemoved, notWrittenYet } from "./route.js";
+import { array, closed, described, type InferShape, reference, text } from "./shapes.js";
 import { targets } from "./targets.js";
 import { freeText } from "./text.js";
+import { someDays, timeOfDay } from "./times.js";
 
 export const schedulesAtMost = 200;
-/** In local time of a zone. */
-export const timeOfDay = pattern(5, "^([01]\\d|2[0-3]):[0-5]\\d$", "a time of day such as 22:00,");
-export const someDays = list(oneOf(...days), days.length, 1);
 
 /** When: one of these. */
 const at = changeOf({
@@ -95,11 +94,73 @@ export const schedule = object({
 	/** While it is acted on, beside what is shown. */
 	claim: optional(object({ dueAt: utcTime, job, gateway: string(36) })),
 });
-export type Schedule = Omit<Infer<typeof schedule>, "claim"> & { readonly id: string };
+const { claim: _, ...shownFields } = schedule.fields;
+const shownSchedule = closed({ id: text, ...shownFields });
+export type Schedule = InferShape<typeof shownSchedule>;
 
-/** `GET /api/schedules`: the next due first; those that have ended stay for a day. */
-export interface ScheduleList {
-	/** IANA name of the gateway's zone. */
-	readonly zone: string;
-	readonly schedules: readonly Schedule[];
-}
+const scheduleList = closed({
+	zone: described(text, "IANA name of the gateway's zone"),
+	schedules: array(reference({ schedule: shownSchedule })),
+});
+export type ScheduleList = InferShape<typeof scheduleList>;
+
+const scheduleBody = json(
+	askedSchedule,
+	{
+		at: { weekly: { time: "17:50", days: ["mon", "tue", "wed", "thu", "fri"] } },
+		do: { announcement: { text: "We close", targets: { all: true } } },
+	},
+	{
+		description:
+			"When (one of `weekly`, `once` and `in`), and what: the body of `POST /api/announcements` or of `POST /api/commands`, which is " +
+			"validated as it would be there now.",
+		documented: closed({
+			...askedSchedule.fields,
+			do: closed({
+				announcement: optional(reference({ askedAnnouncement })),
+				command: optional(documentedCommand),
+			}),
+		}),
+		// An announcement may name many devices.
+		maxBytes: 64 << 10,
+	},
+);
+const cannotPlay =
+	"A text, but SPEECH_COMMAND is not set; or an address of another format than WAV, but DECODE_COMMAND is not.";
+
+export const scheduleRoutes = defineRoutes("schedules", {
+	"GET /api/schedules": {
+		summary: "The schedules, the next due first; one that has ended stays for a day",
+		roles: everyone,
+		returns: "The schedules, and the gateway's zone.",
+		reply: scheduleList,
+	},
+	"POST /api/schedules": {
+		summary: "Creates a schedule, at most 200 in all",
+		roles: users,
+		body: scheduleBody,
+		status: 201,
+		location: "/api/schedules/:id",
+		returns: "It is created.",
+		reply: reference({ schedule: shownSchedule }),
+		problems: {
+			409: "There are 200 schedules.",
+			501: cannotPlay,
+			507: "It could not be written to disk, and was not created. With several gateways 503.",
+		},
+	},
+	"PUT /api/schedules/:id": {
+		summary: "Replaces a schedule's time and action; a duration starts again",
+		roles: users,
+		body: scheduleBody,
+		returns: "It is changed.",
+		reply: reference({ schedule: shownSchedule }),
+		problems: { 404: "No schedule has this id.", 501: cannotPlay, 507: notWrittenYet },
+	},
+	"DELETE /api/schedules/:id": {
+		summary: "Deletes a schedule; an announcement or command that it has started continues",
+		roles: users,
+		returns: "It is deleted.",
+		problems: { 404: "No schedule has this id.", 507: notRemoved },
+	},
+});

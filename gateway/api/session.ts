@@ -61,6 +61,19 @@ export const session = closed({
 });
 export type SessionRecord = InferShape<typeof session>;
 
+const attentionOf = described(optional(array(attention)), "what people should look at; absent: nothing");
+
+/** A device as `GET /api/devices` lists it. */
+export const knownDevice = closed({
+	...head,
+	deviceId: text,
+	chip: nullable(text),
+	firstSeenAt: dateTime,
+	...vitals,
+	attention: attentionOf,
+});
+export type KnownDevice = InferShape<typeof knownDevice>;
+
 const inShort = "absent in the short summary";
 
 /** A device without its state. */
@@ -74,7 +87,7 @@ export const deviceSummary = closed({
 	chip: nullable(text),
 	firstSeenAt: described(optional(dateTime), inShort),
 	...vitals,
-	attention: described(optional(array(attention)), "what people should look at; absent: nothing"),
+	attention: attentionOf,
 });
 export type DeviceSummary = InferShape<typeof deviceSummary>;
 export type Vitals = Pick<DeviceSummary, keyof typeof vitals>;

@@ -21,6 +21,17 @@ export type ClosedShape = Presence & {
 };
 /** An object with a count for each name. */
 export type CountsShape = Presence & { readonly type: "counts"; readonly names: readonly string[] };
+/** A shape with a type that is more precise than the shape. */
+export type TypedShape<T = unknown> = Presence & {
+	readonly type: "typed";
+	readonly of: Shape;
+	/** Never set: carries the type. */
+	readonly value?: T;
+};
+/** An object with any fields. */
+export type RecordShape = Presence & { readonly type: "record" };
+/** A body that is not JSON. */
+export type BinaryShape = Presence & { readonly type: "binary" };
 /** One of the schemas that the document has under these names. */
 export type ReferenceShape = Presence & {
 	readonly type: "reference";
@@ -35,7 +46,10 @@ export type Shape = (
 	| ClosedShape
 	| CountsShape
 	| ReferenceShape
-) & { readonly description?: string };
+	| RecordShape
+	| BinaryShape
+	| TypedShape
+) & { readonly description?: string; readonly example?: string | number };
 
 type Fields<F> = {
 	readonly [K in keyof F as F[K] extends { readonly optional: true } ? never : K]: InferShape<F[K]>;
@@ -58,7 +72,13 @@ export type InferShape<S> = S extends { readonly type: "formatted" }
 						? Readonly<Record<N, number>>
 						: S extends { readonly type: "reference"; readonly to: infer T }
 							? InferShape<T[keyof T]>
-							: Infer<S>;
+							: S extends TypedShape<infer V>
+								? V
+								: S extends { readonly type: "record" }
+									? object
+									: S extends { readonly type: "binary" }
+										? unknown
+										: Infer<S>;
 
 /** Of any length. */
 export const text = { type: "string" } as const;
@@ -66,6 +86,14 @@ export const text = { type: "string" } as const;
 export const dateTime = { type: "formatted", format: "date-time" } as const;
 export const uuid = { type: "formatted", format: "uuid" } as const;
 export const onlyTrue = { type: "true" } as const;
+export const wholeNumber = {
+	type: "integer",
+	minimum: Number.MIN_SAFE_INTEGER,
+	maximum: Number.MAX_SAFE_INTEGER,
+} as const;
+/** A whole number of at least 0. */
+export const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+export const anyRecord = { type: "record" } as const;
 
 export function nullable<const S extends Shape>(of: S) {
 	return { type: "nullable", of } as const;
@@ -90,4 +118,9 @@ export function reference<const T extends Readonly<Record<string, Shape>>>(to: T
 /** @param description what the field's name does not say: for the AsyncAPI document */
 export function described<const S extends Shape>(shape: S, description: string) {
 	return { ...shape, description };
+}
+
+/** Documents values of the type T, such as a union that no shape describes. */
+export function typed<T>(of: Shape): TypedShape<T> {
+	return { type: "typed", of };
 }

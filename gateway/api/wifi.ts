@@ -1,21 +1,36 @@
-/** What `GET /api/wifi` answers. */
+/** Wi-Fi overview: connected devices with their access points. */
+
+import { integer } from "../../device/protocol/schema.js";
+import { viewers } from "./permissions.js";
+import { defineRoutes } from "./route.js";
+import { array, closed, count, described, type InferShape, nullable, text, wholeNumber } from "./shapes.js";
 
 /** A connected device that has reported. */
-export interface WiFiDevice {
-	readonly deviceId: string;
-	readonly ssid: string;
-	/** Of the access point; null: firmware that does not report it, as the channel. */
-	readonly bssid: string | null;
-	readonly channel: number | null;
-	/** In dBm. */
-	readonly rssi: number;
-	/** In the last 24 hours, since the gateway's start or since the device has moved to it. */
-	readonly reconnects: number;
-	/** Why its Wi-Fi was last lost; null: never since the device's start, or it does not report it. */
-	readonly lastLoss: string | null;
-}
+export const wifiDevice = closed({
+	deviceId: text,
+	ssid: text,
+	bssid: described(
+		nullable(text),
+		"access point; null for firmware that does not report it, as is the channel",
+	),
+	channel: nullable(integer(1, Number.MAX_SAFE_INTEGER)),
+	rssi: described(wholeNumber, "in dBm"),
+	reconnects: described(
+		count,
+		"in the last 24 hours, since the gateway's start or since the device connected to it",
+	),
+	lastLoss: described(
+		nullable(text),
+		"why Wi-Fi was last lost; null: never since the device's start, or not reported",
+	),
+});
+export type WiFiDevice = InferShape<typeof wifiDevice>;
 
-export interface WiFiOverview {
-	/** Weakest signal first. */
-	readonly devices: readonly WiFiDevice[];
-}
+export const wifiRoutes = defineRoutes("wifi", {
+	"GET /api/wifi": {
+		summary: "Connected devices with their access points, the weakest signal first",
+		roles: viewers,
+		returns: "The devices that have reported.",
+		reply: closed({ devices: array(wifiDevice) }),
+	},
+});

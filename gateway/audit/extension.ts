@@ -1,26 +1,21 @@
-/** The audit: who has changed what. */
+/** Audit log: what people have changed. */
 
-import { Router } from "express";
-import type { ChangeList } from "../api/audit.js";
+import { auditRoutes } from "../api/audit.js";
 import type { Core, Extension } from "../extension.js";
-import { refuseMethod } from "../problem.js";
+import { serve } from "../http/routes.js";
 import { isoTime } from "../sessions/view.js";
 import { Audit } from "./audit.js";
 
-export function createAudit({ openLog, now, log, requirePerson }: Core): Extension {
+export function createAudit({ openLog, now, log }: Core): Extension {
 	const onProblem = (problem: string) => log.warn({ problem }, "audit");
 	const audit = new Audit({ openLog: () => openLog("audit", onProblem), now, onProblem });
-	const routes = Router({ caseSensitive: true, strict: true });
-	routes
-		.route("/api/audit")
-		.get(requirePerson, (_request, response) => {
-			const changes = audit.list().map(({ at, who, address, deviceId = null, what, detail = null }) => {
+	const routes = serve(auditRoutes, {
+		"GET /api/audit": () => ({
+			changes: audit.list().map(({ at, who, address, deviceId = null, what, detail = null }) => {
 				return { at: isoTime(at), who, address, deviceId, what, detail };
-			});
-			const list: ChangeList = { changes };
-			response.set("Cache-Control", "no-store").json(list);
-		})
-		.all(refuseMethod("GET, HEAD"));
+			}),
+		}),
+	});
 	return {
 		routes,
 		onEvent: (event) => {

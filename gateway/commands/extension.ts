@@ -1,40 +1,40 @@
 /** Commands to many devices: one of them, those of a room, or all. The gateway carries them out, so that no page needs to stay open. */
 
-import type { IncomingMessage } from "node:http";
 import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
-import { personOf, requireAction } from "../access/access.js";
-import { type Ask, type AskName, askedCommand, asks } from "../api/command.js";
+import { requireAction } from "../access/access.js";
+import { type Ask, type AskName, askedCommand, asks, commandRoutes } from "../api/command.js";
 import { commandStates } from "../api/statuses.js";
-import { maxTargetsBytes } from "../api/targets.js";
 import type { Core, Extension, Services } from "../extension.js";
-import { readJson, requireValid, setBody } from "../http/request-body.js";
+import { requireValid, setBody } from "../http/request-body.js";
+import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { Commands } from "./commands.js";
 
-const example = '{"targets":{"room":"Kitchen"},"payload":{"command":"set_volume","value":40}}';
-
 export function createCommands(core: Core): Extension {
 	const commands = new Commands(core);
-	const begin = async (request: IncomingMessage) => {
-		const { targets, payload } = await readJson(request, askedCommand, example, maxTargetsBytes);
-		const ask = readAsk(payload);
-		requireAction(request, ask.command);
-		setBody(request, { targets, payload: ask });
-		return commands.begin(targets, ask, { by: personOf(request)?.name ?? null });
-	};
 	const check = (asked: unknown) => {
 		const { targets, payload } = requireValid(askedCommand, pick(askedCommand, asked));
 		commands.jobs.devicesOf(targets);
 		return { targets, payload: readAsk(payload) };
 	};
-	const { extension, has } = jobsExtension({
+	const { extension, has, handlers } = jobsExtension({
 		core,
 		jobs: commands.jobs,
 		states: commandStates,
-		begin,
-		checkStop: (request, { payload }) => requireAction(request, payload.command),
+		checkStop: (person, { payload }) => requireAction(person, payload.command),
+	});
+	const routes = serve(commandRoutes, {
+		"GET /api/commands": handlers.list,
+		"POST /api/commands": async ({ request, person, body: { targets, payload } }) => {
+			const ask = readAsk(payload);
+			requireAction(person, ask.command);
+			setBody(request, { targets, payload: ask });
+			return { id: await commands.begin(targets, ask, { by: person.name }) };
+		},
+		"GET /api/commands/:id": handlers.show,
+		"DELETE /api/commands/:id": handlers.stop,
 	});
 	const service: Services["commands"] = {
 		check,
@@ -44,7 +44,7 @@ export function createCommands(core: Core): Extension {
 		},
 		has,
 	};
-	return { ...extension, services: { commands: service } };
+	return { ...extension, routes, services: { commands: service } };
 }
 
 /** @throws {HttpProblem} 422 */

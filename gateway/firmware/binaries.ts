@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "../access/access.js";
 import { parseUrl } from "../access/origin.js";
-import { rolesOf } from "../api/permissions.js";
+import { binaryRoutes } from "../api/firmware.js";
 import { sendFile } from "../http/file.js";
 import { type AnswerError, sendProblem, wrongMethod } from "../problem.js";
 import { type FirmwareRepository, uploadPath } from "./repository.js";
@@ -11,7 +11,7 @@ import { type FirmwareRepository, uploadPath } from "./repository.js";
 /** @returns false if the path is not that of a binary */
 export type Binaries = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-const readers = ["device", ...rolesOf("GET /ota/firmware.bin")] as const;
+const readers = ["device", ...binaryRoutes.routes["GET /ota/firmware.bin"].roles] as const;
 const releasesPath = "/releases/";
 /** Tokens are checked for every block; the disk is read again after this time. */
 const tokenAgeMs = 1000;

@@ -1,12 +1,12 @@
 /** Routes for uploads, catalog and update history: interface specification, section 4.4. */
 
-import { type RequestHandler, Router } from "express";
-import type { Access } from "../access/access.js";
+import type { Request } from "express";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
-import type { PastUpdate, UploadStatus } from "../api/firmware.js";
+import { firmwareRoutes, type PastUpdate, type UploadStatus } from "../api/firmware.js";
 import { setBody } from "../http/request-body.js";
+import { type Route, serve } from "../http/routes.js";
 import { mayTakeLong } from "../http/server.js";
-import { HttpProblem, refuseMethod } from "../problem.js";
+import { HttpProblem } from "../problem.js";
 import type { AddressLimit } from "../rates.js";
 import type { Releases } from "./catalog.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
@@ -17,7 +17,6 @@ export interface FirmwareRoutesOptions {
 	readonly catalog: Releases;
 	/** Newest first. */
 	readonly latestUpdates: (count: number) => readonly PastUpdate[];
-	readonly access: Pick<Access, "requirePerson" | "requireAnyToken">;
 	readonly uploadsByAddress: AddressLimit;
 	readonly onUploaded: (upload: Upload) => void;
 }
@@ -27,29 +26,36 @@ const uploadsAtOnce = 8;
 const uploadsOfOneAddress = 4;
 const historyLength = 200;
 
-export function createFirmwareRoutes(options: FirmwareRoutesOptions): Router {
-	const { upload, catalog, latestUpdates, access } = options;
-	const { requirePerson, requireAnyToken } = access;
-	const router = Router({ caseSensitive: true, strict: true });
-	const get = (path: string, guard: RequestHandler, body: () => unknown) =>
-		router
-			.route(path)
-			.get(guard, async (_request, response) => {
-				response.set("Cache-Control", "no-cache").json(await body());
-			})
-			.all(refuseMethod("GET, HEAD"));
-
-	router.route("/ota/upload").post(requirePerson, uploadHandler(options)).all(refuseMethod("POST"));
-	get("/ota/status", requireAnyToken, () => describeUpload(upload));
-	get("/ota/catalog", requireAnyToken, () => catalog.read());
-	get("/ota/history", requirePerson, () => ({ updates: latestUpdates(historyLength) }));
-	return router;
+export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly Route[] {
+	const { upload, catalog, latestUpdates } = options;
+	const receive = uploadReceiver(options);
+	return serve(firmwareRoutes, {
+		"POST /ota/upload": async ({ request, response }) => {
+			const stored = await receive(request);
+			setBody(request, { version: stored.version, model: stored.model });
+			response.set({ Location: "firmware.bin", "Cache-Control": "no-cache" });
+			return describeUpload(upload, stored);
+		},
+		"GET /ota/status": ({ response }) => {
+			response.set("Cache-Control", "no-cache");
+			return describeUpload(upload);
+		},
+		"GET /ota/catalog": ({ response }) => {
+			response.set("Cache-Control", "no-cache");
+			return catalog.read();
+		},
+		"GET /ota/history": ({ response }) => {
+			response.set("Cache-Control", "no-cache");
+			return { updates: latestUpdates(historyLength) };
+		},
+	});
 }
 
-function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions): RequestHandler {
+/** @returns a function that receives an upload, unless too many are running */
+function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions) {
 	/** By address. */
 	const running: string[] = [];
-	return async (request, response) => {
+	return async (request: Request): Promise<Upload> => {
 		const refusal = uploadsByAddress.count(request);
 		if (refusal) throw new HttpProblem(refusal.status, refusal.detail, refusal.headers);
 		const address = networkOf(remoteAddressOf(request));
@@ -62,8 +68,7 @@ function uploadHandler({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesO
 			mayTakeLong(request);
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
-			setBody(request, { version: stored.version, model: stored.model });
-			response.status(201).set("Location", "firmware.bin").json(describeUpload(upload, stored));
+			return stored;
 		} finally {
 			running.splice(running.indexOf(address), 1);
 		}

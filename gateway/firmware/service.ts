@@ -1,9 +1,9 @@
 /** The firmware service: makes its parts and connects them, so that no other file depends on them. */
 
-import type { Router } from "express";
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
 import type { Base } from "../base.js";
+import type { Route } from "../http/routes.js";
 import { AddressLimit } from "../rates.js";
 import type { DeviceStore } from "../sessions/device-store.js";
 import type { Sessions } from "../sessions/sessions.js";
@@ -39,7 +39,7 @@ export interface FirmwareService {
 	/** `/ota/firmware.bin` and `/releases/*`. */
 	readonly binaries: Binaries;
 	/** Other paths below `/ota`. */
-	readonly router: Router;
+	readonly routes: readonly Route[];
 	readonly updates: Pick<
 		Updates,
 		"sessions" | "trigger" | "onConnected" | "historyOf" | "forget" | "readinessProblem"
@@ -84,17 +84,16 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		certPemFor: (baseUrl) =>
 			baseUrl.startsWith("https:") && baseUrl !== publicBase ? options.certificate?.authority : undefined,
 	});
-	const router = createFirmwareRoutes({
+	const routes = createFirmwareRoutes({
 		upload: { store: uploads, maxBytes, checkImages, releaseKeys },
 		catalog,
 		latestUpdates: (count) => updates.latest(count),
 		uploadsByAddress: new AddressLimit({ points: 30, seconds: 60, what: "uploads" }),
-		access,
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
 	});
 	return {
 		binaries: createBinaries(repository, access, answerError),
-		router,
+		routes,
 		updates,
 		catalog,
 		uploads,

@@ -10,7 +10,7 @@ import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
 import { Refusals } from "./refusals.js";
-import { fleetRoutes, historyOf } from "./routes.js";
+import { createFleetRoutes, historyOf } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
 
 export function createFleet(given: Core): Extension {
@@ -58,7 +58,7 @@ export function createFleet(given: Core): Extension {
 	const attentions: Attentions = new Attentions({ core, crashes, records: seenRecords });
 	const subscriptions = new Subscriptions(core, attentions);
 	return {
-		routes: fleetRoutes({ core, crashes, causes, labels, refusals, histories, attentions }),
+		routes: createFleetRoutes({ core, crashes, causes, labels, refusals, histories, attentions }),
 		sessions: [
 			labels.sessions,
 			crashes.sessions,

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Refusal } from "../sessions/sessions.js";
 
-interface Counted extends Refusal {
+export interface Counted extends Refusal {
 	/** The same for the same refusal. */
 	readonly id: string;
 	count: number;

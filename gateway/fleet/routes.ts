@@ -1,14 +1,19 @@
-/** `/api/devices`: lists, describes, names and forgets devices; `/api/crashes`; `/api/refusals`: what was refused lately. */
+/** `/api/devices`: lists, describes, labels and removes devices; `/api/crashes`; `/api/refusals`: recent rejections. */
 
-import { type RequestHandler, Router } from "express";
-import { integer, matches } from "../../device/protocol/schema.js";
-import { askedSeen } from "../api/attention.js";
-import type { DeviceDetails, ListedRefusal, OwnUpdate, PastCrash, PastMark } from "../api/device.js";
-import { labelChange } from "../api/label.js";
+import { attentionRoutes } from "../api/attention.js";
+import { crashRoutes } from "../api/crash-causes.js";
+import {
+	type DeviceHistory,
+	deviceRoutes,
+	type ListedRefusal,
+	type OwnUpdate,
+	type PastCrash,
+	type PastMark,
+} from "../api/device.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
-import { readJson, readQuery } from "../http/request-body.js";
-import { HttpProblem, refuseMethod } from "../problem.js";
+import { type Route, serve, streamed } from "../http/routes.js";
+import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { Storage } from "../storage/records.js";
@@ -19,7 +24,7 @@ import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
 import type { Labels } from "./labels.js";
 import type { FleetCore } from "./limits.js";
-import type { Refusals } from "./refusals.js";
+import type { Counted, Refusals } from "./refusals.js";
 
 export interface FleetRoutesOptions {
 	readonly core: FleetCore;
@@ -31,150 +36,24 @@ export interface FleetRoutesOptions {
 	readonly histories: Pick<Histories, "of">;
 }
 
-const awayDays = integer(1, 3650);
-const seenExample = '{"items":[{"kind":"crashed","id":"dev-1-a1b2c3","since":"2026-11-20T12:00:00.000Z"}]}';
-/** Of `seenAtMost` items. */
-const maxSeenBytes = 2 * 1024 * 1024;
 /** Each waits for the disk several times. */
 const forgottenAtOnce = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 
-interface OfDevice {
-	readonly deviceId: string;
-}
+export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[] {
+	const { core, crashes, causes, labels, refusals, attentions, histories } = options;
+	const { sessions, monitors, storage, now, monotonic, limits, deviceStore, firmware } = core;
 
-export function fleetRoutes(options: FleetRoutesOptions): Router {
-	const { requirePerson } = options.core;
-	const devices = new DeviceHandlers(options);
-	const router = Router({ caseSensitive: true, strict: true });
-	router
-		.route("/api/devices")
-		.get(requirePerson, devices.list)
-		.delete(requirePerson, devices.forgetAway)
-		.all(refuseMethod("GET, HEAD, DELETE"));
-	router
-		.route("/api/devices/:deviceId")
-		.get(requirePerson, devices.show)
-		.patch(requirePerson, devices.label)
-		.delete(requirePerson, devices.forget)
-		.all(refuseMethod("GET, HEAD, PATCH, DELETE"));
-	router
-		.route("/api/devices/:deviceId/history")
-		.get(requirePerson, devices.history)
-		.all(refuseMethod("GET, HEAD"));
-	router.route("/api/refusals").get(requirePerson, listRefusals(options)).all(refuseMethod("GET, HEAD"));
-	router
-		.route("/api/crashes")
-		.get(requirePerson, async (_request, response) => {
-			response.set("Cache-Control", "no-store").json(await options.causes.list());
-		})
-		.all(refuseMethod("GET, HEAD"));
-	router.route("/api/attention/seen").post(requirePerson, markSeen(options)).all(refuseMethod("POST"));
-	return router;
-}
-
-class DeviceHandlers {
-	readonly #options: FleetRoutesOptions;
-
-	constructor(options: FleetRoutesOptions) {
-		this.#options = options;
-	}
-
-	readonly list: RequestHandler = (_request, response) => {
-		const { sessions, yieldToLoop } = this.#options.core;
-		const textOf = (device: Device) => JSON.stringify(this.#headOf(device));
-		return sendList(response, "devices", [...sessions.devices.values()], textOf, yieldToLoop);
-	};
-
-	readonly forgetAway: RequestHandler = async (request, response) => {
-		const { sessions, monitors, now, monotonic, limits } = this.#options.core;
-		const days = Number(readQuery(request, "awayDays"));
-		if (!matches(awayDays, days))
-			throw new HttpProblem(
-				422,
-				"Say how long they must be away, in days from 1 to 3650, such as ?awayDays=30.",
-			);
-		const isAway = ({ session }: Device) => !session.connected && session.lastSeenAt < now() - days * dayMs;
-		const away = [...sessions.devices.values()].filter(isAway);
-		const until = monotonic() + limits.forgetMs;
-		let forgotten = 0;
-		let kept = 0;
-		do {
-			const batch = away.splice(0, forgottenAtOnce).filter(isAway);
-			const erased = await Promise.all(
-				batch.map(async (device) => (await this.#erase(device)) && sessions.forget(device)),
-			);
-			forgotten += erased.filter((isGone) => isGone).length;
-			kept += erased.filter((isGone) => !isGone).length;
-		} while (away.length > 0 && monotonic() < until);
-		if (forgotten > 0) monitors.announceAll();
-		response.json({ forgotten, kept, left: away.length });
-	};
-
-	readonly show: RequestHandler<OfDevice> = async ({ params }, response) => {
-		const { core, crashes } = this.#options;
-		const device = this.#known(params);
-		await core.peers.gather([device.deviceId]);
-		const before = core.services().replacements?.before(device.deviceId);
-		const history = await historyOf(device, core, crashes);
-		const details = { ...this.#headOf(device), ...history, ...(before && { before }) };
-		response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
-	};
-
-	readonly label: RequestHandler<OfDevice> = async (request, response) => {
-		const { core, labels } = this.#options;
-		const change = await readJson(request, labelChange, '{"name":"Lobby speaker"}');
-		const device = this.#known(request.params);
-		if (!(await labels.set(device, change))) throw notWritten(core.storage);
-		response.json(this.#headOf(device));
-	};
-
-	readonly forget: RequestHandler<OfDevice> = async ({ params }, response) => {
-		const { sessions, monitors, storage } = this.#options.core;
-		const device = this.#known(params);
-		const { deviceId } = device;
-		const isGone = !device.session.connected && (await this.#erase(device));
-		if (!isGone && !device.session.connected)
-			throw new HttpProblem(
-				storage.status,
-				`${deviceId} could not be removed from ${storage.place} and stays; the log says why.`,
-			);
-		if (!sessions.forget(device))
-			throw new HttpProblem(
-				409,
-				`${deviceId} is connected and would be known again at once; forget it while it is away.`,
-			);
-		monitors.announceAll();
-		response.status(204).end();
-	};
-
-	readonly history: RequestHandler<OfDevice> = async ({ params }, response) => {
-		const { core, crashes, histories } = this.#options;
-		const device = this.#known(params);
-		const columns = await histories.of(device);
-		const updates = core.firmware.updates.historyOf(device.deviceId);
-		const marks = marksOf(device, crashes.headsOf(device), updates)
-			.filter(({ at }) => at >= core.now() - historyMs && !isAhead(at, core.now()))
-			.sort((a, b) => a.at - b.at)
-			.map(withTime);
-		const text = `${columns.slice(0, -1)},"marks":${JSON.stringify(marks)}}`;
-		response.set("Cache-Control", "no-store").type("json").send(text);
-	};
+	const headOf = (device: Device) => ({ ...deviceHead(device), ...attentions.of(device) });
 
 	/** @throws {HttpProblem} 404 */
-	#known({ deviceId }: OfDevice): Device {
-		const device = this.#options.core.sessions.devices.get(deviceId);
+	const known = ({ deviceId }: { readonly deviceId: string }): Device => {
+		const device = sessions.devices.get(deviceId);
 		if (device) return device;
 		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
-	}
+	};
 
-	#headOf(device: Device) {
-		return { ...deviceHead(device), ...this.#options.attentions.of(device) };
-	}
-
-	async #erase(device: Device): Promise<boolean> {
-		const { core, crashes, labels } = this.#options;
-		const { deviceStore, firmware } = core;
+	const erase = async (device: Device): Promise<boolean> => {
 		// Last, as they alone are not in memory and cannot be put back. The device may have connected meanwhile.
 		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
 		const isGone =
@@ -186,7 +65,88 @@ class DeviceHandlers {
 			void labels.keep(device);
 		}
 		return isGone;
-	}
+	};
+
+	const devices = serve(deviceRoutes, {
+		"GET /api/refusals": () => ({ refusals: refusals.list().map((each) => describeRefusal(each, core)) }),
+		"GET /api/devices": async ({ response }) => {
+			const textOf = (device: Device) => JSON.stringify(headOf(device));
+			await sendList(response, "devices", [...sessions.devices.values()], textOf, core.yieldToLoop);
+			return streamed;
+		},
+		"DELETE /api/devices": async ({ query: { awayDays } }) => {
+			const isAway = ({ session }: Device) =>
+				!session.connected && session.lastSeenAt < now() - awayDays * dayMs;
+			const away = [...sessions.devices.values()].filter(isAway);
+			const until = monotonic() + limits.forgetMs;
+			let forgotten = 0;
+			let kept = 0;
+			do {
+				const batch = away.splice(0, forgottenAtOnce).filter(isAway);
+				const erased = await Promise.all(
+					batch.map(async (device) => (await erase(device)) && sessions.forget(device)),
+				);
+				forgotten += erased.filter((isGone) => isGone).length;
+				kept += erased.filter((isGone) => !isGone).length;
+			} while (away.length > 0 && monotonic() < until);
+			if (forgotten > 0) monitors.announceAll();
+			return { forgotten, kept, left: away.length };
+		},
+		"GET /api/devices/:deviceId": async ({ params, response }) => {
+			const device = known(params);
+			await core.peers.gather([device.deviceId]);
+			const before = core.services().replacements?.before(device.deviceId);
+			const history = await historyOf(device, core, crashes);
+			const details = { ...headOf(device), ...history, ...(before && { before }) };
+			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
+			return streamed;
+		},
+		"PATCH /api/devices/:deviceId": async ({ params, body }) => {
+			const device = known(params);
+			if (!(await labels.set(device, body))) throw notWritten(storage);
+			return headOf(device);
+		},
+		"DELETE /api/devices/:deviceId": async ({ params }) => {
+			const device = known(params);
+			const { deviceId } = device;
+			const isGone = !device.session.connected && (await erase(device));
+			if (!isGone && !device.session.connected)
+				throw new HttpProblem(
+					storage.status,
+					`${deviceId} could not be removed from ${storage.place} and stays; the log says why.`,
+				);
+			if (!sessions.forget(device))
+				throw new HttpProblem(
+					409,
+					`${deviceId} is connected and would be added again at once; delete it while it is away.`,
+				);
+			monitors.announceAll();
+		},
+		"GET /api/devices/:deviceId/history": async ({ params, response }) => {
+			const device = known(params);
+			const columns = await histories.of(device);
+			const updates = firmware.updates.historyOf(device.deviceId);
+			const marks = marksOf(device, crashes.headsOf(device), updates)
+				.filter(({ at }) => at >= now() - historyMs && !isAhead(at, now()))
+				.sort((a, b) => a.at - b.at)
+				.map(withTime);
+			const text = `${columns.slice(0, -1)},"marks":${JSON.stringify(marks)}}`;
+			response.set("Cache-Control", "no-store").type("json").send(text);
+			return streamed;
+		},
+	});
+	return [
+		...devices,
+		...serve(crashRoutes, { "GET /api/crashes": () => causes.list() }),
+		...serve(attentionRoutes, {
+			"POST /api/attention/seen": async ({ body: { items } }) => {
+				for (const { kind, id, since } of items)
+					if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
+				const kept = await Promise.all([attentions.see(items), causes.see(items)]);
+				if (kept.includes(false)) throw notWritten(storage);
+			},
+		}),
+	];
 }
 
 /** What has happened to a device, as `GET /api/devices/<id>` says it. */
@@ -202,29 +162,13 @@ export async function historyOf(
 		resets: device.resets.map(withTime),
 		updates: firmware.updates.historyOf(device.deviceId).map(describeUpdate),
 		crashes: stored.map(describeCrash),
-	} satisfies Omit<DeviceDetails, "firstSeenAt" | "before">;
+	} satisfies DeviceHistory;
 }
 
-function listRefusals({ core, refusals }: FleetRoutesOptions): RequestHandler {
-	return (_request, response) => {
-		const listed = refusals.list().map(({ deviceId = null, firstAt, lastAt, ...rest }) => {
-			const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
-			const replacedBy = core.services().replacements?.replacementOf(deviceId ?? "");
-			return { deviceId, ...rest, ...times, ...(replacedBy && { replacedBy }) } satisfies ListedRefusal;
-		});
-		response.set("Cache-Control", "no-store").json({ refusals: listed });
-	};
-}
-
-function markSeen({ core, refusals, attentions, causes }: FleetRoutesOptions): RequestHandler {
-	return async (request, response) => {
-		const { items } = await readJson(request, askedSeen, seenExample, maxSeenBytes);
-		for (const { kind, id, since } of items)
-			if (kind === "refused") refusals.see(id, since ? Date.parse(since) : 0);
-		const kept = await Promise.all([attentions.see(items), causes.see(items)]);
-		if (kept.includes(false)) throw notWritten(core.storage);
-		response.status(204).end();
-	};
+function describeRefusal({ deviceId, firstAt, lastAt, ...rest }: Counted, core: FleetCore): ListedRefusal {
+	const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
+	const replacedBy = core.services().replacements?.replacementOf(deviceId ?? "");
+	return { ...rest, ...times, deviceId: deviceId ?? null, ...(replacedBy && { replacedBy }) };
 }
 
 function notWritten({ place, status }: Storage): HttpProblem {

@@ -17,8 +17,8 @@ import { playStates } from "../api/announcement.js";
 import { isNewer } from "../api/channels.js";
 import { usualQuietHours } from "../api/client/times.js";
 import type { Release } from "../api/firmware.js";
-import { timeOfDay } from "../api/schedule.js";
 import { isActiveUpdate } from "../api/statuses.js";
+import { timeOfDay } from "../api/times.js";
 import type { QuietHoursService } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 

@@ -1,22 +1,21 @@
-/** What an extension that begins jobs is made of: `/api/<channel>`, its frames, and what it shares with other gateways. */
+/** Base of an extension that runs jobs: its routes, its frames, and what it shares with other gateways. */
 
-import type { IncomingMessage } from "node:http";
-import { type Response, Router } from "express";
+import type { Response } from "express";
+import type { Person } from "../api/person.js";
 import type { Core, Extension } from "../extension.js";
 import { sendList } from "../http/list.js";
-import { HttpProblem, refuseMethod } from "../problem.js";
+import { streamed } from "../http/routes.js";
+import { HttpProblem } from "../problem.js";
 import type { Job, JobDescription, Jobs, ShownJobs } from "./jobs.js";
 import { SharedJobs } from "./shared-jobs.js";
 
 export interface JobsExtensionOptions<D extends JobDescription, J extends Job<D>> {
 	readonly core: Core;
 	readonly jobs: Jobs<D, J>;
-	/** In the order in which people read them: what needs attention first. */
+	/** In display order: failures first. */
 	readonly states: readonly string[];
-	/** @returns the id of a new one @throws {HttpProblem} */
-	readonly begin: (request: IncomingMessage) => Promise<string>;
-	/** @throws {HttpProblem} if this person may not stop it; default: all that may use the route may */
-	readonly checkStop?: (request: IncomingMessage, job: D) => void;
+	/** @throws {HttpProblem} if this person may not stop it; default: everyone who may use the route may */
+	readonly checkStop?: (person: Person, job: D) => void;
 }
 
 export function jobsExtension<D extends JobDescription, J extends Job<D>>(
@@ -28,7 +27,6 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 	const shared = bus && new SharedJobs({ peers: { id, bus }, core, jobs });
 	const shown: ShownJobs<D> = shared ?? jobs;
 	const extension = {
-		routes: jobRoutes(options, shown),
 		sessions: [jobs.sessions],
 		channels: { [channel]: () => jobs.frames() },
 		open: async () => shared?.open(),
@@ -46,16 +44,16 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>(
 			throw error;
 		}
 	};
-	return { extension, has };
+	return { extension, has, handlers: jobHandlers(options, shown) };
 }
 
-function jobRoutes<D extends JobDescription, J extends Job<D>>(
-	{ core, jobs, states, begin, checkStop }: JobsExtensionOptions<D, J>,
+/** Handlers of `GET`, `GET …/:id` and `DELETE …/:id`. */
+function jobHandlers<D extends JobDescription, J extends Job<D>>(
+	{ core, jobs, states, checkStop }: JobsExtensionOptions<D, J>,
 	shown: ShownJobs<D>,
-): Router {
-	const { requirePerson, yieldToLoop } = core;
+) {
+	const { yieldToLoop } = core;
 	const { channel } = jobs.options;
-	const path = `/api/${channel}`;
 	const order = ({ state }: { readonly state: string }) => states.indexOf(state);
 	// A list of 100 would be long with all their devices.
 	const headOf = ({ devices: _, ...head }: D) => JSON.stringify(head);
@@ -65,33 +63,22 @@ function jobRoutes<D extends JobDescription, J extends Job<D>>(
 			await yieldToLoop();
 		}
 	}
-	const router = Router({ caseSensitive: true, strict: true });
-	const send = (response: Response, content: object, status = 200) =>
-		response.status(status).set("Cache-Control", "no-store").json(content);
-
-	router
-		.route(path)
-		.get(requirePerson, (_request, response) => sendList(response, channel, oneATurn(), headOf, yieldToLoop))
-		.post(requirePerson, async (request, response) => {
-			const id = await begin(request);
-			response.set("Location", `${path}/${id}`);
-			send(response, { id }, 202);
-		})
-		.all(refuseMethod("GET, HEAD, POST"));
-
-	router
-		.route(`${path}/:id`)
-		.get(requirePerson, async ({ params: { id } }, response) => {
+	return {
+		list: async ({ response }: { readonly response: Response }): Promise<typeof streamed> => {
+			await sendList(response, channel, oneATurn(), headOf, yieldToLoop);
+			return streamed;
+		},
+		show: async ({ params: { id } }: WithId) => {
 			const job = await shown.find(id);
-			send(response, { ...job, devices: job.devices.toSorted((a, b) => order(a) - order(b)) });
-		})
-		.delete(requirePerson, async (request, response) => {
-			const { id } = request.params;
-			checkStop?.(request, await shown.find(id));
+			return { ...job, devices: job.devices.toSorted((a, b) => order(a) - order(b)) };
+		},
+		stop: async ({ params: { id }, person }: WithId & { readonly person: Person }): Promise<undefined> => {
+			checkStop?.(person, await shown.find(id));
 			await shown.stop(id);
-			response.status(204).end();
-		})
-		.all(refuseMethod("GET, HEAD, DELETE"));
+		},
+	};
+}
 
-	return router;
+interface WithId {
+	readonly params: { readonly id: string };
 }

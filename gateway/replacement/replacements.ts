@@ -18,6 +18,7 @@ import {
 import { isUpdating } from "../api/client/words.js";
 import { asks } from "../api/command.js";
 import { endOf } from "../api/confirmation.js";
+import type { Replacement } from "../api/replacement.js";
 import type { Core, ReplacementService } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
@@ -142,7 +143,7 @@ export class Replacements implements ReplacementService {
 	 * @param who the name of a person's token
 	 * @throws {HttpProblem} 404, 409, and 507 or 503 if not all could be written yet: then it is tried again
 	 */
-	async replace(from: string, by: string, who: string): Promise<object> {
+	async replace(from: string, by: string, who: string): Promise<Replacement> {
 		const { peers, services, now, storage, sessions } = this.#core;
 		const isKept = () => this.#kept.get(from)?.by === by;
 		if (!isKept()) {

@@ -5,7 +5,7 @@ import { type FrameOf, frameText } from "../api/frames.js";
 import type { Core, Extension } from "../extension.js";
 import { FileLog } from "../storage/file-log.js";
 import { frameOf, Rollouts } from "./rollouts.js";
-import { rolloutRoutes } from "./routes.js";
+import { createRolloutRoutes } from "./routes.js";
 import { SharedRollouts } from "./shared/shared-rollouts.js";
 import { RolloutStore } from "./store.js";
 
@@ -38,7 +38,7 @@ export function createRollouts(core: Core): Extension {
 		: new Rollouts({ ...parts, store });
 	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
 	return {
-		routes: rolloutRoutes(rollouts, core.requirePerson),
+		routes: createRolloutRoutes(rollouts),
 		channels: { rollouts: () => rollouts.active().map((rollout) => frameText(frameOf(rollout))) },
 		intercept: ({ type }, { device }) => {
 			const refusal = type === "trigger_ota" && device && rollouts.findHolder(device);

@@ -1,29 +1,27 @@
-/** Checks a plan that a client sent, field by field, and fills in what it leaves out. */
-
-import { deviceId } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	describeProblem,
 	findProblem,
-	float,
 	type Infer,
-	integer,
-	list,
 	matches,
-	models,
 	object,
-	oneOf,
-	optional,
 	pattern,
 	type Schema,
-	string,
 } from "../../device/protocol/schema.js";
-import { channelName } from "../api/channels.js";
 import { messageOf } from "../api/client/request.js";
-import { days, type Group, type Plan, pinnedImage, type Target, type Window } from "../api/rollout.js";
-import { timeOfDay } from "../api/schedule.js";
-import { longestExpression, parseTags } from "../api/tags.js";
+import {
+	deviceNumber,
+	type Group,
+	groupOptions,
+	type Plan,
+	planOptions,
+	type Target,
+	type Window,
+	type windowOptions,
+} from "../api/rollout.js";
+import { parseTags } from "../api/tags.js";
 import { zoneNamed } from "../api/time-zone.js";
+import { days } from "../api/times.js";
 import type { Asked } from "../firmware/selection.js";
 import { HttpProblem } from "../problem.js";
 
@@ -32,58 +30,14 @@ export interface AskedPlan extends Omit<Plan, "firmware"> {
 	readonly firmware: Asked & Partial<Pick<Plan["firmware"], "source" | "images">>;
 }
 
-const whole = integer(1, 10_000);
 const dayMs = 86_400_000;
 const deadlineMs = 30 * dayMs;
 /** The last time that `isoTime` has a form for. */
 const lastTime = Date.parse("9999-12-31T23:59:59.999Z");
 /** Above this number of devices 5 % of them are more than 5. */
 const smallFleet = 100;
-const isoTime = pattern(
-	64,
-	"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)$",
-	"a time such as 2026-11-22T20:00:00Z,",
-);
 const percentage = pattern(4, "^([1-9]\\d?|100)%$", 'a number of devices, a part such as "10%", or "rest",');
 
-/** Without its size: the schemas have no kind for a number or a text. */
-const groupSchema = object({
-	concurrency: optional(whole),
-	approval: optional(boolean()),
-	soakSeconds: optional(integer(0, 86_400)),
-	errorThreshold: optional(
-		object({ count: optional(whole), percent: optional(integer(1, 100)), minExecuted: optional(whole) }),
-	),
-});
-const windowSchema = object({
-	days: optional(list(oneOf(...days), days.length)),
-	from: timeOfDay,
-	to: timeOfDay,
-	timeZone: optional(string(64)),
-});
-const targetSchema = object({
-	all: optional(boolean()),
-	model: optional(oneOf(...models)),
-	tags: optional(string(longestExpression)),
-	devices: optional(list(deviceId, 10_000)),
-});
-const planSchema = object({
-	firmware: object({
-		version: optional(string(64)),
-		channel: optional(channelName),
-		source: optional(oneOf("release", "upload")),
-		images: optional(list(pinnedImage, 100)),
-	}),
-	target: targetSchema,
-	standing: optional(boolean()),
-	groups: optional(list(groupSchema, 20)),
-	maxAttempts: optional(integer(1, 10)),
-	allowDowngrade: optional(boolean()),
-	startsAt: optional(isoTime),
-	deadline: optional(isoTime),
-	window: optional(windowSchema),
-	stopWhen: optional(object({ crashRate: float(1.5, 100) })),
-});
 /** Of the time before `standing`. */
 const joiningPlan = object({ target: object({ joinLater: boolean() }) });
 
@@ -99,11 +53,11 @@ export function parsePlan(
 	now: number,
 	timeZone = "UTC",
 ): AskedPlan {
-	if (!matches(planSchema, value))
-		throw new HttpProblem(422, `${describeProblem(findProblem(planSchema, value))}.`);
+	if (!matches(planOptions, value))
+		throw new HttpProblem(422, `${describeProblem(findProblem(planOptions, value))}.`);
 	if (matches(joiningPlan, value))
 		refuse("target.joinLater", 'is not known any more; write "standing": true beside target in its place');
-	refuseStray(planSchema, value);
+	refuseStray(planOptions, value);
 	const { firmware, groups, window, standing = false, stopWhen } = value;
 	if (firmware.version === undefined && firmware.channel === undefined)
 		refuse("firmware", "must have version or channel");
@@ -145,7 +99,7 @@ function withStanding(value: unknown): unknown {
 	return { ...value, target, standing: joinLater };
 }
 
-function parseTarget({ devices, all, model, tags }: Infer<typeof targetSchema>): Target {
+function parseTarget({ devices, all, model, tags }: Infer<typeof planOptions.fields.target>): Target {
 	const isOfKind = model !== undefined || tags !== undefined;
 	if (
 		[devices, all, isOfKind || undefined].filter((each) => each !== undefined).length !== 1 ||
@@ -175,7 +129,7 @@ function defaultGroups(total: number) {
 	return [{ size: total > smallFleet ? "5%" : 5, concurrency: 5 }, { size: "rest" }];
 }
 
-function parseGroups(asked: readonly Infer<typeof groupSchema>[]): readonly Group[] {
+function parseGroups(asked: readonly Infer<typeof groupOptions>[]): readonly Group[] {
 	if (asked.length === 0) refuse("groups", "must have at least one group");
 	return asked.map((each, index) => {
 		const group = parseGroup(each, `groups.${index}`);
@@ -185,9 +139,9 @@ function parseGroups(asked: readonly Infer<typeof groupSchema>[]): readonly Grou
 	});
 }
 
-function parseGroup(asked: Infer<typeof groupSchema>, at: string): Group {
+function parseGroup(asked: Infer<typeof groupOptions>, at: string): Group {
 	const { size: given }: Readonly<Record<string, unknown>> = asked;
-	const isSize = given === "rest" || matches(whole, given) || matches(percentage, given);
+	const isSize = given === "rest" || matches(deviceNumber, given) || matches(percentage, given);
 	const size = isSize ? given : refuse(`${at}.size`, 'must be a number of devices, "10%" or "rest"');
 	const { concurrency = 20, approval = false, soakSeconds = 180 } = asked;
 	const { errorThreshold = size === "rest" ? { percent: 10 } : { count: 2 } } = asked;
@@ -196,7 +150,7 @@ function parseGroup(asked: Infer<typeof groupSchema>, at: string): Group {
 	return { size, concurrency, errorThreshold: { minExecuted: 10, ...errorThreshold }, approval, soakSeconds };
 }
 
-function parseWindow({ from, to, ...given }: Infer<typeof windowSchema>, byDefault: string): Window {
+function parseWindow({ from, to, ...given }: Infer<typeof windowOptions>, byDefault: string): Window {
 	const { timeZone = byDefault } = given;
 	if (zoneNamed(timeZone) === undefined)
 		refuse("window.timeZone", "must be a time zone such as Europe/Berlin");
@@ -208,7 +162,7 @@ function parseWindow({ from, to, ...given }: Infer<typeof windowSchema>, byDefau
 function refuseStray(schema: Schema, value: unknown, path: readonly string[] = []): void {
 	if (typeof value !== "object" || value === null) return;
 	const known = schema.type === "object" ? Object.keys(schema.fields) : [];
-	if (schema === groupSchema) known.push("size");
+	if (schema === groupOptions) known.push("size");
 	for (const [name, inner] of Object.entries(value)) {
 		const at = [...path, name];
 		if (schema.type === "object" && !known.includes(name))

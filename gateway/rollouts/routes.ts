@@ -1,90 +1,63 @@
-/** `/api/rollouts`: previews, starts, shows and steers roll-outs. */
+/** `/api/rollouts`: previews, starts, shows and controls rollouts. */
 
-import { type Request, type RequestHandler, type Response, Router } from "express";
+import type { Request, Response } from "express";
 import { describeProblem, findProblem } from "../../device/protocol/schema.js";
-import { countsOf, type DeviceStep, type Rollout } from "../api/rollout.js";
-import { readJson } from "../http/request-body.js";
-import { anyObject } from "../json.js";
-import { HttpProblem, refuseMethod } from "../problem.js";
+import { countsOf, type DeviceStep, type Rollout, rolloutRoutes } from "../api/rollout.js";
+import { type Route, serve } from "../http/routes.js";
+import { HttpProblem } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
-import { rolloutCommands } from "./commands.js";
+import type { RolloutCommand } from "./commands.js";
 import { rolloutId } from "./entries.js";
 import { sizeOf } from "./machine.js";
 import type { Rollouts } from "./rollouts.js";
 
-/** A plan may name 10,000 devices. */
-const maxPlanBytes = 1 << 20;
-
-export function rolloutRoutes(rollouts: Rollouts, requirePerson: RequestHandler): Router {
-	const router = Router({ caseSensitive: true, strict: true });
-	const send = (response: Response, rollout: Rollout, status = 200) =>
-		response
-			.status(status)
-			.set({ "Cache-Control": "no-store", ETag: `"${rollout.head.revision}"` })
-			.json({ ...describe(rollout), soakSecondsLeft: rollouts.soakSecondsLeft(rollout) });
-
-	router
-		.route("/api/rollouts")
-		.get(requirePerson, (_request, response) => {
-			response.set("Cache-Control", "no-store").json({ rollouts: rollouts.list().map(describeHead) });
-		})
-		.all(refuseMethod("GET, HEAD"));
-
-	router
-		.route("/api/rollouts/preview")
-		.post(requirePerson, async (request, response) => {
-			response.set("Cache-Control", "no-store").json(await rollouts.preview(await readPlan(request)));
-		})
-		.all(refuseMethod("POST"));
-
-	router
-		.route("/api/rollouts/:id")
-		.get(requirePerson, ({ params: { id } }, response) => void send(response, rollouts.find(id)))
-		.put(requirePerson, async (request, response) => {
-			const { id } = request.params;
+export function createRolloutRoutes(rollouts: Rollouts): readonly Route[] {
+	const show = (response: Response, rollout: Rollout) => {
+		response.set("ETag", `"${rollout.head.revision}"`);
+		return { ...describe(rollout), soakSecondsLeft: rollouts.soakSecondsLeft(rollout) };
+	};
+	const execute = (command: RolloutCommand) => async (context: CommandContext) => {
+		const { params, request, response } = context;
+		return show(response, await rollouts.execute(params.id, command, revisionOf(request)));
+	};
+	return serve(rolloutRoutes, {
+		"GET /api/rollouts": () => ({ rollouts: rollouts.list().map(describeHead) }),
+		"POST /api/rollouts/preview": ({ body }) => rollouts.preview(body),
+		"GET /api/rollouts/:id": ({ params: { id }, response }) => show(response, rollouts.find(id)),
+		"PUT /api/rollouts/:id": async ({ params: { id }, body, response }) => {
 			const problem = findProblem(rolloutId, id);
 			if (problem) throw new HttpProblem(422, `${describeProblem({ ...problem, path: "The id" })}.`);
-			const { rollout, isNew } = await rollouts.put(id, await readPlan(request));
-			send(response, rollout, isNew ? 201 : 200);
-		})
-		.delete(requirePerson, async ({ params: { id } }, response) => {
-			await rollouts.remove(id);
-			response.status(204).end();
-		})
-		.all(refuseMethod("GET, HEAD, PUT, DELETE"));
-
-	router
-		.route("/api/rollouts/:id/devices")
-		.get(requirePerson, ({ params: { id }, query: { status } }, response) => {
-			const asked = typeof status === "string" ? status.split(",") : undefined;
+			const { rollout, isNew } = await rollouts.put(id, body);
+			response.status(isNew ? 201 : 200);
+			return show(response, rollout);
+		},
+		"DELETE /api/rollouts/:id": ({ params: { id } }) => rollouts.remove(id),
+		"GET /api/rollouts/:id/devices": ({ params: { id }, query: { status } }) => {
+			const asked = status?.split(",");
 			const rollout = rollouts.find(id);
-			const steps = [...rollout.devices.values()].filter(({ status }) => asked?.includes(status) ?? true);
-			const devices = steps.map((step) => ({
-				...describeStep(step),
-				soakSecondsLeft: rollouts.soakSecondsLeft(rollout, [step]),
-			}));
-			response.set("Cache-Control", "no-store").json({ devices });
-		})
-		.all(refuseMethod("GET, HEAD"));
-
-	for (const command of rolloutCommands)
-		router
-			.route(`/api/rollouts/:id/${command}`)
-			.post(requirePerson, async (request, response) => {
-				send(response, await rollouts.execute(String(request.params.id), command, revisionOf(request)));
-			})
-			.all(refuseMethod("POST"));
-
-	return router;
+			const steps = [...rollout.devices.values()].filter((step) => asked?.includes(step.status) ?? true);
+			return {
+				devices: steps.map((step) => ({
+					...describeStep(step),
+					soakSecondsLeft: rollouts.soakSecondsLeft(rollout, [step]),
+				})),
+			};
+		},
+		"POST /api/rollouts/:id/pause": execute("pause"),
+		"POST /api/rollouts/:id/resume": execute("resume"),
+		"POST /api/rollouts/:id/approve": execute("approve"),
+		"POST /api/rollouts/:id/cancel": execute("cancel"),
+		"POST /api/rollouts/:id/retry": execute("retry"),
+	});
 }
 
-/** @throws {HttpProblem} 400, 422 */
-function readPlan(request: Request): Promise<object> {
-	const example = '{"firmware":{"version":"1.4.0"},"target":{"model":"DEV-1"}}';
-	return readJson(request, anyObject, example, maxPlanBytes);
+interface CommandContext {
+	readonly params: { readonly id: string };
+	readonly request: Request;
+	readonly response: Response;
 }
 
-/** Of If-Match; undefined: any. An ETag that is none of ours matches no revision. */
+/** Revision of If-Match; undefined: any. An unknown ETag matches no revision. */
 function revisionOf({ headers }: Request): number | undefined {
 	const given = headers["if-match"]?.trim();
 	if (given === undefined || given === "*") return undefined;

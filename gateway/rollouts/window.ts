@@ -1,6 +1,7 @@
 /** When a roll-out may begin updates: a time of day on some days, in a time zone. */
 
-import { days, type Window } from "../api/rollout.js";
+import type { Window } from "../api/rollout.js";
+import { days } from "../api/times.js";
 
 const minutesOf = (clock: string) => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
 

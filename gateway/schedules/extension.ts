@@ -19,7 +19,7 @@ export function createSchedules(core: Core): Extension {
 		() => schedules.list().map(({ on, last }) => ({ on: String(on), outcome: last?.outcome ?? "none" })),
 	);
 	return {
-		routes: timesRoutes({ requirePerson: core.requirePerson, zone, schedules, quietHours }),
+		routes: timesRoutes({ zone, schedules, quietHours }),
 		sessions: [quietHours.sessions],
 		onReplaced: async (from, by) => {
 			await quietHours.move(from, by);

@@ -4,7 +4,7 @@
  */
 
 import type { ChangeReason, FrameOf } from "../api/frames.js";
-import type { DeviceSummary, SessionRecord } from "../api/session.js";
+import type { KnownDevice, SessionRecord } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
 import type { Device, Session } from "./device.js";
 
@@ -96,7 +96,7 @@ export function sessionHead(session: Session): Omit<SessionRecord, "state"> {
 }
 
 /** A known device without its state. */
-export function deviceHead(device: Device): DeviceSummary {
+export function deviceHead(device: Device): KnownDevice {
 	const { session, deviceId, chip, firstSeenAt, vitals } = device;
 	const head = { ...sessionHead(session), deviceId, chip: chip ?? null };
 	return { ...head, firstSeenAt: isoTime(firstSeenAt), ...vitals };

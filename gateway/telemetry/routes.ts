@@ -1,37 +1,28 @@
-/** `/healthz`: the process responds. `/readyz`: devices may be sent here. `/metrics`: for monitors alone. */
+/** `/healthz`, `/readyz` and `/metrics`. */
 
-import { type RequestHandler, Router } from "express";
+import { healthRoutes } from "../api/health.js";
 import type { Core } from "../extension.js";
-import { refuseMethod, sendProblem } from "../problem.js";
+import { type Route, serve, streamed } from "../http/routes.js";
+import { HttpProblem } from "../problem.js";
 
 /** @param findReadinessProblem resolves to a sentence, or undefined */
 export function telemetryRoutes(
-	{
-		metrics: { registry },
-		requirePerson,
-		certificate,
-	}: Pick<Core, "metrics" | "requirePerson" | "certificate">,
+	{ metrics: { registry }, certificate }: Pick<Core, "metrics" | "certificate">,
 	findReadinessProblem: () => Promise<string | undefined>,
-): Router {
-	const router = Router({ caseSensitive: true, strict: true });
-	const get = (path: string, ...handlers: readonly RequestHandler[]) =>
-		router
-			.route(path)
-			.get(...handlers)
-			.all(refuseMethod("GET, HEAD"));
-	get("/healthz", (_request, response) => void response.json({ status: "ok" }));
-	get("/readyz", async (_request, response) => {
-		const detail = await findReadinessProblem();
-		response.set("Cache-Control", "no-store");
-		if (detail) sendProblem(response, { status: 503, detail });
-		else {
+): readonly Route[] {
+	return serve(healthRoutes, {
+		"GET /healthz": () => ({ status: "ok" }),
+		"GET /readyz": async ({ response }) => {
+			response.set("Cache-Control", "no-store");
+			const problem = await findReadinessProblem();
+			if (problem) throw new HttpProblem(503, problem);
 			const { warnings = [] } = certificate ?? {};
-			response.json({ status: "ready", ...(warnings.length > 0 && { warnings }) });
-		}
+			return { status: "ready", ...(warnings.length > 0 && { warnings }) };
+		},
+		"GET /metrics": async ({ response }) => {
+			const numbers = await registry.metrics();
+			response.set("Cache-Control", "no-store").type(registry.contentType).send(numbers);
+			return streamed;
+		},
 	});
-	get("/metrics", requirePerson, async (_request, response) => {
-		const numbers = await registry.metrics();
-		response.set("Cache-Control", "no-store").type(registry.contentType).send(numbers);
-	});
-	return router;
 }

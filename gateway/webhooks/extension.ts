@@ -1,9 +1,9 @@
 /** Webhooks: tells other programs what happens to devices, roll-outs and the disk. Loaded only with WEBHOOKS_FILE. */
 
-import { Router } from "express";
-import type { WebhookList } from "../api/webhook.js";
+import { webhookRoutes } from "../api/webhook.js";
 import type { Core, CreateExtension, Extension } from "../extension.js";
-import { HttpProblem, refuseMethod } from "../problem.js";
+import { type Route, serve } from "../http/routes.js";
+import { HttpProblem } from "../problem.js";
 import { type Hook, readHooks } from "./hooks.js";
 import { endedReason, Outbox } from "./outbox.js";
 import { Watch } from "./watch.js";
@@ -31,7 +31,7 @@ export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tic
 		for (const outbox of outboxes) outbox.deliver();
 	};
 	return {
-		routes: webhookRoutes(core, outboxes),
+		routes: createRoutes(outboxes),
 		sessions: [watch.sessions],
 		onEvent: (event) => watch.onEvent(event),
 		open: async () => {
@@ -46,30 +46,22 @@ export function createWebhooks(core: Core, hooks: readonly Hook[], everyMs = tic
 	};
 }
 
-function webhookRoutes({ requirePerson }: Core, outboxes: readonly Outbox[]): Router {
-	const router = Router({ caseSensitive: true, strict: true });
-	router
-		.route("/api/webhooks")
-		.get(requirePerson, (_request, response) => {
-			const webhooks = outboxes.map(
+function createRoutes(outboxes: readonly Outbox[]): readonly Route[] {
+	return serve(webhookRoutes, {
+		"GET /api/webhooks": () => ({
+			webhooks: outboxes.map(
 				({ hook: { url, events, tags, after }, hasEnded: ended, waiting, latest = null }, index) => {
 					// The rest of an address is often a secret.
 					const head = { number: index + 1, origin: new URL(url).origin, events, tags: tags?.text ?? null };
 					return { ...head, after, ended, waiting, latest };
 				},
-			);
-			const list: WebhookList = { webhooks };
-			response.set("Cache-Control", "no-store").json(list);
-		})
-		.all(refuseMethod("GET, HEAD"));
-	router
-		.route("/api/webhooks/:number/test")
-		.post(requirePerson, async ({ params: { number } }, response) => {
+			),
+		}),
+		"POST /api/webhooks/:number/test": ({ params: { number } }) => {
 			const outbox = outboxes.find((_, index) => String(index + 1) === number);
 			if (!outbox) throw new HttpProblem(404, `There is no webhook ${number}; see /api/webhooks.`);
 			if (outbox.hasEnded) throw new HttpProblem(409, `Webhook ${number} has ended. ${endedReason}`);
-			response.json(await outbox.test());
-		})
-		.all(refuseMethod("POST"));
-	return router;
+			return outbox.test();
+		},
+	});
 }

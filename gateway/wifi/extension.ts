@@ -2,9 +2,9 @@
 
 import type { Core, Extension } from "../extension.js";
 import { Reconnects } from "./reconnects.js";
-import { wifiRoutes } from "./routes.js";
+import { createWiFiRoutes } from "./routes.js";
 
 export function createWiFi(core: Core): Extension {
 	const reconnects = new Reconnects(core);
-	return { routes: wifiRoutes(core, reconnects), sessions: [reconnects.sessions] };
+	return { routes: createWiFiRoutes(core, reconnects), sessions: [reconnects.sessions] };
 }

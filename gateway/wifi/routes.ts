@@ -1,23 +1,20 @@
 /** `/api/wifi`: the connected devices with their access points. */
 
-import { Router } from "express";
 import { uplinks } from "../../device/protocol/messages.js";
 import { isRecord, matches } from "../../device/protocol/schema.js";
-import type { WiFiDevice, WiFiOverview } from "../api/wifi.js";
+import { type WiFiDevice, wifiRoutes } from "../api/wifi.js";
 import type { Core } from "../extension.js";
-import { refuseMethod } from "../problem.js";
+import { type Route, serve } from "../http/routes.js";
 import type { Device } from "../sessions/device.js";
 import type { Reconnects } from "./reconnects.js";
 
 /** Reports that are parsed before other work gets its turn: about 5 ms. */
 const atOnce = 250;
 
-export function wifiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): Router {
-	const { sessions, peers, requirePerson, yieldToLoop } = core;
-	const router = Router({ caseSensitive: true, strict: true });
-	router
-		.route("/api/wifi")
-		.get(requirePerson, async (_request, response) => {
+export function createWiFiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): readonly Route[] {
+	const { sessions, peers, yieldToLoop } = core;
+	return serve(wifiRoutes, {
+		"GET /api/wifi": async () => {
 			await peers.gather();
 			const counts = await reconnects.all();
 			const devices: WiFiDevice[] = [];
@@ -29,12 +26,9 @@ export function wifiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): Rou
 				parsed += 1;
 				if (parsed % atOnce === 0) await yieldToLoop();
 			}
-			devices.sort((one, other) => one.rssi - other.rssi);
-			const overview: WiFiOverview = { devices };
-			response.set("Cache-Control", "no-store").json(overview);
-		})
-		.all(refuseMethod("GET, HEAD"));
-	return router;
+			return { devices: devices.sort((one, other) => one.rssi - other.rssi) };
+		},
+	});
 }
 
 /** @returns undefined before its first report */

@@ -19,8 +19,12 @@ export function schemaRef(name: string): JsonObject {
  * gateway sends.
  */
 export function jsonSchemaOf(schema: Shape): JsonObject {
-	const { description } = schema;
-	return { ...typeOf(schema), ...(description !== undefined && { description }) };
+	const { description, example } = schema;
+	return {
+		...typeOf(schema),
+		...(description !== undefined && { description }),
+		...(example !== undefined && { example }),
+	};
 }
 
 function typeOf(schema: Shape): JsonObject {
@@ -40,7 +44,7 @@ function typeOf(schema: Shape): JsonObject {
 		case "number":
 			return {
 				type: schema.type,
-				minimum: schema.minimum,
+				...(schema.minimum > Number.MIN_SAFE_INTEGER && { minimum: schema.minimum }),
 				...(schema.maximum < Number.MAX_SAFE_INTEGER && { maximum: schema.maximum }),
 			};
 		case "boolean":
@@ -64,6 +68,12 @@ function typeOf(schema: Shape): JsonObject {
 				properties: propertiesOf(schema),
 				...(schema.isChange && { additionalProperties: false }),
 			};
+		case "typed":
+			return jsonSchemaOf(schema.of);
+		case "record":
+			return { type: "object" };
+		case "binary":
+			return { type: "string", format: "binary" };
 		case "formatted":
 			return { type: "string", format: schema.format };
 		case "true":

@@ -1,21 +1,17 @@
 /** A gateway that a command asks: its address, the monitor token, and errors as sentences for the person at the terminal. */
 
 import { WebSocket } from "ws";
-import {
-	ask,
-	type GatewayRequest,
-	messageOf,
-	Refusal,
-	responseTo,
-} from "../../gateway/api/client/request.js";
+import { type Client, createClient, messageOf, Refusal } from "../../gateway/api/client/request.js";
+import type { Routes } from "../../gateway/api/routes.js";
 import { UsageError } from "./command.js";
 import { findGatewayToken } from "./gateway-token.js";
 
 export const gatewayOption = { type: "string", default: "http://127.0.0.1:8080" } as const;
 
-type Request = Omit<GatewayRequest, "headers">;
-
 export class GatewayClient {
+	/** Typed requests. @throws {Refusal} */
+	readonly request: Client<Routes>["request"];
+	readonly #respond: Client<Routes>["respond"];
 	readonly #address: URL;
 	readonly #headers: Readonly<Record<string, string>>;
 
@@ -28,21 +24,18 @@ export class GatewayClient {
 			);
 		this.#address = address;
 		this.#headers = { Authorization: `Bearer ${findGatewayToken("monitor")}` };
+		const client = createClient({ base: this.#urlOf("", "http").replace(/\/$/, ""), headers: this.#headers });
+		this.#respond = client.respond;
+		this.request = (...input) =>
+			client.request(...input).catch((error: unknown) => {
+				throw error instanceof Refusal ? this.refusal(error.status, error) : error;
+			});
 	}
 
-	/** @param path such as `/api/devices` @throws {Refusal} */
-	async ask<T>(path: string, request: Request = {}): Promise<T> {
+	/** @param releases whether images are included @returns the archive, as it arrives @throws {Refusal} also while it arrives */
+	async *downloadBackup(releases: boolean): AsyncGenerator<Uint8Array> {
 		try {
-			return await ask<T>(this.#urlOf(path, "http"), { ...request, headers: this.#headers });
-		} catch (error) {
-			throw error instanceof Refusal ? this.refusal(error.status, error) : error;
-		}
-	}
-
-	/** @returns a file, as it comes @throws {Refusal} also while it comes */
-	async *download(path: string): AsyncGenerator<Uint8Array> {
-		try {
-			const { body } = await responseTo(this.#urlOf(path, "http"), { headers: this.#headers });
+			const { body } = await this.#respond("GET /api/backup", { query: releases ? { releases: "1" } : {} });
 			if (body) yield* body;
 		} catch (error) {
 			if (error instanceof Refusal) throw this.refusal(error.status, error);

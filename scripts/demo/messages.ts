@@ -1,12 +1,51 @@
-/** The messages between the demo and its page, besides the inputs of hosts/virtual/node/input.ts. */
+/** Routes and events between the demo and its page; the inputs are in hosts/virtual/node/input.ts. */
 
 import type { ButtonName } from "../../device/host.js";
+import { everyone, monitors } from "../../gateway/api/permissions.js";
+import { defineRoutes, json } from "../../gateway/api/route.js";
+import { array, closed, text } from "../../gateway/api/shapes.js";
+import { anyObject } from "../../gateway/json.js";
 
-/** `GET api/demo` */
-export interface DemoDevices {
-	/** Ids of the devices that the demo runs. */
-	readonly devices: readonly string[];
-}
+const events = { type: "raw", content: { "text/event-stream": text } } as const;
+const unknownDevice = "The demo runs no such device.";
+
+export const demoRoutes = defineRoutes(null, {
+	"GET /api/demo": {
+		summary: "Ids of the devices that the demo runs",
+		roles: everyone,
+		returns: "The ids.",
+		reply: closed({ devices: array(text) }),
+	},
+	"GET /api/demo/devices/:id/board": {
+		summary: "Server-sent events of a board",
+		roles: monitors,
+		returns: "The events: BoardEvents.",
+		reply: events,
+		problems: { 404: unknownDevice },
+	},
+	"POST /api/demo/devices/:id/input": {
+		summary:
+			"Presses a button, or sets the light, the touch sensor or the signal, as hosts/virtual/node/input.ts reads it",
+		roles: monitors,
+		body: json(anyObject, { light: 2000 }),
+		returns: "It is set.",
+		problems: { 404: unknownDevice, 422: "The input is not valid." },
+	},
+	"POST /api/demo/devices/:id/power-cut": {
+		summary: "Cuts the power of a device for a moment",
+		roles: monitors,
+		returns: "The device has started again.",
+		problems: { 404: unknownDevice },
+	},
+	"POST /api/demo/releases": {
+		summary: "Builds the next release from the sources",
+		roles: monitors,
+		status: 201,
+		returns: "Its version.",
+		reply: closed({ version: text }),
+	},
+});
+export type DemoRoutes = (typeof demoRoutes)["routes"];
 
 /** Server-sent events of a board, each with its data; all but `sound` and `more` are sent at the start of a stream, too. */
 export interface BoardEvents {
@@ -35,9 +74,4 @@ export interface BoardSound {
 	readonly samples: string;
 	/** In hertz. */
 	readonly sampleRate: number;
-}
-
-/** `POST api/demo/releases` */
-export interface MadeRelease {
-	readonly version: string;
 }

@@ -1,13 +1,12 @@
-/** What the demo's page does with the demo's devices: it works their boards, hears them, cuts their power and makes releases. */
+/** Routes of the demo's page: board inputs and outputs of its devices, power cuts, and releases. */
 
-import { type RequestHandler, type Response, Router } from "express";
-import { readBody } from "../../gateway/http/request-body.js";
-import { HttpProblem, refuseMethod } from "../../gateway/problem.js";
+import { type Route, serve, streamed } from "../../gateway/http/routes.js";
+import { HttpProblem } from "../../gateway/problem.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { messageOf } from "../command-line/command.js";
 import { BoardStream } from "./board-stream.js";
-import type { DemoDevices, MadeRelease } from "./messages.js";
+import { demoRoutes } from "./messages.js";
 import type { DemoReleases } from "./releases.js";
 
 interface Served {
@@ -44,58 +43,53 @@ export class DemoApi {
 		this.#onReady();
 	}
 
-	router(requirePerson: RequestHandler): Router {
-		const router = Router({ caseSensitive: true, strict: true });
-		const ready: RequestHandler = (_request, _response, next) => void this.#ready.then(() => next());
-		const get = (path: string, handler: RequestHandler) =>
-			router
-				.route(path)
-				.head(refuseMethod("GET"))
-				.get(requirePerson, ready, handler)
-				.all(refuseMethod("GET"));
-		const post = (path: string, handler: RequestHandler) =>
-			router.route(path).post(requirePerson, ready, handler).all(refuseMethod("POST"));
-		get("/api/demo", (_request, response) => {
-			const devices: DemoDevices = { devices: [...this.#served.keys()] };
-			response.set("Cache-Control", "no-store").json(devices);
+	get routes(): readonly Route[] {
+		return serve(demoRoutes, {
+			"GET /api/demo": async () => {
+				await this.#ready;
+				return { devices: [...this.#served.keys()] };
+			},
+			"GET /api/demo/devices/:id/board": async ({ params: { id }, request, response }) => {
+				const next = await this.#releases.next();
+				const { stream } = await this.#find(id);
+				if (request.method === "GET") stream.add(response, next);
+				else response.end();
+				return streamed;
+			},
+			"POST /api/demo/devices/:id/input": async ({ params: { id }, body }) => {
+				const { device } = await this.#find(id);
+				try {
+					applyInput(device.board, JSON.stringify(body));
+				} catch (error) {
+					throw new HttpProblem(422, `${messageOf(error)}.`);
+				}
+			},
+			"POST /api/demo/devices/:id/power-cut": async ({ params: { id } }) => {
+				const served = await this.#find(id);
+				// Two at the same time would start the device twice.
+				served.powerCut ??= served.device.powerCycle().finally(() => {
+					served.powerCut = undefined;
+				});
+				await served.powerCut;
+			},
+			"POST /api/demo/releases": async () => {
+				await this.#ready;
+				const version = await this.#releases.make();
+				void this.#announceNext();
+				return { version };
+			},
 		});
-		get("/api/demo/devices/:id/board", async ({ params }, response) => {
-			const next = await this.#releases.next();
-			this.#find(params.id).stream.add(response, next);
-		});
-		post("/api/demo/devices/:id/input", async (request, response) => {
-			const { device } = this.#find(request.params.id);
-			const line = (await readBody(request)) ?? "";
-			try {
-				applyInput(device.board, line);
-			} catch (error) {
-				throw new HttpProblem(422, `${messageOf(error)}.`);
-			}
-			response.status(204).end();
-		});
-		post("/api/demo/devices/:id/power-cut", async ({ params }, response) => {
-			const served = this.#find(params.id);
-			// Two at the same time would start the device twice.
-			served.powerCut ??= served.device.powerCycle().finally(() => {
-				served.powerCut = undefined;
-			});
-			await served.powerCut;
-			response.status(204).end();
-		});
-		post("/api/demo/releases", (_request, response) => this.#makeRelease(response));
-		return router;
 	}
 
-	async #makeRelease(response: Response): Promise<void> {
-		const made: MadeRelease = { version: await this.#releases.make() };
-		response.status(201).json(made);
+	async #announceNext(): Promise<void> {
 		const next = await this.#releases.next();
 		for (const { stream } of this.#served.values()) stream.send("next", next);
 	}
 
-	/** @throws {HttpProblem} where the demo does not run it */
-	#find(deviceId: unknown): Served {
-		const served = typeof deviceId === "string" ? this.#served.get(deviceId) : undefined;
+	/** @throws {HttpProblem} 404 where the demo does not run it */
+	async #find(deviceId: string): Promise<Served> {
+		await this.#ready;
+		const served = this.#served.get(deviceId);
 		if (!served) throw new HttpProblem(404, "This demo runs no such device.");
 		return served;
 	}

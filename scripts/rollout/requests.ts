@@ -25,14 +25,9 @@ const options: readonly (readonly [RegExp, string])[] = [
 	[/^window\.days(\.\d+)?/, "--days"],
 ];
 
-/** @returns the path of a roll-out */
-export function pathOf(id: string): string {
-	return `/api/rollouts/${encodeURIComponent(id)}`;
-}
-
 export async function previewOf(gateway: GatewayClient, plan: AskedPlan): Promise<Preview> {
 	try {
-		return await gateway.ask("/api/rollouts/preview", { method: "POST", body: plan });
+		return await gateway.request("POST /api/rollouts/preview", { body: plan });
 	} catch (error) {
 		if (!(error instanceof Refusal && error.status === 422)) throw error;
 		const [field, option] = options.find(([beginning]) => beginning.test(error.message)) ?? ["", ""];
@@ -42,6 +37,6 @@ export async function previewOf(gateway: GatewayClient, plan: AskedPlan): Promis
 
 /** Retried devices also begin where failures have stopped it. */
 export async function act(gateway: GatewayClient, id: string, action: RolloutAction): Promise<Rollout> {
-	const next = await gateway.ask<Rollout>(`${pathOf(id)}/${action}`, { method: "POST" });
+	const next = await gateway.request(`POST /api/rollouts/:id/${action}`, { params: { id } });
 	return action === "retry" && next.pausedBecause === "failures" ? act(gateway, id, "resume") : next;
 }

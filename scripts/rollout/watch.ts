@@ -8,7 +8,6 @@ import {
 	percentOf,
 	problems,
 	type Rollout,
-	type RolloutDevice,
 	stateText,
 	sum,
 	watchWords,
@@ -18,7 +17,6 @@ import { deviceWords, isOver } from "../../gateway/api/statuses.js";
 import { cutText } from "../../gateway/api/text.js";
 import { printable } from "../../gateway/telemetry/printable.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
-import { pathOf } from "./requests.js";
 
 export const exitCodes = {
 	done: [0, "it ended well for all devices"],
@@ -36,7 +34,7 @@ const shortestBar = 6;
 export async function watch(gateway: GatewayClient, id: string): Promise<number> {
 	const line = new ProgressLine();
 	const printed = new Set<string>();
-	let rollout = await gateway.ask<Rollout>(pathOf(id));
+	let rollout = await read(gateway, id);
 	for (;;) {
 		for (const note of [...(await problemsOf(gateway, rollout)), ...approvalOf(rollout)]) {
 			if (!printed.has(note)) line.print(note);
@@ -56,9 +54,10 @@ export async function watch(gateway: GatewayClient, id: string): Promise<number>
 /** Such as "dev-1-a1b2c3 failed: HTTP connection failed (-1)." */
 async function problemsOf(gateway: GatewayClient, { id, counts }: Rollout): Promise<readonly string[]> {
 	if (sum(counts, problems) === 0) return [];
-	const path = `${pathOf(id)}/devices?status=${problems.join(",")}`;
-	const none = { devices: [] };
-	const { devices } = await gateway.ask<{ devices: readonly RolloutDevice[] }>(path).catch(() => none);
+	const query = { status: problems.join(",") };
+	const { devices } = await gateway
+		.request("GET /api/rollouts/:id/devices", { params: { id }, query })
+		.catch(() => ({ devices: [] }));
 	return devices.map(
 		({ deviceId, status, reason }) =>
 			`${deviceId} ${deviceWords[status]}${reason === null ? "." : `: ${sentence(reason)}`}`,
@@ -70,12 +69,16 @@ function approvalOf({ id, pausedBecause, group }: Rollout): readonly string[] {
 	return [`Group ${group + 1} waits for npm run rollout -- --approve ${id}`];
 }
 
-/** Reads the roll-out again, also after the gateway was away: it may be restarting. */
+function read(gateway: GatewayClient, id: string): Promise<Rollout> {
+	return gateway.request("GET /api/rollouts/:id", { params: { id } });
+}
+
+/** Reads the rollout again, also after the gateway was away: it may be restarting. */
 async function readAgain(gateway: GatewayClient, id: string, line: ProgressLine): Promise<Rollout> {
 	for (;;) {
 		await setTimeout(intervalMs);
 		try {
-			return await gateway.ask(pathOf(id));
+			return await read(gateway, id);
 		} catch (error) {
 			if (!(error instanceof Refusal && error.status === 0)) throw error;
 			line.show(`${error.message} Trying again.`, "away");

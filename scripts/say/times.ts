@@ -1,5 +1,6 @@
 /** Announcements for later: when they are asked for, and the schedules of a gateway. */
 
+import type { RequestBody } from "../../gateway/api/client/request.js";
 import {
 	actionText,
 	dueText,
@@ -8,11 +9,10 @@ import {
 	placeText,
 	whenText,
 } from "../../gateway/api/client/times.js";
-import type { AskedSchedule, Schedule, ScheduleList } from "../../gateway/api/schedule.js";
+import type { AskedSchedule, Schedule } from "../../gateway/api/schedule.js";
 import { print, UsageError } from "../command-line/command.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
-const path = "/api/schedules";
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 const mostSeconds = 7 * 86_400;
 const dayMs = 86_400_000;
@@ -44,25 +44,29 @@ export function nextTime(time: string, now: number, zone: string): string {
 }
 
 /** Has the gateway do it later, and prints how to take it back. @throws {Refusal} */
-export async function schedule(gateway: GatewayClient, later: Later, announcement: object): Promise<void> {
-	const { zone } = await gateway.ask<ScheduleList>(path);
+export async function schedule(
+	gateway: GatewayClient,
+	later: Later,
+	announcement: RequestBody<"POST /api/announcements">,
+): Promise<void> {
+	const { zone } = await gateway.request("GET /api/schedules");
 	const at: AskedSchedule["at"] = "in" in later ? later : { once: nextTime(later.at, Date.now(), zone) };
 	const body = { at, do: { announcement } };
-	const made = await gateway.ask<Schedule>(path, { method: "POST", body });
+	const made = await gateway.request("POST /api/schedules", { body });
 	print(describe(made));
 	print(`npm run say -- --cancel ${made.id} takes it back.`);
 }
 
 /** @throws {Refusal} */
 export async function printTimes(gateway: GatewayClient): Promise<void> {
-	const { zone, schedules } = await gateway.ask<ScheduleList>(path);
+	const { zone, schedules } = await gateway.request("GET /api/schedules");
 	for (const each of schedules) print(describe(each));
 	print(schedules.length === 0 ? "There are no schedules." : `Times are those of ${zone}.`);
 }
 
 /** @throws {Refusal} */
 export async function cancel(gateway: GatewayClient, id: string): Promise<void> {
-	await gateway.ask(`${path}/${encodeURIComponent(id)}`, { method: "DELETE" });
+	await gateway.request("DELETE /api/schedules/:id", { params: { id } });
 	print(`${id} is cancelled.`);
 }
 

@@ -4,8 +4,8 @@
  */
 
 import { setTimeout } from "node:timers/promises";
-import type { Announcement, AskedAnnouncement } from "../../gateway/api/announcement.js";
-import { ask } from "../../gateway/api/client/request.js";
+import type { AskedAnnouncement } from "../../gateway/api/announcement.js";
+import { createClient } from "../../gateway/api/client/request.js";
 import { bytesPerSecond, noise, wav } from "../support/sounds.js";
 import { Child } from "./child.js";
 import type { Listeners } from "./load/listeners.js";
@@ -52,16 +52,16 @@ function sound(seconds: number, seed?: number): Uint8Array<ArrayBuffer> {
 
 async function upload(url: string, { monitor }: Tokens, file: Uint8Array<ArrayBuffer>): Promise<string> {
 	const headers = { Authorization: `Bearer ${monitor}` };
-	const { id } = await ask<{ readonly id: string }>(`${url}/api/sounds?name=bench`, {
-		method: "POST",
+	const { id } = await createClient({ base: url, headers }).request("POST /api/sounds", {
+		query: { name: "bench" },
 		file,
-		headers,
 	});
 	return id;
 }
 
 async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly Row[]> {
 	const headers = { Authorization: `Bearer ${tokens.monitor}` };
+	const { request } = createClient({ base: url, headers });
 	const id = await upload(url, tokens, sound(1, 2));
 	const long = await upload(url, tokens, sound(interruptedSeconds));
 	const all = Array.from({ length: together / inProcess }, () => new Child<Players>("load/players.ts"));
@@ -73,10 +73,7 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 			ids.push(...(await child.ask("start", { url, token: tokens.device, serials })));
 		}
 		const areKnown = async () => {
-			const { devices: known } = await ask<{ readonly devices: readonly { readonly connected: boolean }[] }>(
-				`${url}/api/devices`,
-				{ headers },
-			);
+			const { devices: known } = await request("GET /api/devices");
 			return known.filter(({ connected }) => connected).length >= together;
 		};
 		while (!(await areKnown())) await setTimeout(50);
@@ -86,17 +83,13 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 		const begin = async (body: AskedAnnouncement & { readonly targets: { devices: readonly string[] } }) => {
 			await Promise.all(all.map((child) => child.ask("forget")));
 			const began = performance.timeOrigin + performance.now();
-			const { id: announced } = await ask<{ readonly id: string }>(`${url}/api/announcements`, {
-				method: "POST",
-				body,
-				headers,
-			});
+			const { id: announced } = await request("POST /api/announcements", { body });
 			const firsts = await Promise.all(all.map((child) => child.ask("firsts", body.targets.devices)));
 			return { announced, afterMs: firsts.flat().map((at) => at - began) };
 		};
 		const ended = async (announced: string) => {
 			for (;;) {
-				const { endedAt } = await ask<Announcement>(`${url}/api/announcements/${announced}`, { headers });
+				const { endedAt } = await request("GET /api/announcements/:id", { params: { id: announced } });
 				if (endedAt !== null) return;
 				await setTimeout(50);
 			}

@@ -25,12 +25,12 @@ describe("what a command says of a gateway", () => {
 			const expected = new RegExp(
 				`^http://${host}:${port} cannot be reached: connect ECONNREFUSED \\S+:${port}(, connect .*)?\\.$`,
 			);
-			await assert.rejects(client.ask("/api/devices"), { status: 0, message: expected });
+			await assert.rejects(client.request("GET /api/devices"), { status: 0, message: expected });
 			const [error] = await nextEvent(client.openMonitor(), "error");
 			assert.match(client.connectionError(error).message, expected);
 		}
 		const unknown = clientWith(monitorToken, "ws://no-such-host.invalid/gw");
-		await assert.rejects(unknown.ask("/"), {
+		await assert.rejects(unknown.request("GET /api/devices"), {
 			message: /^ws:\/\/no-such-host\.invalid\/gw cannot be reached: .*no-such-host/,
 		});
 	});
@@ -42,18 +42,23 @@ describe("what a command says of a gateway", () => {
 		const { url } = await runGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
 		const stranger = clientWith("not-the-monitor-token", url);
 		const refused = /refuses the monitor token; set MONITOR_TOKEN, or DATA_DIR to the data folder/;
-		await assert.rejects(stranger.ask("/api/devices"), { status: 401, message: refused });
+		await assert.rejects(stranger.request("GET /api/devices"), { status: 401, message: refused });
 		const [error] = await nextEvent(stranger.openMonitor(), "error");
 		assert.match(stranger.connectionError(error).message, refused);
 		await assert.rejects(
-			clientWith(viewerToken, url).ask("/api/device-tokens", { method: "POST", body: {} }),
+			clientWith(viewerToken, url).request("POST /api/device-tokens", { body: { deviceId: "" } }),
 			{
 				status: 403,
 				message: "This token may look, and change nothing; set MONITOR_TOKEN to a monitor's.",
 			},
 		);
-		await assert.rejects(clientWith(monitorToken, url).ask("/api/devices/kitchen"), {
-			message: "No device is called kitchen.",
-		});
+		await assert.rejects(
+			clientWith(monitorToken, url).request("GET /api/devices/:deviceId", {
+				params: { deviceId: "kitchen" },
+			}),
+			{
+				message: "No device is called kitchen.",
+			},
+		);
 	});
 });

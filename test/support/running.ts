@@ -5,7 +5,6 @@
 
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { Router } from "express";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
 import { extensions } from "../../gateway/extensions.js";
@@ -239,7 +238,7 @@ const noReleases = { schema: 1, latest: null, releases: [] } as const;
 export function withoutFirmware(): FirmwareService {
 	return {
 		binaries: () => false,
-		router: Router(),
+		routes: [],
 		updates: {
 			trigger: async () => ({ code: "no_firmware", message: "there is none" }),
 			onConnected: () => {},

@@ -7,7 +7,7 @@ import fs from "node:fs/promises";
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from "node:http";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import express, { type ErrorRequestHandler, type RequestHandler } from "express";
+import express, { type ErrorRequestHandler } from "express";
 import { createBinaries } from "../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../gateway/firmware/catalog.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
@@ -15,6 +15,7 @@ import { FirmwareRepository } from "../../gateway/firmware/repository.js";
 import { createFirmwareRoutes } from "../../gateway/firmware/routes.js";
 import { Selection } from "../../gateway/firmware/selection.js";
 import { UploadStore, type UploadStoreOptions } from "../../gateway/firmware/upload-store.js";
+import { createRouter } from "../../gateway/http/routes.js";
 import { createAnswerError } from "../../gateway/problem.js";
 import { AddressLimit } from "../../gateway/rates.js";
 import type { Disk } from "../../gateway/storage/atomic-file.js";
@@ -96,21 +97,19 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	});
 	const selection = new Selection({ catalog, uploads: store, repository, onProblem });
 	await store.open();
-	const pass: RequestHandler = (_request, _response, next) => next();
 	const answerError = createAnswerError(onProblem);
-	const access = { requirePerson: pass, requireAnyToken: pass, check: async () => ({}) };
+	const access = { check: async () => ({}), authorize: async () => undefined, reportChange: () => {} };
 	const binaries = createBinaries(repository, access, answerError);
 	const routes = createFirmwareRoutes({
 		upload: { store, maxBytes, checkImages, releaseKeys, ...(progressMs && { progressMs }) },
 		catalog,
 		latestUpdates: () => [],
 		uploadsByAddress: new AddressLimit({ points: 1_000_000, seconds: 60, what: "uploads" }),
-		access,
 		onUploaded: () => {},
 	});
 	const onError: ErrorRequestHandler = (error: unknown, _request, response, _next) =>
 		answerError(error, response);
-	const app = express().disable("x-powered-by").use(routes).use(onError);
+	const app = express().disable("x-powered-by").use(createRouter(routes, access)).use(onError);
 	const server = createServer((request, response) => {
 		if (!binaries(request, response)) app(request, response);
 	});

@@ -1,18 +1,38 @@
-/** Requests to the gateway over HTTP, with its refusals as sentences. */
+/** Typed HTTP requests to the gateway: a route's name determines its parameters, body and reply. */
 
-export interface GatewayRequest {
-	readonly method?: "GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE";
-	readonly body?: object;
+import type { BodyOf, ParamsOf, QueryOf, ReplyOf } from "../route.js";
+import type { Routes } from "../routes.js";
+
+interface RequestOptions {
 	/** In place of `body`. */
 	readonly file?: Uint8Array<ArrayBuffer>;
-	/** Of the file; default: a WAV. */
+	/** Media type of `file`; default: audio/wav. */
 	readonly fileType?: string;
-	/** Sent as If-Match: the request counts only while the resource is as it was read. */
+	/** Sent as If-Match: the request is executed only while the resource has this revision. */
 	readonly revision?: number;
-	readonly headers?: Readonly<Record<string, string>>;
+	/** Sends HEAD in place of GET. */
+	readonly isHead?: boolean;
 }
 
-/** The gateway refused it; the message says what to change. */
+type Params<N> = unknown extends ParamsOf<N> ? unknown : { readonly params: ParamsOf<N> };
+type Query<R> = R extends { readonly query: object } ? OptionalIfEmpty<"query", QueryOf<R>> : unknown;
+type Body<R> = R extends { readonly body: { readonly type: "json" } }
+	? { readonly body: Loose<BodyOf<R>> }
+	: unknown;
+/** Optional fields may be undefined: JSON leaves them out. */
+type Loose<T> = T extends object
+	? { readonly [K in keyof T]: Loose<T[K]> | (object extends Pick<T, K> ? undefined : never) }
+	: T;
+type OptionalIfEmpty<K extends string, V> = object extends V
+	? { readonly [N in K]?: V }
+	: { readonly [N in K]: V };
+/** Body of a request to a route. */
+export type RequestBody<N extends keyof Routes> = Loose<BodyOf<Routes[N]>>;
+/** Parameters, query and body of a route. */
+export type RequestOf<T, N extends keyof T> = Params<N> & Query<T[N]> & Body<T[N]> & RequestOptions;
+type Arguments<I> = object extends I ? [input?: I] : [input: I];
+
+/** The gateway rejected the request; the message says what to change. */
 export class Refusal extends Error {
 	/** HTTP status; 0: there was no response. */
 	readonly status: number;
@@ -23,49 +43,93 @@ export class Refusal extends Error {
 	}
 }
 
-/** What an error says. */
+/** Text of an error. */
 export function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 
-/** @param path or address. @returns the body; null where there is none. @throws Refusal */
-export async function ask<T>(path: string, request: GatewayRequest = {}): Promise<T> {
-	return JSON.parse((await (await responseTo(path, request)).text()) || "null");
+export interface Client<T> {
+	/** @returns the reply @throws {Refusal} */
+	request<N extends keyof T & string>(name: N, ...input: Arguments<RequestOf<T, N>>): Promise<ReplyOf<T[N]>>;
+	/** @returns null where the gateway responds with 404, as one without that extension does @throws {Refusal} */
+	requestIfFound<N extends keyof T & string>(
+		name: N,
+		...input: Arguments<RequestOf<T, N>>
+	): Promise<ReplyOf<T[N]> | null>;
+	/** @returns the content of a file @throws {Refusal} */
+	requestFile<N extends keyof T & string>(
+		name: N,
+		...input: Arguments<RequestOf<T, N>>
+	): Promise<ArrayBuffer>;
+	/** @returns a response whose body is not read yet @throws {Refusal} */
+	respond<N extends keyof T & string>(name: N, ...input: Arguments<RequestOf<T, N>>): Promise<Response>;
 }
 
-/** As `ask` reads: null where the gateway answers 404, as one without that extension. @throws Refusal */
-export async function askIfThere<T>(path: string): Promise<T | null> {
-	return ask<T>(path).catch((error: unknown) => {
-		if (error instanceof Refusal && error.status === 404) return null;
-		throw error;
-	});
+export interface ClientOptions {
+	/** Such as `http://127.0.0.1:8080`, without a slash at its end; absent: the address of the page. */
+	readonly base?: string;
+	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** @param path or address. @throws Refusal */
-export async function askFile(path: string, request: GatewayRequest = {}): Promise<ArrayBuffer> {
-	return (await responseTo(path, request)).arrayBuffer();
+interface Input extends RequestOptions {
+	readonly params?: unknown;
+	readonly query?: unknown;
+	readonly body?: object;
 }
 
-/** @param path or address. @returns an answer whose body is not read yet @throws Refusal */
-export async function responseTo(path: string, request: GatewayRequest): Promise<Response> {
-	const { method = "GET", body, file, fileType = "audio/wav", revision } = request;
-	const headers = {
-		...request.headers,
-		...(body && { "Content-Type": "application/json" }),
-		...(file && { "Content-Type": fileType }),
-		...(revision !== undefined && { "If-Match": `"${revision}"` }),
+/** @typeParam T definitions of the routes, by their names */
+export function createClient<T = Routes>({ base, headers = {} }: ClientOptions = {}): Client<T> {
+	const respond = async (name: string, input: Input = {}): Promise<Response> => {
+		const { body, file, fileType = "audio/wav", revision, isHead } = input;
+		const [verb = "GET"] = name.split(" ");
+		const method = isHead ? "HEAD" : verb;
+		const fields = {
+			...headers,
+			...(body && { "Content-Type": "application/json" }),
+			...(file && { "Content-Type": fileType }),
+			...(revision !== undefined && { "If-Match": `"${revision}"` }),
+		};
+		const content = file ?? (body && JSON.stringify(body));
+		const options = { method, headers: fields, ...(content && { body: content }) };
+		const path = addressOf(name, input);
+		const response = await fetch(base === undefined ? path.slice(1) : base + path, options).catch(
+			(cause: unknown) => {
+				throw new Refusal(0, "The gateway cannot be reached.", { cause });
+			},
+		);
+		if (!response.ok)
+			throw new Refusal(response.status, problemDetail(response.status, await response.text()));
+		return response;
 	};
-	const content = file ?? (body && JSON.stringify(body));
-	const response = await fetch(path, { method, headers, ...(content && { body: content }) }).catch(
-		(cause: unknown) => {
-			throw new Refusal(0, "The gateway cannot be reached.", { cause });
-		},
-	);
-	if (!response.ok) throw new Refusal(response.status, problemDetail(response.status, await response.text()));
-	return response;
+	const request = async (name: string, input?: Input) =>
+		JSON.parse((await (await respond(name, input)).text()) || "null");
+	return {
+		request,
+		requestIfFound: (name, ...[input]) =>
+			request(name, input).catch((error: unknown) => {
+				if (error instanceof Refusal && error.status === 404) return null;
+				throw error;
+			}),
+		requestFile: async (name, ...[input]) => (await respond(name, input)).arrayBuffer(),
+		respond: (name, ...[input]) => respond(name, input),
+	};
 }
 
-/** The `detail` of problem+json (RFC 9457). An answer without it is not the gateway's but that of a proxy before it. */
+/** Path of a route with its parameters and query filled in. */
+export function addressOf(
+	name: string,
+	{ params = {}, query = {} }: Pick<Input, "params" | "query">,
+): string {
+	const [, path = ""] = name.split(" ");
+	const values = new Map(Object.entries(Object(params)));
+	const filled = path.replaceAll(/:(\w+)/g, (_, param) => encodeURIComponent(String(values.get(param))));
+	const fields = Object.entries(Object(query)).flatMap(([field, value]) =>
+		value === undefined ? [] : [[field, String(value)] satisfies [string, string]],
+	);
+	return fields.length > 0 ? `${filled}?${new URLSearchParams(fields)}` : filled;
+}
+
+/** The `detail` of problem+json (RFC 9457). A response without it comes from a proxy in front of the gateway. */
 export function problemDetail(status: number, text: string): string {
 	try {
 		const problem: { detail?: string } = JSON.parse(text);
@@ -74,7 +138,7 @@ export function problemDetail(status: number, text: string): string {
 		// Such as nginx's own page.
 	}
 	if (status === 413)
-		return "A proxy before the gateway refused this as too large (413): raise its limit, in nginx client_max_body_size.";
-	if (status >= 502 && status <= 504) return `A proxy does not reach the gateway (${status}).`;
-	return `Not the gateway answered but another program, such as a proxy before it (${status}).`;
+		return "A proxy in front of the gateway rejected this as too large (413): raise its limit, in nginx client_max_body_size.";
+	if (status >= 502 && status <= 504) return `A proxy cannot reach the gateway (${status}).`;
+	return `The response is not the gateway's but another program's, such as a proxy in front of it (${status}).`;
 }

@@ -1,70 +1,27 @@
 /** Roll-outs as the gateway sends them, and their descriptions for people: for the page and the terminal. */
 
 import type { FrameOf } from "../frames.js";
-import type { Counts, Group, Plan, Window } from "../rollout.js";
+import type {
+	Counts,
+	Group,
+	Plan,
+	Preview,
+	RolloutDevice,
+	RolloutHead,
+	ShownRollout,
+	Window,
+} from "../rollout.js";
 import {
 	type DeviceStatus,
 	deviceStatuses,
 	deviceWords,
 	failureStatuses,
-	type pauseReasons,
-	type RolloutStatus,
 	slotStatuses,
 } from "../statuses.js";
 import { oneByOne } from "./rollout-plan.js";
 import { plural, timeLeft, when } from "./words.js";
 
-export type { Counts, Group, Plan, Window };
-
-/** One of `GET /api/rollouts`. Times in ISO 8601. */
-export interface RolloutHead {
-	readonly id: string;
-	readonly status: RolloutStatus;
-	readonly pausedBecause: (typeof pauseReasons)[number] | null;
-	/** A standing one goes on to later releases. */
-	readonly version: string;
-	readonly standing: boolean;
-	readonly counts: Counts;
-	/** Counts the changes of status and group. */
-	readonly revision: number;
-	readonly createdAt: string;
-	readonly startedAt: string | null;
-	readonly endedAt: string | null;
-}
-
-/** `GET /api/rollouts/{id}`. */
-export interface Rollout extends RolloutHead {
-	readonly plan: Plan;
-	/** Index of the current group. */
-	readonly group: number;
-	readonly groups: readonly { readonly size: number; readonly counts: Counts }[];
-	/** How long the last device that runs the new firmware is still watched; null: none is watched. */
-	readonly soakSecondsLeft: number | null;
-}
-
-/** `GET /api/rollouts/{id}/devices`. */
-export interface RolloutDevice {
-	readonly deviceId: string;
-	readonly status: DeviceStatus;
-	readonly attempts: number;
-	/** Why it failed or waits. */
-	readonly reason: string | null;
-	/** How long it is still watched; null: it is not. */
-	readonly soakSecondsLeft: number | null;
-}
-
-/** Numbers of devices. `POST /api/rollouts/preview`. */
-export interface Preview {
-	readonly total: number;
-	readonly away: number;
-	readonly alreadyInstalled: number;
-	readonly downgrades: number;
-	readonly doNotFit: number;
-	/** In another active roll-out. */
-	readonly busy: number;
-	/** With all defaults. */
-	readonly plan: Plan;
-}
+export type { Counts, Group, Plan, Preview, RolloutDevice, RolloutHead, ShownRollout as Rollout, Window };
 
 /** To a monitor that connects to /monitor?rollouts. */
 export type RolloutUpdate = FrameOf<"rollout_update">;

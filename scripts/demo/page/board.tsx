@@ -4,7 +4,6 @@ import { useEffect, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
-import { ask } from "../../../gateway/api/client/request.js";
 import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import { Check } from "../../../gateway/dashboard/page/parts/field.js";
 import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
@@ -14,6 +13,7 @@ import { HoldButton } from "./hold-button.js";
 import { useInputs } from "./inputs.js";
 import { LevelMeter } from "./level-meter.js";
 import { MakeAndInstall } from "./make-and-install.js";
+import { demo } from "./requests.js";
 import { Speaker } from "./speaker.js";
 import { type BoardState, useBoard } from "./use-board.js";
 
@@ -43,7 +43,7 @@ export function Board({ entry }: { entry: Entry }) {
 	const state = useBoard(path, speaker);
 	const { inputs, gain, sound, next, expect } = state ?? nothingYet;
 	const isOn = state !== undefined;
-	const { send, problem } = useInputs(path, isOn);
+	const { send, problem } = useInputs(entry.key, isOn);
 	const changeLight = (light: number) => {
 		send({ light });
 		expect({ light });
@@ -107,7 +107,11 @@ export function Board({ entry }: { entry: Entry }) {
 						onChange={changeSignal}
 					/>
 					<div class="actions">
-						<Button onClick={() => ask(`${path}/power-cut`, { method: "POST" })}>
+						<Button
+							onClick={() =>
+								demo.request("POST /api/demo/devices/:id/power-cut", { params: { id: entry.key } })
+							}
+						>
 							Cut its power for a moment
 						</Button>
 					</div>

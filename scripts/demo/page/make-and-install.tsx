@@ -2,12 +2,12 @@
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
-import { ask, messageOf } from "../../../gateway/api/client/request.js";
+import { messageOf } from "../../../gateway/api/client/request.js";
 import { isUpdating } from "../../../gateway/api/client/words.js";
 import { useApp } from "../../../gateway/dashboard/page/app/hooks.js";
 import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import { UpdateState } from "../../../gateway/dashboard/page/parts/presence.js";
-import type { MadeRelease } from "../messages.js";
+import { demo } from "./requests.js";
 
 /** @param next the version that a release would have now */
 export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) {
@@ -19,7 +19,7 @@ export function MakeAndInstall({ entry, next }: { entry: Entry; next: string }) 
 		setMade(undefined);
 		setMaking(true);
 		try {
-			const { version } = await ask<MadeRelease>("api/demo/releases", { method: "POST" });
+			const { version } = await demo.request("POST /api/demo/releases");
 			void app.firmware.refresh();
 			await app.update(key, version).catch((error: unknown) => {
 				throw new Error(`${version} is made, but not installed. ${messageOf(error)}`);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { Ajv } from "ajv";
@@ -7,7 +6,6 @@ import formats from "ajv-formats";
 import { checkCommand, checkUplink, commands, features, uplinks } from "../../../device/protocol/messages.js";
 import { models } from "../../../device/protocol/schema.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
-import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { commandDocuments } from "../../../scripts/api/descriptions.js";
 import { monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
 import { runGateway } from "../../support/running.js";
@@ -20,15 +18,6 @@ type Message = { [name: string]: Json };
 function problemOf(value: unknown, schema: string): string | undefined {
 	return document.problemOf(value, "components", "schemas", schema);
 }
-
-test("the committed asyncapi.yaml is what `npm run api` generates", async () => {
-	const { file, text } = asyncApiDocument();
-	const [committed, generated] = [await readFile(file, "utf8"), text].map((all) => all.split("\n"));
-	// Not all of both: a failure would print a thousand lines.
-	const at = generated?.findIndex((line, index) => line !== committed?.[index]) ?? -1;
-	const line = committed?.[at < 0 ? (generated?.length ?? 0) : at];
-	assert.equal(line, generated?.[at], `line ${at + 1} of asyncapi.yaml is out of date: run npm run api`);
-});
 
 test("asyncapi.yaml is an AsyncAPI 3.0 document", () => {
 	const ajv = new Ajv({ strict: false, validateSchema: false });

@@ -3,13 +3,15 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { createConfig, lint } from "@redocly/openapi-core";
 import openapiTypescript from "openapi-typescript";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { parseJson } from "../../../gateway/json.js";
+import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
+import { openApiDocument } from "../../../scripts/api/openapi.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { probes } from "./probes.js";
 import { ApiDocument } from "./schemas.js";
@@ -29,7 +31,16 @@ const documents = ["openapi.yaml", "asyncapi.yaml"] as const;
 const openApi = new ApiDocument("openapi.yaml");
 const pathOf = (name: string) => resolve("gateway/api", name);
 
-test("a linter finds nothing in the documents, such as a field that an unquoted comma has made", async (t) => {
+for (const { file, text } of [asyncApiDocument(), openApiDocument()])
+	test(`the committed ${basename(file.pathname)} is what \`npm run api\` generates`, () => {
+		const [committed, generated] = [readFileSync(file, "utf8"), text].map((all) => all.split("\n"));
+		// Not all of both: a failure would print a thousand lines.
+		const at = generated?.findIndex((line, index) => line !== committed?.[index]) ?? -1;
+		const line = committed?.[at < 0 ? (generated?.length ?? 0) : at];
+		assert.equal(line, generated?.[at], `line ${at + 1} is out of date: run npm run api`);
+	});
+
+test("a linter finds nothing in the documents, and an unknown field in a changed one", async (t) => {
 	const config = await createConfig({ rules: Object.fromEntries(rules.map((rule) => [rule, "error"])) });
 	const problemsOf = async (ref: string) =>
 		(await lint({ ref, config })).map(
@@ -38,8 +49,8 @@ test("a linter finds nothing in the documents, such as a field that an unquoted 
 	for (const name of documents) assert.deepEqual(await problemsOf(pathOf(name)), [], name);
 	const text = readFileSync(pathOf("openapi.yaml"), "utf8");
 	const broken = join(await temporaryDirectory(t), "openapi.yaml");
-	writeFileSync(broken, text.replace('description: "absent, 0"', "description: absent, 0"));
-	assert.match((await problemsOf(broken)).join(), /^struct .*Property `0` is not expected here/);
+	writeFileSync(broken, text.replace("summary:", "sumary:"));
+	assert.match((await problemsOf(broken)).join(), /^struct .*Property `sumary` is not expected here/);
 });
 
 test("openapi.yaml declares each tag, and its login cookie has a name that a client can send", () => {

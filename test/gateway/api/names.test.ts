@@ -11,17 +11,14 @@ import {
 	uplinks,
 } from "../../../device/protocol/messages.js";
 import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
-import { asks } from "../../../gateway/api/command.js";
-import { label, labelFields, labelTexts } from "../../../gateway/api/label.js";
+import { label, labelFields } from "../../../gateway/api/label.js";
 import {
 	monitorDescriptions,
 	monitorErrorDescriptions,
 	reasonDescriptions,
 } from "../../../scripts/api/descriptions.js";
-import { ApiDocument } from "./schemas.js";
 
 const text = readFileSync(new URL("../../../gateway/api/interface.md", import.meta.url), "utf8");
-const openApi = new ApiDocument("openapi.yaml");
 
 /** @param heading of a section, such as "4.1", which is read without those below it; "": all sections */
 function sectionOf(heading: string): string {
@@ -74,16 +71,6 @@ describe("gateway/api/interface.md names", () => {
 			);
 		});
 
-	test("each route of openapi.yaml", () => {
-		// What is in braces has any text there, such as <id>; then the address ends.
-		const address = (path: string) => new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^`\\s]+?")}(?![\\w/-])`);
-		const routes = Object.keys(openApi.at("paths"));
-		assert.deepEqual(
-			routes.filter((path) => !address(path).test(text)),
-			[],
-		);
-	});
-
 	test("each field of a label as PATCH takes it, and how long it may be", () => {
 		const row = text.split("\n").find((line) => line.includes("`PATCH /api/devices/")) ?? "";
 		for (const field of labelFields)
@@ -95,36 +82,6 @@ describe("gateway/api/interface.md names", () => {
 			[],
 		);
 	});
-});
-
-test("openapi.yaml names each model where a roll-out's target is one", () => {
-	const target = openApi.at("components", "schemas", "plan", "properties", "target", "properties", "model");
-	assert.deepEqual(target.enum, models);
-});
-
-test("openapi.yaml names each command to many devices", () => {
-	const { enum: names } = openApi.at("components", "schemas", "commandPayload", "properties", "command");
-	assert.deepEqual(names, keysOf(asks));
-});
-
-test("openapi.yaml has each field of a label, with its length: in the change, and in what is answered", () => {
-	for (const name of ["label", "knownDevice"]) {
-		const properties = openApi.at("components", "schemas", name, "properties");
-		for (const field of labelFields) {
-			assert.ok(field in properties, `components.schemas.${name}.properties lacks ${field}`);
-		}
-		for (const field of labelTexts) {
-			const { maxLength } = openApi.at("components", "schemas", name, "properties", field);
-			assert.equal(maxLength, label.fields[field].maxLength, `${name}.${field}`);
-		}
-		const { maxItems, items } = openApi.at("components", "schemas", name, "properties", "tags");
-		const { item } = label.fields.tags;
-		assert.deepEqual(
-			[maxItems, items],
-			[label.fields.tags.maxItems, { type: "string", pattern: item.pattern, maxLength: item.maxLength }],
-		);
-	}
-	assert.deepEqual(Object.keys(openApi.at("components", "schemas", "label", "properties")), labelFields);
 });
 
 test("a document that lists some fields of a label lists all of them", () => {

@@ -1,24 +1,32 @@
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { test } from "node:test";
-import { Router } from "express";
-import { list, object, string } from "../../../device/protocol/schema.js";
+import { list, object, optional, string } from "../../../device/protocol/schema.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { monitors } from "../../../gateway/api/permissions.js";
+import { defineRoutes, json } from "../../../gateway/api/route.js";
 import { Audit } from "../../../gateway/audit/audit.js";
 import type { CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
-import { readJson, readQuery } from "../../../gateway/http/request-body.js";
+import { serve } from "../../../gateway/http/routes.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 /** A route that reads a field of its query, and a body. */
-const things: CreateExtension = ({ requirePerson }) => ({
-	routes: Router().post("/api/things", requirePerson, async (request, response) => {
-		readQuery(request, "days");
-		await readJson(request, object({ items: list(object({ kind: string(64) }), 10) }), "{}");
-		response.status(204).end();
-	}),
+const things: CreateExtension = () => ({
+	routes: serve(
+		defineRoutes(null, {
+			"POST /api/things": {
+				summary: "Creates things",
+				roles: monitors,
+				query: { days: optional(string(8)) },
+				body: json(object({ items: list(object({ kind: string(64) }), 10) }), {}),
+				returns: "They are created.",
+			},
+		}),
+		{ "POST /api/things": () => {} },
+	),
 });
 
 const annasToken = "annas-token-of-the-fixtures";

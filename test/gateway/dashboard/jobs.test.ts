@@ -35,8 +35,13 @@ test("a command counts all its devices, also those that no frame has named yet",
 });
 
 test("a late message about one that a person has closed does not show it again", () => {
-	const jobs = new Jobs<CommandPart, unknown, never>({
-		channel: "commands",
+	const jobs = new Jobs<CommandPart, unknown, never, never>({
+		requests: {
+			start: async () => ({ id: "" }),
+			list: async () => [],
+			read: () => Promise.reject(new Error("not read")),
+			stop: async () => {},
+		},
 		kind: commandKind,
 		titleOf: () => "Restart",
 		isShown: () => true,

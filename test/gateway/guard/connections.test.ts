@@ -124,7 +124,7 @@ for (const isTls of [false, true])
 				// A thousand are more than what the kernel takes.
 				const size = 100_000;
 				const large: CreateExtension = () => ({
-					routes: Router().get(path, (_request, response) => void response.end(Buffer.alloc(size))),
+					pages: Router().get(path, (_request, response) => void response.end(Buffer.alloc(size))),
 				});
 				const limits = { stalledMs: 1000, requestHeadersMs: 300_000 };
 				const gateway = await run(t, { limits, extensions: [...extensions, large] });

@@ -3,7 +3,7 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { days } from "../../../gateway/api/rollout.js";
+import { days } from "../../../gateway/api/times.js";
 import { HttpProblem } from "../../../gateway/problem.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";

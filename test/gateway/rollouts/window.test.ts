@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { days } from "../../../gateway/api/rollout.js";
+import { days } from "../../../gateway/api/times.js";
 import { isInWindow } from "../../../gateway/rollouts/window.js";
 import "../../support/property-runs.js";
 

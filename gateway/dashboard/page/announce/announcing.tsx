@@ -61,7 +61,7 @@ function Where({ sounds, search, source }: WhereProps) {
 		if (!source) return;
 		const { announcements } = app;
 		const content = await source.prepare();
-		await announcements.begin({ ...content, targets, ...options });
+		await announcements.start({ ...content, targets, ...options });
 		await sounds.refresh();
 	};
 	return (

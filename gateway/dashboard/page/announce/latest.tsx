@@ -63,7 +63,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 								label={`Play again: ${title}`}
 								action="play_sound"
 								question={job.count() > fewDevices && question}
-								onClick={() => announcements.begin(again)}
+								onClick={() => announcements.start(again)}
 							>
 								Play again
 							</Button>

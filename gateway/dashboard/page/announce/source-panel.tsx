@@ -3,10 +3,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { longestName, type Sound, type SoundList } from "../../../api/announcement.js";
-import { ask, askFile, messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../api/client/request.js";
 import { duration } from "../../../api/client/words.js";
 import { cleanText } from "../../../api/text.js";
 import { writeWav } from "../../../api/wav.js";
+import { request, requestFile } from "../app/gateway.js";
 import type { Resource } from "../app/resource.js";
 import { Button } from "../parts/button.js";
 import { Check, Field, Toggles } from "../parts/field.js";
@@ -115,7 +116,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 				/>
 			)}
 			{kind === "text" && toSpeak !== "" && (
-				<SoundLine key={text} load={() => askFile("api/speech", { method: "POST", body: { text: toSpeak } })}>
+				<SoundLine key={text} load={() => requestFile("POST /api/speech", { body: { text: toSpeak } })}>
 					<span class="hint">As the gateway speaks it</span>
 				</SoundLine>
 			)}
@@ -177,7 +178,7 @@ function KeptSounds({ sounds, chosen, onChosen, onRemoved }: KeptSoundsProps) {
 		<ul class="sounds" aria-label="Kept sounds">
 			{sounds.map((sound) => (
 				<li key={sound.id}>
-					<SoundLine load={() => askFile(`sounds/${sound.id}.wav`)}>
+					<SoundLine load={() => requestFile("GET /sounds/:file", { params: { file: `${sound.id}.wav` } })}>
 						<Check
 							isRadio
 							name="sound"
@@ -196,7 +197,7 @@ function KeptSounds({ sounds, chosen, onChosen, onRemoved }: KeptSoundsProps) {
 								loss: { do: "Delete sound", keep: "Keep it" },
 							}}
 							onClick={async () => {
-								await ask(`api/sounds/${sound.id}`, { method: "DELETE" }).finally(onRemoved);
+								await request("DELETE /api/sounds/:id", { params: { id: sound.id } }).finally(onRemoved);
 							}}
 						>
 							Delete

@@ -1,14 +1,9 @@
 /** What can be announced, and the gateway's sounds. */
 
-import {
-	type AskedAnnouncement,
-	longestName,
-	type Sound,
-	type SoundList,
-} from "../../../api/announcement.js";
-import { ask, askIfThere } from "../../../api/client/request.js";
+import { type AskedAnnouncement, longestName, type SoundList } from "../../../api/announcement.js";
 import { cleanText, cutText } from "../../../api/text.js";
 import { writeWav } from "../../../api/wav.js";
+import { request, requestIfFound } from "../app/gateway.js";
 import type { Draft } from "./sound.js";
 
 export interface Source {
@@ -18,7 +13,7 @@ export interface Source {
 
 /** @throws Error that says what to change */
 export async function readSounds(): Promise<SoundList> {
-	const list = await askIfThere<SoundList>("api/sounds");
+	const list = await requestIfFound("GET /api/sounds");
 	if (list) return list;
 	throw new Error("This gateway has no announcements.");
 }
@@ -26,6 +21,6 @@ export async function readSounds(): Promise<SoundList> {
 /** @param keptAs its name in the list of kept sounds; blank: the gateway has it for a while. @returns its id @throws Refusal */
 export async function upload(draft: Draft, keptAs: string): Promise<string> {
 	const name = cutText(cleanText(keptAs) || cleanText(draft.name) || "Sound", longestName);
-	const path = `api/sounds?${new URLSearchParams({ name, temporary: String(cleanText(keptAs) === "") })}`;
-	return (await ask<Sound>(path, { method: "POST", file: writeWav(draft.samples) })).id;
+	const query = { name, temporary: cleanText(keptAs) === "" };
+	return (await request("POST /api/sounds", { query, file: writeWav(draft.samples) })).id;
 }

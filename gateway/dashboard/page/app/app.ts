@@ -14,14 +14,11 @@ import type { Announcement, Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
 import { titleOf } from "../../../api/client/command-words.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
-import { ask, askIfThere, problemDetail } from "../../../api/client/request.js";
+import { problemDetail, type RequestBody } from "../../../api/client/request.js";
 import { plural, sentence } from "../../../api/client/words.js";
 import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
-import type { CrashList } from "../../../api/crash-causes.js";
-import type { ListedRefusal } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
-import type { QuietHoursList } from "../../../api/quiet-hours.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
@@ -29,6 +26,7 @@ import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { type KnownPast, readPast } from "./details.js";
 import { FirmwareStore } from "./firmware.js";
+import { request, requestIfFound } from "./gateway.js";
 import { Jobs } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
@@ -61,8 +59,18 @@ export class App {
 	readonly selection = new Selection(() => this.painter.mark("selection"));
 	/** What was just done. */
 	readonly toasts = new Toasts(() => this.painter.mark("jobs"));
-	readonly jobs = new Jobs<CommandPart, Pick<SentCommand, "payload">, Omit<SentCommand, "devices">>({
-		channel: "commands",
+	readonly jobs = new Jobs<
+		CommandPart,
+		Pick<SentCommand, "payload">,
+		Omit<SentCommand, "devices">,
+		RequestBody<"POST /api/commands">
+	>({
+		requests: {
+			start: (body) => request("POST /api/commands", { body }),
+			list: async () => (await request("GET /api/commands")).commands,
+			read: (id) => request("GET /api/commands/:id", { params: { id } }),
+			stop: (id) => request("DELETE /api/commands/:id", { params: { id } }),
+		},
 		kind: commandKind,
 		titleOf: ({ payload }) => titleOf(payload),
 		isShown: ({ by, counts: { done, ...others } }, agoMs) => {
@@ -73,8 +81,18 @@ export class App {
 		onChanged: () => this.painter.mark("jobs"),
 		onDone: (title, devices) => this.toasts.show(title, `${title}: ${plural(devices, "device")}`),
 	});
-	readonly announcements = new Jobs<Play, Pick<Announcement, "name">, Omit<Announcement, "devices">>({
-		channel: "announcements",
+	readonly announcements = new Jobs<
+		Play,
+		Pick<Announcement, "name">,
+		Omit<Announcement, "devices">,
+		RequestBody<"POST /api/announcements">
+	>({
+		requests: {
+			start: (body) => request("POST /api/announcements", { body }),
+			list: async () => (await request("GET /api/announcements")).announcements,
+			read: (id) => request("GET /api/announcements/:id", { params: { id } }),
+			stop: (id) => request("DELETE /api/announcements/:id", { params: { id } }),
+		},
 		kind: playKind,
 		titleOf: ({ name }) => name ?? "Announcement",
 		isShown: () => true,
@@ -82,19 +100,19 @@ export class App {
 		onChanged: () => this.painter.mark("announcements"),
 	});
 	readonly refusals = new Resource(
-		() => ask<{ readonly refusals: readonly ListedRefusal[] }>("api/refusals"),
+		() => request("GET /api/refusals"),
 		() => this.painter.mark("refusals"),
 	);
 	/** Null: this gateway has none. */
 	readonly crashes = new Resource(
-		() => askIfThere<CrashList>("api/crashes"),
+		() => requestIfFound("GET /api/crashes"),
 		() => this.painter.mark("refusals"),
 	);
 	/** Why the gateway is not ready, such as a full disk, or what will need a person, such as an expiring certificate. */
 	readonly readiness = new Resource(readReadiness, () => this.painter.mark("refusals"));
 	/** Null: this gateway has none. */
 	readonly quietHours = new Resource(
-		() => askIfThere<QuietHoursList>("api/quiet-hours"),
+		() => requestIfFound("GET /api/quiet-hours"),
 		() => this.painter.mark("quiet"),
 	);
 	readonly asks = new Asks({
@@ -242,8 +260,7 @@ export class App {
 	/** Requests a token for a device, which the device then tries. */
 	replaceToken(deviceId: string): Promise<Attempt> {
 		return this.changeSettings(deviceId, async () => {
-			const body = { deviceId };
-			const { token } = await ask<{ token: string }>("api/device-tokens", { method: "POST", body });
+			const { token } = await request("POST /api/device-tokens", { body: { deviceId } });
 			return { token };
 		});
 	}
@@ -308,7 +325,7 @@ export class App {
 
 	async #readPerson(): Promise<void> {
 		// Without it the gateway refuses what a viewer may not do.
-		this.person = await ask<Person>("login/state").catch(() => this.person);
+		this.person = await request("GET /login/state").catch(() => this.person);
 		this.painter.mark("link");
 	}
 

@@ -1,7 +1,7 @@
 /** The gateway's records of a device: its last 24 hours, restarts, versions, updates and crashes. */
 
-import { ask } from "../../../api/client/request.js";
 import type { DeviceDetails, Past } from "../../../api/device.js";
+import { request } from "./gateway.js";
 
 export interface KnownPast {
 	readonly details: DeviceDetails;
@@ -10,7 +10,10 @@ export interface KnownPast {
 
 /** @throws Refusal */
 export async function readPast(deviceId: string): Promise<KnownPast> {
-	const path = `api/devices/${encodeURIComponent(deviceId)}`;
-	const [details, past] = await Promise.all([ask<DeviceDetails>(path), ask<Past>(`${path}/history`)]);
+	const device = { params: { deviceId } };
+	const [details, past] = await Promise.all([
+		request("GET /api/devices/:deviceId", device),
+		request("GET /api/devices/:deviceId/history", device),
+	]);
 	return { details, past };
 }

@@ -1,8 +1,9 @@
 /** The firmware that the gateway offers: requested when a view needs it, and kept for all views. */
 
-import { ask, problemDetail } from "../../../api/client/request.js";
+import { problemDetail } from "../../../api/client/request.js";
 import type { Catalog, UploadStatus } from "../../../api/firmware.js";
 import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/outdated.js";
+import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
 
 export interface Upload {
@@ -31,10 +32,7 @@ export class FirmwareStore {
 		this.#onChanged = onChanged;
 		this.#isLive = isLive;
 		const read = async () => {
-			const [catalog, status] = await Promise.all([
-				ask<Catalog>("ota/catalog"),
-				ask<UploadStatus>("ota/status"),
-			]);
+			const [catalog, status] = await Promise.all([request("GET /ota/catalog"), request("GET /ota/status")]);
 			return { catalog, status };
 		};
 		this.#known = new Resource(read, (known) => {

@@ -3,12 +3,12 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask } from "../../../api/client/request.js";
 import { type Action, mayDo } from "../../../api/permissions.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
 import type { KnownPast } from "./details.js";
 import type { FirmwareStore } from "./firmware.js";
+import { respond } from "./gateway.js";
 import type { Topic } from "./painter.js";
 import { Resource } from "./resource.js";
 
@@ -94,11 +94,11 @@ export function useResource<T>(read: () => Promise<T>, everyMs?: number): Resour
 	return resource;
 }
 
-/** @param path undefined: it is not asked for @returns whether the gateway answers there; undefined: not known yet */
-export function useIsThere(path: string | undefined): boolean | undefined {
+/** @param name undefined: it is not requested @returns whether the gateway has this route; undefined: not known yet */
+export function useHasRoute(name: "GET /api/audit" | "GET /api/backup" | undefined): boolean | undefined {
 	const find = async () =>
-		path !== undefined &&
-		(await ask(path, { method: "HEAD" }).then(
+		name !== undefined &&
+		(await respond(name, { isHead: true }).then(
 			() => true,
 			() => false,
 		));

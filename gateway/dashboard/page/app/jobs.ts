@@ -1,6 +1,5 @@
 /** What the gateway does to many devices, and each device's answer. It outlives this page: commands, or announcements. */
 
-import { ask } from "../../../api/client/request.js";
 import { type Counts, Job, type JobKind, type Part } from "../model/job.js";
 
 /** As a list has it. */
@@ -14,10 +13,18 @@ interface Head<P extends Part> {
 	readonly counts: Counts<P>;
 }
 
+/** Requests for jobs of one kind. @template B what starts one */
+export interface JobRequests<H, P, B> {
+	start(body: B): Promise<{ readonly id: string }>;
+	/** Without their devices. */
+	list(): Promise<readonly H[]>;
+	read(id: string): Promise<H & { readonly devices: readonly P[] }>;
+	stop(id: string): Promise<unknown>;
+}
+
 /** @template H as a list has it @template T what its title is made of */
-export interface JobsOptions<P extends Part, T> {
-	/** The last part of the path. */
-	readonly channel: "commands" | "announcements";
+export interface JobsOptions<P extends Part, T, H, B> {
+	readonly requests: JobRequests<H, P, B>;
 	readonly kind: JobKind<P["state"]>;
 	readonly titleOf: (head: T) => string;
 	/** Whether one that has ended is shown, this long ago. */
@@ -34,14 +41,14 @@ interface JobChange<P extends Part> extends Omit<Head<P>, "endedAt"> {
 	readonly isOver: boolean;
 }
 
-export class Jobs<P extends Part, T, H extends Head<P> & T> {
-	readonly #options: JobsOptions<P, T>;
+export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
+	readonly #options: JobsOptions<P, T, H, B>;
 	readonly #jobs = new Map<string, Job<P>>();
 	readonly #heads = new Map<string, H>();
 	/** Ids: a late message about one does not show it again. */
 	readonly #dismissed = new Set<string>();
 
-	constructor(options: JobsOptions<P, T>) {
+	constructor(options: JobsOptions<P, T, H, B>) {
 		this.#options = options;
 	}
 
@@ -60,9 +67,9 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 		return this.#heads.get(id);
 	}
 
-	/** Has the gateway begin one. @throws Refusal */
-	async begin(body: object): Promise<void> {
-		const { id } = await ask<{ id: string }>(this.#path(), { method: "POST", body });
+	/** Starts one at the gateway. @throws {Refusal} */
+	async start(body: B): Promise<void> {
+		const { id } = await this.#options.requests.start(body);
 		await this.read(id);
 	}
 
@@ -75,7 +82,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 	/** Removes what has ended from view, also from that of a page that is opened later. */
 	dismiss(id: string): void {
 		// What the gateway has forgotten needs no more.
-		if (!this.#jobs.get(id)?.isOfPage) ask(this.#path(id), { method: "DELETE" }).catch(() => {});
+		if (!this.#jobs.get(id)?.isOfPage) this.#options.requests.stop(id).catch(() => {});
 		this.#jobs.delete(id);
 		this.#dismissed.add(id);
 		this.#options.onChanged();
@@ -85,7 +92,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 		const { id, createdAt, devices, counts, isOver } = change;
 		if (this.#dismissed.has(id)) return;
 		const { kind, titleOf, isShown } = this.#options;
-		const cancel = () => ask(this.#path(id), { method: "DELETE" });
+		const cancel = () => this.#options.requests.stop(id);
 		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, createdAt, cancel });
 		job.take(devices, counts);
 		if (isOver && !isShown(change, agoMs)) this.#jobs.delete(id);
@@ -107,11 +114,8 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 
 	/** There is a connection: what has ended meanwhile is not sent again. */
 	async onLive(): Promise<void> {
-		const { channel } = this.#options;
 		// What fails is read again with the next connection.
-		const lists = await ask<Readonly<Record<string, readonly H[]>>>(this.#path()).catch(() => undefined);
-		if (!lists) return;
-		const { [channel]: heads = [] } = lists;
+		const heads = await this.#options.requests.list().catch(() => []);
 		for (const head of heads) {
 			const wasRunning = this.#jobs.get(head.id)?.isRunning;
 			this.#take(head, []);
@@ -126,7 +130,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 
 	/** Reads one with all its devices; what cannot be read stays as it was. */
 	async read(id: string): Promise<void> {
-		const read = await ask<H & { readonly devices: readonly P[] }>(this.#path(id)).catch(() => undefined);
+		const read = await this.#options.requests.read(id).catch(() => undefined);
 		if (read) this.#take(read, read.devices);
 	}
 
@@ -135,10 +139,5 @@ export class Jobs<P extends Part, T, H extends Head<P> & T> {
 		this.#heads.set(id, head);
 		const isOver = endedAt !== null;
 		this.onUpdate({ ...head, devices, isOver }, isOver ? this.#options.now() - Date.parse(endedAt) : 0);
-	}
-
-	#path(id?: string): string {
-		const path = `api/${this.#options.channel}`;
-		return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
 	}
 }

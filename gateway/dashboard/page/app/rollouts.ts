@@ -1,6 +1,5 @@
 /** The gateway's roll-outs, as last received, and the requests of a person to them. */
 
-import { ask } from "../../../api/client/request.js";
 import type {
 	Preview,
 	Rollout,
@@ -11,6 +10,7 @@ import type {
 } from "../../../api/client/rollout.js";
 import type { AskedPlan } from "../../../api/client/rollout-plan.js";
 import { isOver } from "../../../api/statuses.js";
+import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
 
 /** As it was read, and when by the gateway's clock. */
@@ -27,7 +27,7 @@ export class Rollouts {
 	constructor(onChanged: () => void, now: () => number) {
 		this.#onChanged = onChanged;
 		this.#now = now;
-		this.#list = new Resource(() => ask(listPath), onChanged);
+		this.#list = new Resource(() => request("GET /api/rollouts"), onChanged);
 	}
 
 	/** The newest first. */
@@ -51,7 +51,10 @@ export class Rollouts {
 		const details =
 			this.#details.get(id) ??
 			new Resource(
-				async () => ({ ...(await ask<Rollout>(pathOf(id))), readAt: this.#now() }),
+				async () => ({
+					...(await request("GET /api/rollouts/:id", { params: { id } })),
+					readAt: this.#now(),
+				}),
 				this.#onChanged,
 			);
 		this.#details.set(id, details);
@@ -77,43 +80,37 @@ export class Rollouts {
 
 	/** Which devices a plan would update. @throws Refusal that names a wrong field */
 	preview(plan: AskedPlan): Promise<Preview> {
-		return ask(`${listPath}/preview`, { method: "POST", body: plan });
+		return request("POST /api/rollouts/preview", { body: plan });
 	}
 
 	/** Repeated with the same id and plan, it changes nothing. @throws Error that says why it was refused */
 	start(id: string, plan: AskedPlan): Promise<void> {
-		return this.#change(() => ask(pathOf(id), { method: "PUT", body: plan }));
+		return this.#change(() => request("PUT /api/rollouts/:id", { params: { id }, body: plan }));
 	}
 
 	/** @throws Error that says why it was refused */
 	act({ id, revision }: RolloutHead, action: RolloutAction): Promise<void> {
 		return this.#change(async () => {
-			const path = (name: RolloutAction) => `${pathOf(id)}/${name}`;
-			const next = await ask<Rollout>(path(action), { method: "POST", revision });
+			const params = { id };
+			const next = await request(`POST /api/rollouts/:id/${action}`, { params, revision });
 			// Retried devices would only be queued where failures have stopped it.
 			if (action === "retry" && next.pausedBecause === "failures")
-				await ask(path("resume"), { method: "POST", revision: next.revision });
+				await request("POST /api/rollouts/:id/resume", { params, revision: next.revision });
 		});
 	}
 
 	/** @throws Error that says why it was refused */
 	remove({ id }: RolloutHead): Promise<void> {
-		return this.#change(() => ask(pathOf(id), { method: "DELETE" }));
+		return this.#change(() => request("DELETE /api/rollouts/:id", { params: { id } }));
 	}
 
 	/** @throws Refusal */
 	async devices(id: string, statuses: readonly string[]): Promise<readonly RolloutDevice[]> {
-		const path = `${pathOf(id)}/devices?status=${statuses.join(",")}`;
-		return (await ask<{ devices: readonly RolloutDevice[] }>(path)).devices;
+		const query = { status: statuses.join(",") };
+		return (await request("GET /api/rollouts/:id/devices", { params: { id }, query })).devices;
 	}
 
 	async #change(request: () => Promise<unknown>): Promise<void> {
 		await request().finally(() => this.refresh());
 	}
-}
-
-const listPath = "api/rollouts";
-
-function pathOf(id: string): string {
-	return `${listPath}/${encodeURIComponent(id)}`;
 }

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import { isThisComputer, trimmedSetting } from "../../../../hosts/esp32/nvs-settings.js";
-import { ask } from "../../../api/client/request.js";
+import { request } from "../app/gateway.js";
 import { useFirmware } from "../app/hooks.js";
 import { ownDeviceAddress } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
@@ -115,18 +115,12 @@ const emptySettings: GivenSettings = {
 
 /** How a device reaches this gateway. @throws Refusal */
 async function readSetup(): Promise<Partial<GivenSettings>> {
-	const { addresses, authority } = await ask<Setup>("api/device-setup");
+	const { addresses, authority } = await request("GET /api/device-setup");
 	const other = addresses.find((address) => !isForThisComputer(address));
 	return {
 		...(isThisComputer(location.hostname) && other !== undefined && { gateway: other }),
 		...(authority !== null && { authority }),
 	};
-}
-
-interface Setup {
-	readonly addresses: readonly string[];
-	/** PEM. */
-	readonly authority: string | null;
 }
 
 interface FieldsProps {

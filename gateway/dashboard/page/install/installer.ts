@@ -5,8 +5,9 @@ import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-ima
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
 import type { GatewayClock } from "../../../api/client/clock.js";
 import type { Fleet } from "../../../api/client/fleet.js";
-import { ask, messageOf } from "../../../api/client/request.js";
+import { messageOf } from "../../../api/client/request.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
+import { request } from "../app/gateway.js";
 import type { Painter } from "../app/painter.js";
 import { Board, type FlashFile } from "./board.js";
 import { FirmwarePort } from "./firmware-port.js";
@@ -200,8 +201,7 @@ async function requireSamePartitions(board: Board, table: Uint8Array): Promise<v
 /** The token of this device alone, made now. @throws InstallError */
 async function readToken(deviceId: string): Promise<string> {
 	try {
-		const body = { deviceId };
-		return (await ask<{ token: string }>("api/device-tokens", { method: "POST", body })).token;
+		return (await request("POST /api/device-tokens", { body: { deviceId } })).token;
 	} catch (error) {
 		throw new InstallError(
 			"no_download",

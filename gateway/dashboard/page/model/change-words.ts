@@ -3,9 +3,11 @@
 import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
 import type { Action } from "../../../api/permissions.js";
+import type { AuditedRoute } from "../../../api/routes.js";
 
 /** In braces a field of the path, of the query or of what was sent. */
-const requestWords: Readonly<Record<string, string>> = {
+const requestWords: Readonly<Record<AuditedRoute, string>> = {
+	"GET /api/backup": "Backup downloaded",
 	"POST /api/attention/seen": "Marked as seen",
 	"DELETE /api/devices": "Devices forgotten that were away for {awayDays} days",
 	"PATCH /api/devices/:deviceId": "Name, room, note or tags changed",

@@ -1,7 +1,7 @@
 /** A command line with the device token: it is not shown until a person asks, but copied. */
 
 import { models } from "../../../../device/protocol/schema.js";
-import { ask } from "../../../api/client/request.js";
+import { request } from "../app/gateway.js";
 import { ownDeviceAddress } from "../model/own-address.js";
 import { CopyButton } from "./copy-button.js";
 
@@ -38,5 +38,5 @@ export function ModelNames() {
 
 /** @throws Refusal */
 export async function readDeviceToken(): Promise<string> {
-	return (await ask<{ token: string }>("api/device-token")).token;
+	return (await request("GET /api/device-token")).token;
 }

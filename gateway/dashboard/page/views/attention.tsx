@@ -1,8 +1,8 @@
 /** What needs a person: each cause once, with its devices, what to do about it, and a mark that it was seen, which all people share. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
 import { age, plural } from "../../../api/client/words.js";
+import { request } from "../app/gateway.js";
 import { deviceAddress, updateAddress, useApp, useNow } from "../app/hooks.js";
 import { type Cause, type Concern, type ConcernKind, concernWords } from "../model/concerns.js";
 import { inOrder, nameOf } from "../model/filter.js";
@@ -60,7 +60,7 @@ export function markSeen(seen: readonly SeenItem[]): Promise<void> {
 		id: mark,
 		...(since !== null && { since }),
 	}));
-	return ask("api/attention/seen", { method: "POST", body: { items } });
+	return request("POST /api/attention/seen", { body: { items } });
 }
 
 /** That nothing needs a person. */

@@ -1,22 +1,20 @@
-/** A link that downloads a back-up of the gateway; nothing where it makes none, or for a person who may not have it. */
+/** Link that downloads a backup of the gateway; absent where the gateway has no backups, or the person may not download one. */
 
-import { useIsThere, useTopic } from "../app/hooks.js";
+import { useHasRoute, useTopic } from "../app/hooks.js";
 import { Panel } from "../parts/panel.js";
-
-const path = "api/backup";
 
 export function Backup() {
 	const { person } = useTopic("link");
-	if (!useIsThere(person?.role === "monitor" ? path : undefined)) return null;
+	if (!useHasRoute(person?.role === "monitor" ? "GET /api/backup" : undefined)) return null;
 	return (
-		<Panel title="Back-up">
+		<Panel title="Backup">
 			<p class="hint">
 				Tokens, devices, labels, roll-outs, schedules and sounds, as they are now; not the images of releases.
 				Keep it safe: who has it can use the tokens. <code>npm run restore</code> brings it back.
 			</p>
 			<div class="actions">
-				<a class="button" href={path} download>
-					Download a back-up
+				<a class="button" href="api/backup" download>
+					Download backup
 				</a>
 			</div>
 		</Panel>

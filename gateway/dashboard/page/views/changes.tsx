@@ -1,9 +1,9 @@
 /** Who has changed what, and when: the gateway's audit, the newest first. */
 
 import { useState } from "preact/hooks";
-import type { ChangeList, ListedChange } from "../../../api/audit.js";
-import { ask } from "../../../api/client/request.js";
+import type { ListedChange } from "../../../api/audit.js";
 import { plural, when } from "../../../api/client/words.js";
+import { request } from "../app/gateway.js";
 import { useApp, useResource } from "../app/hooks.js";
 import { changeText } from "../model/change-words.js";
 import { nameIn } from "../model/filter.js";
@@ -15,7 +15,7 @@ import { Problem } from "../parts/problem.js";
 const shownAtFirst = 50;
 export function Changes() {
 	const { fleet } = useApp();
-	const { value, problem } = useResource(() => ask<ChangeList>("api/audit"));
+	const { value, problem } = useResource(() => request("GET /api/audit"));
 	const [search, setSearch] = useState("");
 	const [shown, setShown] = useState(shownAtFirst);
 	const all = value?.changes ?? [];

@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask } from "../../../api/client/request.js";
 import { type Label, type LabelChange, label, labelFields, labelTexts } from "../../../api/label.js";
+import { request } from "../app/gateway.js";
 import { roomAddress, useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { readTags } from "../model/tags.js";
@@ -100,5 +100,5 @@ export function LabelFields({ deviceId, given }: LabelFieldsProps) {
 export async function saveLabel(deviceId: string, form: FormData): Promise<void> {
 	const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
 	const body = { ...texts, tags: readTags(textOf(form, "tags")) } satisfies LabelChange;
-	await ask(`api/devices/${encodeURIComponent(deviceId)}`, { method: "PATCH", body });
+	await request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
 }

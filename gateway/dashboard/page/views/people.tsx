@@ -3,9 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { QrCodeGenerateResult } from "uqr";
 import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
-import { ask } from "../../../api/client/request.js";
+import type { LoginLink } from "../../../api/login.js";
 import { roleWords } from "../../../api/permissions.js";
-import type { LoginLink } from "../../../api/person.js";
+import { request } from "../app/gateway.js";
 import { useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { CopyLine } from "../parts/copy-button.js";
@@ -35,7 +35,7 @@ function OtherDevice() {
 	return (
 		<>
 			<div class="actions">
-				<Button onClick={async () => setLink(await ask<LoginLink>("login/link", { method: "POST" }))}>
+				<Button onClick={async () => setLink(await request("POST /login/link"))}>
 					{link ? "Make another link" : "Make a link"}
 				</Button>
 			</div>

@@ -1,12 +1,13 @@
 /** Quiet hours in the view of times: a list, and a form that adds and changes them. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
+import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { asTargets, placeText, quietText, usualQuietHours } from "../../../api/client/times.js";
 import { clock, plural } from "../../../api/client/words.js";
 import type { AskedQuietHours, QuietHours } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
+import { request } from "../app/gateway.js";
 import { useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
@@ -32,8 +33,12 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 	const old = fleet
 		.all()
 		.filter(({ session: { connected, features } }) => connected && !features.includes("quiet")).length;
-	const send = async (method: "PUT" | "DELETE", id = "", body?: object) => {
-		await ask(`api/quiet-hours${id && `/${encodeURIComponent(id)}`}`, { method, ...(body && { body }) });
+	const save = async (body: RequestBody<"PUT /api/quiet-hours">) => {
+		await request("PUT /api/quiet-hours", { body });
+		await quietHours.refresh();
+	};
+	const remove = async (id: string) => {
+		await request("DELETE /api/quiet-hours/:id", { params: { id } });
 		await quietHours.refresh();
 	};
 	return (
@@ -58,9 +63,9 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 							]}
 							action="set_quiet"
 							isOn={on}
-							onToggle={() => send("PUT", "", { ...bodyOf(hours), on: !on })}
+							onToggle={() => save({ ...bodyOf(hours), on: !on })}
 							onEdit={() => setEdited(targets)}
-							onDelete={() => send("DELETE", id)}
+							onDelete={() => remove(id)}
 						/>
 					);
 				})}
@@ -74,7 +79,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 				<QuietForm
 					given={edited}
 					all={value.quietHours}
-					onSave={(body) => send("PUT", "", body)}
+					onSave={save}
 					onClosed={() => setEdited(undefined)}
 				/>
 			)}
@@ -86,7 +91,7 @@ interface QuietFormProps {
 	readonly given: QuietHours["targets"];
 	readonly all: readonly QuietHours[];
 	/** @param body as the gateway takes it */
-	readonly onSave: (body: object) => Promise<void>;
+	readonly onSave: (body: RequestBody<"PUT /api/quiet-hours">) => Promise<void>;
 	readonly onClosed: () => void;
 }
 

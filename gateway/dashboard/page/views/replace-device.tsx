@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask } from "../../../api/client/request.js";
 import { when } from "../../../api/client/words.js";
+import { request } from "../app/gateway.js";
 import { deviceAddress, useApp, useMayChange, usePast } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
@@ -12,10 +12,6 @@ import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { FormDialog } from "../parts/save-form.js";
 import { happenings } from "./device-past.js";
-
-function pathOf(deviceId: string): string {
-	return `api/devices/${encodeURIComponent(deviceId)}/replace`;
-}
 
 /** Nothing where this gateway replaces none. */
 export function ReplaceButton({ entry }: { readonly entry: Entry }) {
@@ -45,7 +41,10 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 			isComplete={chosen !== undefined}
 			onSave={async () => {
 				if (!chosen) return;
-				await ask(pathOf(key), { method: "POST", body: { by: chosen.key } });
+				await request("POST /api/devices/:deviceId/replace", {
+					params: { deviceId: key },
+					body: { by: chosen.key },
+				});
 				location.hash = deviceAddress(chosen.key);
 			}}
 			onClosed={onClosed}
@@ -113,7 +112,9 @@ export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 						loss: { do: "Let it in", keep: "Keep it out" },
 					}}
 					onClick={async () => {
-						await ask(pathOf(board.deviceId), { method: "DELETE" });
+						await request("DELETE /api/devices/:deviceId/replace", {
+							params: { deviceId: board.deviceId },
+						});
 						await past.refresh();
 					}}
 				>

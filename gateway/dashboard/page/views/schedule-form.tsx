@@ -5,6 +5,7 @@ import { chimes } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
 import type { SoundList } from "../../../api/announcement.js";
 import { chimeWords } from "../../../api/client/command-words.js";
+import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { actionText, localTime, zoneText } from "../../../api/client/times.js";
 import type { Ask } from "../../../api/command.js";
@@ -36,7 +37,7 @@ interface ScheduleFormProps {
 	readonly zone: string;
 	readonly sounds: SoundList;
 	/** @param body as the gateway takes it */
-	readonly onSave: (body: object) => Promise<void>;
+	readonly onSave: (body: RequestBody<"POST /api/schedules">) => Promise<void>;
 	readonly onClosed: () => void;
 }
 
@@ -58,7 +59,12 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 	const hasTime = once !== "" && weekly?.time !== "" && weekly?.days?.length !== 0;
 	const save = () => {
 		const asked = { targets, ...action };
-		return onSave({ name, on, at, do: payload ? { command: asked } : { announcement: asked } });
+		return onSave({
+			name,
+			on,
+			at,
+			do: payload ? { command: { targets, payload } } : { announcement: asked },
+		});
 	};
 	return (
 		<FormDialog

@@ -4,11 +4,11 @@ import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
 import { presetWords, titleOf } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { ask, type GatewayRequest } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
 import type { Ask } from "../../../api/command.js";
-import { label } from "../../../api/label.js";
+import { type LabelChange, label } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
+import { request } from "../app/gateway.js";
 import { announceAddress, updateAddress, useTopic } from "../app/hooks.js";
 import { roomsOf } from "../model/filter.js";
 import { readTags } from "../model/tags.js";
@@ -54,25 +54,22 @@ export function SelectionBar() {
 				}
 			}
 			onClick={async () => {
-				await jobs.begin({ targets: { devices: here }, payload });
+				await jobs.start({ targets: { devices: here }, payload });
 				close();
 			}}
 		>
 			{text}
 		</Button>
 	);
-	const change = (title: string, keys: readonly string[], how: (key: string) => GatewayRequest) =>
-		app.run({
-			title,
-			keys,
-			atATime,
-			change: (key) => ask(`api/devices/${encodeURIComponent(key)}`, how(key)),
-		});
+	const run = (title: string, keys: readonly string[], change: (key: string) => Promise<unknown>) =>
+		app.run({ title, keys, atATime, change });
+	const changeLabel = (deviceId: string, body: LabelChange) =>
+		request("PATCH /api/devices/:deviceId", { params: { deviceId }, body });
 	const changeTags = (isAdded: boolean) => {
 		const tags = readTags(typedTags);
-		change(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
+		run(`${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`, keysOf(chosen), (key) => {
 			const others = (fleet.get(key)?.session.tags ?? []).filter((each) => !tags.includes(each));
-			return { method: "PATCH", body: { tags: isAdded ? [...others, ...tags] : others } };
+			return changeLabel(key, { tags: isAdded ? [...others, ...tags] : others });
 		});
 	};
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
@@ -135,7 +132,7 @@ export function SelectionBar() {
 										}
 									}
 									onClick={() => {
-										change(roomTitle, keysOf(chosen), () => ({ method: "PATCH", body: { room } }));
+										run(roomTitle, keysOf(chosen), (key) => changeLabel(key, { room }));
 										close();
 									}}
 								>
@@ -177,7 +174,11 @@ export function SelectionBar() {
 											keep: away.length === 1 ? "Keep it" : "Keep them",
 										},
 									}}
-									onClick={() => change("Forget", away, () => ({ method: "DELETE" }))}
+									onClick={() =>
+										run("Forget", away, (deviceId) =>
+											request("DELETE /api/devices/:deviceId", { params: { deviceId } }),
+										)
+									}
 								>
 									Forget {away.length.toLocaleString("en")} away
 								</Button>

@@ -1,7 +1,7 @@
 /** The settings, in parts, which the address names: of all devices, their Wi-Fi, people, and what they have changed. */
 
 import type { Person } from "../../../api/person.js";
-import { useIsThere, useTopic } from "../app/hooks.js";
+import { useHasRoute, useTopic } from "../app/hooks.js";
 import { Changes } from "./changes.js";
 import { FleetSettings } from "./fleet-settings.js";
 import { People } from "./people.js";
@@ -22,7 +22,7 @@ export function SettingsView({ part }: { part: string }) {
 function Parts({ role, part }: Pick<Person, "role"> & { readonly part: string }) {
 	const isUser = role === "user";
 	// A gateway without the audit answers 404.
-	const hasAudit = useIsThere(isUser ? undefined : "api/audit") ?? part === "changes";
+	const hasAudit = useHasRoute(isUser ? undefined : "GET /api/audit") ?? part === "changes";
 	const shown = parts.filter(([name]) => name === "people" || (!isUser && (name !== "changes" || hasAudit)));
 	const [current, , Part = People] = shown.find(([name]) => name === part) ?? shown[0] ?? [];
 	return (

@@ -1,10 +1,10 @@
 /** What is due at times of days, once, or after a time; and quiet hours. */
 
 import { useState } from "preact/hooks";
-import type { SoundList } from "../../../api/announcement.js";
-import { ask, askIfThere } from "../../../api/client/request.js";
+import type { RequestBody } from "../../../api/client/request.js";
 import { actionText, dueText, lastText, placeText, whenText, zoneText } from "../../../api/client/times.js";
 import type { ScheduleList } from "../../../api/schedule.js";
+import { request, requestIfFound } from "../app/gateway.js";
 import { announceAddress, useApp, useNow, useResource, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
@@ -20,7 +20,7 @@ export function TimesView({ search }: { readonly search: string }) {
 	const { quietHours } = useApp();
 	const list = useResource(() => {
 		void quietHours.refresh();
-		return askIfThere<ScheduleList>("api/schedules");
+		return requestIfFound("GET /api/schedules");
 	}, readEveryMs);
 	return (
 		<div class="column times">
@@ -46,10 +46,16 @@ interface SchedulesProps {
 function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 	const { fleet } = useTopic("list");
 	const now = useNow(1000);
-	const sounds = useResource(() => askIfThere<SoundList>("api/sounds"));
+	const sounds = useResource(() => requestIfFound("GET /api/sounds"));
 	const [edited, setEdited] = useState<Draft>();
-	const send = async (method: "POST" | "PUT" | "DELETE", id = "", body?: object) => {
-		await ask(`api/schedules${id && `/${encodeURIComponent(id)}`}`, { method, ...(body && { body }) });
+	const save = async (id: string | undefined, body: RequestBody<"POST /api/schedules">) => {
+		await (id === undefined
+			? request("POST /api/schedules", { body })
+			: request("PUT /api/schedules/:id", { params: { id }, body }));
+		await onChanged();
+	};
+	const remove = async (id: string) => {
+		await request("DELETE /api/schedules/:id", { params: { id } });
 		await onChanged();
 	};
 	const soundName = (id: string) => sounds.value?.sounds.find((sound) => sound.id === id)?.name;
@@ -76,9 +82,9 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 							]}
 							action="play_sound"
 							isOn={isOn}
-							onToggle={isTimer ? undefined : () => send("PUT", id, { name, at, do: action, on: !isOn })}
+							onToggle={isTimer ? undefined : () => save(id, { name, at, do: action, on: !isOn })}
 							onEdit={() => setEdited(schedule)}
-							onDelete={() => send("DELETE", id)}
+							onDelete={() => remove(id)}
 						>
 							{last && (
 								<p class={["failed", "missed"].includes(last.outcome) ? "problem" : "hint"}>
@@ -108,7 +114,7 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 					given={edited}
 					zone={zone}
 					sounds={sounds.value ?? { sounds: [], canSpeak: false }}
-					onSave={(body) => send(edited.id === undefined ? "POST" : "PUT", edited.id, body)}
+					onSave={(body) => save(edited.id, body)}
 					onClosed={() => setEdited(undefined)}
 				/>
 			)}

@@ -1,10 +1,10 @@
 /** The tokens of people: listed, made and ended. Only one that was just made is shown. */
 
 import { useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
 import { age } from "../../../api/client/words.js";
 import { roleWords } from "../../../api/permissions.js";
-import { type PersonRole, personRoles, type TokenList } from "../../../api/person.js";
+import { type PersonRole, personRoles } from "../../../api/person.js";
+import { request } from "../app/gateway.js";
 import { useNow, useResource } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { CopyLine } from "../parts/copy-button.js";
@@ -13,12 +13,12 @@ import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 
 export function Tokens() {
-	const list = useResource(() => ask<TokenList>("api/tokens"));
+	const list = useResource(() => request("GET /api/tokens"));
 	const [made, setMade] = useState<{ readonly name: string; readonly token: string }>();
 	const now = useNow(10_000);
 	const ago = (time: string) => age(now - Date.parse(time));
 	const revoke = async (name: string) => {
-		await ask(`api/tokens/${encodeURIComponent(name)}`, { method: "DELETE" });
+		await request("DELETE /api/tokens/:name", { params: { name } });
 		if (made?.name === name) setMade(undefined);
 		await list.refresh();
 	};
@@ -85,7 +85,7 @@ function NewToken({ onMade }: NewTokenProps) {
 				isChange
 				disabled={name === ""}
 				onClick={async () => {
-					await onMade(await ask("api/tokens", { method: "POST", body: { name, role } }));
+					await onMade(await request("POST /api/tokens", { body: { name, role } }));
 					setName("");
 				}}
 			>

@@ -1,9 +1,9 @@
 /** The programs that are told of what happens, with a test of each; nothing where the gateway has none. */
 
 import { useState } from "preact/hooks";
-import { ask, askIfThere } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
-import type { Webhook, WebhookAttempt, WebhookList } from "../../../api/webhook.js";
+import type { Webhook, WebhookAttempt } from "../../../api/webhook.js";
+import { request, requestIfFound } from "../app/gateway.js";
 import { useResource } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
@@ -11,7 +11,7 @@ import { Problem } from "../parts/problem.js";
 
 export function Webhooks() {
 	// One that was started without WEBHOOKS_FILE has none.
-	const { value, problem } = useResource(() => askIfThere<WebhookList>("api/webhooks"));
+	const { value, problem } = useResource(() => requestIfFound("GET /api/webhooks"));
 	const webhooks = value?.webhooks ?? [];
 	if (webhooks.length === 0 && problem === "") return null;
 	return (
@@ -34,7 +34,9 @@ function WebhookRow({
 	const [taken, setTaken] = useState("");
 	const test = async () => {
 		setTaken("");
-		const attempt = await ask<WebhookAttempt>(`api/webhooks/${number}/test`, { method: "POST" });
+		const attempt = await request("POST /api/webhooks/:number/test", {
+			params: { number: String(number) },
+		});
 		const text = `The test was ${attemptText(attempt)}.`;
 		if (!isDelivered(attempt)) throw new Error(text);
 		setTaken(text);

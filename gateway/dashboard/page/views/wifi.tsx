@@ -1,9 +1,8 @@
 /** The Wi-Fi of the fleet: networks and access points with their devices, the weakest signal, and reconnects of a day. */
 
 import { useMemo, useState } from "preact/hooks";
-import { ask } from "../../../api/client/request.js";
 import { plural } from "../../../api/client/words.js";
-import type { WiFiOverview } from "../../../api/wifi.js";
+import { request } from "../app/gateway.js";
 import { useResource } from "../app/hooks.js";
 import { type AccessPoint, networksIn } from "../model/wifi.js";
 import { Panel } from "../parts/panel.js";
@@ -14,7 +13,7 @@ import { Rows } from "../parts/rows.js";
 const readEveryMs = 10_000;
 
 export function WiFi() {
-	const wifi = useResource(() => ask<WiFiOverview>("api/wifi"), readEveryMs);
+	const wifi = useResource(() => request("GET /api/wifi"), readEveryMs);
 	const devices = wifi.value?.devices;
 	const networks = useMemo(() => networksIn(devices ?? []), [devices]);
 	return (

@@ -1,28 +1,19 @@
-/** Serves the page at `/` and its device token. The files hold no secret, so they need no login; the token does. */
+/** Serves the files of the page at `/`. They hold no secret, so they need no login. */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { Access } from "../access/access.js";
 import { refuseMethod } from "../problem.js";
 import type { Asset, Bundle } from "./bundle.js";
 
-export interface DashboardOptions {
-	readonly access: Pick<Access, "requirePerson">;
-	/** Part of the commands that start a device, which the page shows. */
-	readonly deviceToken: () => string;
-	readonly makeBundle: () => Promise<Bundle>;
-}
-
-export interface Dashboard {
+export interface Pages {
 	readonly router: Router;
-	/** See loginRouter. */
+	/** See createLoginRoutes. */
 	readonly loginPage: () => Promise<string>;
 }
 
 const yearInSeconds = 31_536_000;
 const encodings = ["br", "gzip"] as const;
 
-export function dashboardRoutes(options: DashboardOptions): Dashboard {
-	const { access, deviceToken, makeBundle } = options;
+export function createPages(makeBundle: () => Promise<Bundle>): Pages {
 	let bundle: Promise<Bundle> | undefined;
 	const bundled = () => {
 		bundle ??= makeBundle().catch((error: unknown) => {
@@ -33,12 +24,6 @@ export function dashboardRoutes(options: DashboardOptions): Dashboard {
 		return bundle;
 	};
 	const router = Router();
-	router
-		.route("/api/device-token")
-		.get(access.requirePerson, (_request, response) => {
-			response.set("Cache-Control", "no-store").json({ token: deviceToken() });
-		})
-		.all(refuseMethod("GET, HEAD"));
 	router.route(["/", "/icon.svg", "/assets/:name"]).get(serveAsset(bundled)).all(refuseMethod("GET, HEAD"));
 	return { router, loginPage: async () => (await bundled()).loginPage };
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { describe, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { dashboardRoutes } from "../../../gateway/dashboard/routes.js";
+import { createPages } from "../../../gateway/dashboard/pages.js";
 import { bearer, deviceToken, monitorToken, runGateway } from "../../support/running.js";
 
 /** By node:http, as fetch would decode the answer. */
@@ -106,14 +106,10 @@ describe("the dashboard's files", () => {
 
 test("a page that could not be built is built again for the next request, and then cached", async () => {
 	let tries = 0;
-	const { loginPage } = dashboardRoutes({
-		access: { requirePerson: (_request, _response, next) => next() },
-		deviceToken: () => "",
-		makeBundle: async () => {
-			tries += 1;
-			if (tries === 1) throw new Error("a package is being installed");
-			return { assets: new Map(), loginPage: `made at try ${tries}` };
-		},
+	const { loginPage } = createPages(async () => {
+		tries += 1;
+		if (tries === 1) throw new Error("a package is being installed");
+		return { assets: new Map(), loginPage: `made at try ${tries}` };
 	});
 	await assert.rejects(loginPage());
 	for (let time = 0; time < 2; time += 1) assert.equal(await loginPage(), "made at try 2");

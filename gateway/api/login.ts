@@ -1,0 +1,104 @@
+/** Login of people, and their tokens. */
+
+import { object, oneOf, optional, pattern, string } from "../../device/protocol/schema.js";
+import { everyone, monitors } from "./permissions.js";
+import { personRoles } from "./person.js";
+import { defineRoutes, json } from "./route.js";
+import { array, closed, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
+
+/** Name of a person's token. */
+export const tokenName = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case letters, digits, '.', '_' or '-'");
+const role = oneOf(...personRoles);
+const person = { name: described(string(64), "`monitor` for the token without a name"), role };
+const html = { "text/html": text };
+const code = described(optional(text), "one-time code of a login link; the POST uses it up");
+const notWritten =
+	"The tokens could not be written to disk, and nothing was changed. With several gateways 503 while NATS is unreachable.";
+
+export const loginLink = closed({ url: text, expiresAt: dateTime });
+export type LoginLink = InferShape<typeof loginLink>;
+
+export const tokenList = closed({
+	tokens: array(
+		closed({
+			...person,
+			since: described(nullable(dateTime), "null if unknown"),
+			usedAt: described(
+				nullable(dateTime),
+				"latest request with this token or its login; null: none since the gateway's start",
+			),
+		}),
+	),
+});
+export type TokenList = InferShape<typeof tokenList>;
+
+export const loginRoutes = defineRoutes(null, {
+	"GET /login": {
+		summary: "Login page; with a one-time code, its button alone",
+		roles: null,
+		query: { code },
+		returns: "The login page.",
+		reply: { type: "raw", content: html },
+	},
+	"POST /login": {
+		summary: "Logs in with a person's token or a one-time code",
+		roles: null,
+		query: { code },
+		body: {
+			type: "raw",
+			isOptional: true,
+			content: { "application/x-www-form-urlencoded": object({ token: optional(text) }) },
+		},
+		status: 303,
+		returns: "Logged in; sets the cookie and redirects to the dashboard.",
+		problems: {
+			401: { description: "An invalid token, or a code that was used or has expired.", content: html },
+			429: { description: "Too many wrong codes or tokens from this address.", content: html },
+		},
+	},
+	"POST /logout": {
+		summary: "Removes the login cookie",
+		roles: null,
+		status: 303,
+		returns: "Redirects to the login page.",
+	},
+	"GET /login/state": {
+		summary: "The person who is logged in with this browser",
+		roles: everyone,
+		returns: "Name and role of the token.",
+		reply: closed(person),
+	},
+	"POST /login/link": {
+		summary: "Creates a link that logs in another device once, within ten minutes, as the same person",
+		roles: everyone,
+		status: 201,
+		returns: "The link, with the host of this request, or PUBLIC_URL.",
+		reply: loginLink,
+		example: { url: "https://gateway.example/login?code=…", expiresAt: "2026-11-20T12:10:00.000Z" },
+		problems: { 409: "AUTH is off: there are no logins." },
+	},
+});
+
+export const tokenRoutes = defineRoutes(null, {
+	"GET /api/tokens": {
+		summary: "Tokens of people, without their secrets",
+		roles: monitors,
+		returns: "The tokens; first the one without a name, which is called monitor.",
+		reply: tokenList,
+	},
+	"POST /api/tokens": {
+		summary: "Creates a token with a name",
+		roles: monitors,
+		body: json(object({ name: tokenName, role }), { name: "anna", role: "user" }),
+		status: 201,
+		returns: "The token, which is shown only once.",
+		reply: closed({ name: text, role, token: text }),
+		problems: { 409: "A token of this name exists, or there are 100.", 507: notWritten },
+	},
+	"DELETE /api/tokens/:name": {
+		summary: "Revokes a token with a name, its logins and the connections that it has opened",
+		roles: monitors,
+		returns: "It is revoked.",
+		problems: { 404: "No token has this name.", 507: notWritten },
+	},
+});

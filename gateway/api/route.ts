@@ -1,0 +1,147 @@
+/**
+ * HTTP routes as data. A table of this folder states path, roles, input and output of a route once; the server (http/routes.ts), the
+ * client (client/request.ts) and openapi.yaml derive from it.
+ */
+
+import type { Infer, Schema } from "../../device/protocol/schema.js";
+import type { Person, PersonRole } from "./person.js";
+import { closed, type InferShape, type Shape, text } from "./shapes.js";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+/** Method and path, such as `GET /api/devices/:deviceId`. */
+export type RouteName = `${Method} /${string}`;
+export type Fields = Readonly<Record<string, Shape>>;
+
+export interface RouteDefinition {
+	readonly summary: string;
+	/** Longer explanation for the OpenAPI document. */
+	readonly description?: string;
+	/** Roles of people who may use the route; null: it needs no token. */
+	readonly roles: readonly PersonRole[] | null;
+	/** Whether the token of devices is accepted too. */
+	readonly devices?: boolean;
+	/** Default: changes are audited, reads are not. */
+	readonly isAudited?: boolean;
+	/** Parameters of the path with a description or an example; the others are any string. */
+	readonly params?: Fields;
+	readonly query?: Readonly<Record<string, Schema & Presentation>>;
+	/** Request headers that have a meaning here. */
+	readonly headers?: Fields;
+	readonly body?: JsonBody | RawBody;
+	/** Body of a successful response; absent: 204, without one. */
+	readonly reply?: Shape | RawReply;
+	/** Describes the successful response. */
+	readonly returns: string;
+	/** Default: 200, or 204 without a body. */
+	readonly status?: number;
+	/** Other statuses with the same body. */
+	readonly alternatives?: Readonly<Record<number, string>>;
+	/** Response headers that clients use. */
+	readonly replyHeaders?: Fields;
+	/** Path of a created resource, whose `:id` is the `id` of the reply: the Location header. */
+	readonly location?: string;
+	/** Example of the reply. */
+	readonly example?: object;
+	/** Error responses, beside those that follow from roles, method and body: problem+json unless there is other content. */
+	readonly problems?: Readonly<
+		Record<number, string | { readonly description: string; readonly content: Fields }>
+	>;
+}
+
+interface Presentation {
+	readonly description?: string;
+	readonly example?: string | number;
+}
+
+/** A body that is validated before the handler is called. */
+export interface JsonBody<S extends Schema = Schema> {
+	readonly type: "json";
+	/** Validates the body. */
+	readonly schema: S;
+	/** Describes the body in the document; default: `schema`. */
+	readonly documented?: Shape;
+	readonly description?: string;
+	/** Part of the error message for a body that is not JSON. */
+	readonly example: object;
+	/** Default: 4096. */
+	readonly maxBytes?: number;
+}
+
+/** A body that the handler reads. */
+export interface RawBody {
+	readonly type: "raw";
+	readonly description?: string;
+	/** By media type. */
+	readonly content: Fields;
+	readonly isOptional?: boolean;
+}
+
+/** A response that the handler writes. */
+export interface RawReply {
+	readonly type: "raw";
+	/** By media type. */
+	readonly content: Fields;
+	/** Served by http/file.ts: with ranges and conditions. */
+	readonly isFile?: boolean;
+}
+
+export type RouteTable = Readonly<Record<RouteName, RouteDefinition>>;
+
+/** @param extension whose folder serves the routes; null: the core */
+export function defineRoutes<const T extends RouteTable>(extension: string | null, routes: T) {
+	return { extension, routes } as const;
+}
+
+export function json<S extends Schema>(
+	schema: S,
+	example: object,
+	options: Omit<JsonBody, "type" | "schema" | "example"> = {},
+) {
+	return { type: "json", schema, example, ...options } as const;
+}
+
+/** @param type media type */
+export function binary(type: string, options: { readonly isFile?: boolean } = {}) {
+	return { type: "raw", content: { [type]: { type: "binary" } }, ...options } as const;
+}
+
+/** Reply to a `POST` that starts a job. */
+export const jobId = closed({ id: text });
+
+type PathParams<P extends string> = P extends `${string}:${infer N}/${infer R}`
+	? Readonly<Record<N, string>> & PathParams<`/${R}`>
+	: P extends `${string}:${infer N}`
+		? Readonly<Record<N, string>>
+		: unknown;
+
+/** Parameters of a path such as `/api/devices/:deviceId`. */
+export type ParamsOf<N> = N extends `${Method} ${infer P}` ? PathParams<P> : never;
+
+type Optional<F> = {
+	readonly [K in keyof F as F[K] extends { readonly optional: true } ? K : never]?: Infer<F[K]>;
+};
+type Required<F> = {
+	readonly [K in keyof F as F[K] extends { readonly optional: true } ? never : K]: Infer<F[K]>;
+};
+
+export type QueryOf<R> = R extends { readonly query: infer Q } ? Optional<Q> & Required<Q> : unknown;
+/** The validated body. */
+export type BodyOf<R> = R extends { readonly body: { readonly type: "json"; readonly schema: infer S } }
+	? Infer<S>
+	: undefined;
+/** Result of a function without a return value. */
+type NoReply = ReturnType<() => void>;
+export type ReplyOf<R> = R extends { readonly reply: infer S }
+	? S extends { readonly type: "raw" }
+		? NoReply
+		: InferShape<S>
+	: NoReply;
+/** Undefined only where no person needs to be logged in. */
+export type PersonOf<R> = R extends { readonly roles: null } | { readonly devices: true }
+	? Person | undefined
+	: Person;
+
+/** Descriptions of 507, where storage fails. */
+export const notWrittenYet =
+	"It could not be written to disk yet; it is in effect, and writing is retried every second. With several gateways 503.";
+export const notRemoved = "It could not be removed from disk, and stays. With several gateways 503.";

@@ -1,0 +1,89 @@
+/**
+ * Login by a one-time link, which the gateway prints at its start and the page creates for another device, or by a token. Either sets
+ * a cookie that scripts cannot read and browsers do not send for other sites.
+ */
+
+import type { Request, Response } from "express";
+import type { Access } from "../access/access.js";
+import { loginRoutes } from "../api/login.js";
+import { cleanText } from "../api/text.js";
+import { HttpProblem, type HttpRefusal } from "../problem.js";
+import { readBody } from "./request-body.js";
+import { type Route, serve, streamed } from "./routes.js";
+
+/** The default; an extension may serve these routes with another one. */
+const plainPage = `<!doctype html>
+<title>Log in</title>
+<!--token--><form method="post"><!--message--><label>Monitor token <input name="token" type="password"></label><button>Log in</button></form><!--end-->
+`;
+
+/** Sent to the address of the page, which holds the code. */
+const codeForm = `<p>This link logs you in once.</p>
+<form method="post"><button type="submit" class="primary">Log in</button></form>`;
+
+/**
+ * Routes `/login`, `/logout`, and `/login/state` and `/login/link`, which the page requests.
+ * @param page the login page: `<!--message-->` is replaced by the error, and for a login link everything from `<!--token-->`
+ * to `<!--end-->` by a button
+ */
+export function createLoginRoutes(access: Access, page = async () => plainPage): readonly Route[] {
+	const send = (response: Response, status: number, html: string) => {
+		response.status(status).set("Cache-Control", "no-store").send(html);
+		return streamed;
+	};
+
+	const showPage = async (response: Response, status: number, message: string) =>
+		send(response, status, (await page()).replace("<!--message-->", message));
+
+	const reject = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
+		showPage(response.set(headers), status, status === 429 ? detail : message);
+
+	const begin = async (request: Request, response: Response, token: string) => {
+		await access.logins.begin(request, response, token);
+		response.set("Cache-Control", "no-store").redirect(303, "./");
+		return streamed;
+	};
+
+	const useCode = async (request: Request, response: Response, code: string) => {
+		const token = await access.logins.useCode(code);
+		if (token !== undefined) return begin(request, response, token);
+		const refusal = access.countFailure(request, "login code");
+		const message = "This link was used before, or has expired. Open a new one, or paste a token.";
+		return reject(response, refusal, message);
+	};
+
+	return serve(loginRoutes, {
+		// Link previews open the address too: that must not use the code up.
+		"GET /login": async ({ response, query: { code } }) => {
+			const html = await page();
+			return send(
+				response,
+				200,
+				code === undefined ? html : html.replace(/<!--token-->.*<!--end-->/s, codeForm),
+			);
+		},
+		"POST /login": async ({ request, response, query: { code } }) => {
+			const form = await readForm(request);
+			if (code !== undefined && !form.has("token")) return useCode(request, response, code);
+			const shown = cleanText(form.get("token") ?? "");
+			const refusal = await access.checkPersonsToken(request, shown);
+			if (refusal) return reject(response, refusal, "That is not this gateway's monitor token.");
+			return begin(request, response, shown);
+		},
+		"POST /logout": async ({ request, response }) => {
+			await access.logins.end(request, response);
+			response.redirect(303, "login");
+			return streamed;
+		},
+		"GET /login/state": ({ person }) => person,
+		"POST /login/link": ({ request, person }) => access.logins.makeLink(request, person.name),
+	});
+}
+
+/** @throws {HttpProblem} 400 if it is too large or too slow */
+async function readForm(request: Request): Promise<URLSearchParams> {
+	const body = await readBody(request);
+	if (body === undefined)
+		throw new HttpProblem(400, "Send the token as a form of at most 4 KiB, within 10 s.");
+	return new URLSearchParams(body);
+}

@@ -1,0 +1,168 @@
+/** Serves the routes of gateway/api: authorization, validation, responses, and the errors for other methods. */
+
+import { type Request, type Response, Router } from "express";
+import { describeProblem, findProblem, isRecord, keysOf, type Schema } from "../../device/protocol/schema.js";
+import type { Access } from "../access/access.js";
+import type { Person } from "../api/person.js";
+import type {
+	BodyOf,
+	JsonBody,
+	ParamsOf,
+	PersonOf,
+	QueryOf,
+	ReplyOf,
+	RouteDefinition,
+	RouteTable,
+} from "../api/route.js";
+import { pick } from "../json.js";
+import { HttpProblem, refuseMethod } from "../problem.js";
+import { addressOf, bodyOf, readJson, readQuery } from "./request-body.js";
+
+/** Returned by a handler that has written the response itself. */
+export const streamed = Object.freeze({ isStreamed: true } as const);
+
+export interface RouteContext<N = string, R = RouteDefinition> {
+	readonly params: ParamsOf<N>;
+	readonly query: QueryOf<R>;
+	readonly body: BodyOf<R>;
+	readonly person: PersonOf<R>;
+	readonly request: Request;
+	/** For headers and another status; `streamed` is returned after its body was written here. */
+	readonly response: Response;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/** A handler for each route of a table: a missing one does not compile. */
+export type Handlers<T> = {
+	readonly [N in keyof T]: (context: RouteContext<N, T[N]>) => Awaitable<ReplyOf<T[N]> | typeof streamed>;
+};
+
+/** A route with its handler. */
+export interface Route {
+	/** Such as `GET /api/devices/:deviceId`. */
+	readonly name: string;
+	readonly definition: RouteDefinition;
+	readonly handle: Handle;
+}
+
+/** A method, as those are compared bivariantly: each handler takes the context that its definition describes. */
+type Handle = {
+	handle(context: {
+		readonly params: unknown;
+		readonly query: unknown;
+		readonly body: unknown;
+		readonly person: Person | undefined;
+		readonly request: Request;
+		readonly response: Response;
+	}): unknown;
+}["handle"];
+
+/**
+ * Joins a table of routes with its handlers.
+ * @throws {HttpProblem} from handlers is the response
+ */
+export function serve<const T extends RouteTable>(
+	table: { readonly routes: T },
+	handlers: Handlers<T>,
+): readonly Route[];
+// The context that `run` makes is validated by the definition from which the handlers' types are inferred.
+export function serve(
+	{ routes }: { readonly routes: RouteTable },
+	handlers: Readonly<Record<string, Handle>>,
+): readonly Route[] {
+	return Object.entries(routes).map(([name, definition]) => {
+		const handle = handlers[name];
+		if (!handle) throw new TypeError(`${name} has no handler`);
+		return { name, definition, handle };
+	});
+}
+
+export type Authorize = Pick<Access, "authorize" | "reportChange">;
+
+const verbs = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "delete" } as const;
+
+/** @returns an Express router of the routes, which responds to other methods of their paths with 405 */
+export function createRouter(routes: readonly Route[], access: Authorize): Router {
+	const router = Router({ caseSensitive: true, strict: true });
+	const paths = new Map<string, Route[]>();
+	for (const route of routes) {
+		const [, path = ""] = route.name.split(" ");
+		paths.set(path, [...(paths.get(path) ?? []), route]);
+	}
+	for (const [path, ofPath] of paths) {
+		const registered = router.route(path);
+		const allowed = ofPath.map((route) => {
+			const [name] = route.name.split(" ");
+			const method = keysOf(verbs).find((each) => each === name) ?? "GET";
+			registered[verbs[method]]((request, response) => respond(route, access, request, response));
+			return method === "GET" ? "GET, HEAD" : method;
+		});
+		registered.all(refuseMethod(allowed.join(", ")));
+	}
+	return router;
+}
+
+async function respond(
+	{ definition, handle }: Route,
+	access: Authorize,
+	request: Request,
+	response: Response,
+): Promise<void> {
+	const { body, query = {}, status = 200, location } = definition;
+	const person = await access.authorize(request, definition);
+	if (person && isAudited(definition, request))
+		response.once("close", () => {
+			if (response.headersSent && response.statusCode >= 400) return;
+			access.reportChange(request, person, addressOf(request), bodyOf(request));
+		});
+	response.status(status);
+	const content = await handle({
+		params: paramsOf(request),
+		query: readFields(request, query),
+		body: body?.type === "json" ? await readJsonBody(request, body) : undefined,
+		person,
+		request,
+		response,
+	});
+	if (content === streamed) return;
+	if (content === undefined) return void response.status(status === 200 ? 204 : status).end();
+	if (location && isRecord(content)) response.set("Location", location.replace(":id", String(content.id)));
+	if (!response.hasHeader("Cache-Control")) response.set("Cache-Control", "no-store");
+	response.json(content);
+}
+
+function isAudited({ isAudited }: RouteDefinition, { method }: Request): boolean {
+	return method !== "HEAD" && (isAudited ?? method !== "GET");
+}
+
+function readJsonBody(request: Request, { schema, example, maxBytes }: JsonBody): Promise<unknown> {
+	return readJson(request, schema, JSON.stringify(example), maxBytes);
+}
+
+function paramsOf({ params }: Request): Readonly<Record<string, string>> {
+	return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
+}
+
+/** @throws {HttpProblem} 422 if a field of the query is missing or not valid */
+function readFields(
+	request: Request,
+	fields: Readonly<Record<string, Schema>>,
+): Readonly<Record<string, unknown>> {
+	const values: Record<string, unknown> = {};
+	for (const [name, schema] of Object.entries(fields)) {
+		const text = readQuery(request, name);
+		if (text === undefined && schema.optional) continue;
+		const value = pick(schema, parseField(schema, text));
+		const problem = text === undefined ? { path: "", expected: "is missing" } : findProblem(schema, value);
+		if (problem)
+			throw new HttpProblem(422, `The query field ${describeProblem({ ...problem, path: name })}.`);
+		values[name] = value;
+	}
+	return values;
+}
+
+function parseField({ type }: Schema, text: string | undefined): unknown {
+	if (type === "integer" || type === "number") return text ? Number(text) : undefined;
+	return type === "boolean" && (text === "true" || text === "false") ? text === "true" : text;
+}

@@ -1,0 +1,46 @@
+/** `/api/tokens`: lists, creates and revokes the tokens of people. A secret is in the response that creates it, and nowhere else. */
+
+import type { Access } from "../access/access.js";
+import type { Tokens } from "../access/tokens.js";
+import { tokenRoutes } from "../api/login.js";
+import { errorCode, HttpProblem } from "../problem.js";
+import type { Storage } from "../storage/records.js";
+import { type Route, serve } from "./routes.js";
+
+export interface TokenRoutesOptions {
+	readonly access: Pick<Access, "usedAt" | "endRevoked">;
+	readonly tokens: Pick<Tokens, "people" | "refresh" | "add" | "remove">;
+	readonly storage: Storage;
+}
+
+export function createTokenRoutes({ access, tokens, storage }: TokenRoutesOptions): readonly Route[] {
+	/** @throws {HttpProblem} if it could not be written */
+	const stored = <T>(change: Promise<T>) =>
+		change.catch((error: unknown) => {
+			if (errorCode(error) === undefined) throw error;
+			const detail = `The tokens could not be written to ${storage.place}, and nothing was changed.`;
+			throw new HttpProblem(storage.status, detail);
+		});
+	return serve(tokenRoutes, {
+		"GET /api/tokens": async () => {
+			await tokens.refresh();
+			const all = tokens.people.map(({ name, role, since }) => {
+				return { name, role, since: isoTime(since), usedAt: isoTime(access.usedAt(name)) };
+			});
+			// While it is replaced there are two without a name.
+			return { tokens: all.filter(({ name }, index) => name !== all[index - 1]?.name) };
+		},
+		"POST /api/tokens": async ({ body: { name, role } }) => {
+			const token = await stored(tokens.add(name, role));
+			return { name, role, token };
+		},
+		"DELETE /api/tokens/:name": async ({ params: { name } }) => {
+			await stored(tokens.remove(name));
+			await access.endRevoked();
+		},
+	});
+}
+
+function isoTime(at: number | undefined): string | null {
+	return at === undefined ? null : new Date(at).toISOString();
+}

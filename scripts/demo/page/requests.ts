@@ -1,0 +1,6 @@
+/** Requests of the demo's page. */
+
+import { createClient } from "../../../gateway/api/client/request.js";
+import type { DemoRoutes } from "../messages.js";
+
+export const demo = createClient<DemoRoutes>();
