@@ -14,8 +14,10 @@ import {
 	type ChangedSettings,
 	type InstalledSetting,
 	installedSettings,
+	lastingSettings,
 	type SettingsResult,
 } from "./protocol/messages.js";
+import { keysOf } from "./protocol/schema.js";
 import { readAuthority } from "./update/authority.js";
 
 /** Uptime limit of each start of a trial. */
@@ -216,10 +218,6 @@ function replace(store: Store, name: InstalledSetting, value: string): void {
 	else store.write(name, value);
 }
 
-/** Remembered values that people set, which are erased with the settings. */
-const setByPeople = Object.freeze(["volume", "audible", "brightness", "auto_bright", "quiet"] as const);
-export type SetByPeople = (typeof setByPeople)[number];
-
 /** Deletes what was installed or set by people; what the device has learnt stays. */
 export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): void {
 	if (store.erase) return store.erase();
@@ -229,7 +227,7 @@ export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): v
 		store.delete(name);
 		store.delete(candidate(name));
 	}
-	for (const name of setByPeople) store.delete(name);
+	for (const name of keysOf(lastingSettings)) store.delete(name);
 }
 
 /** The key of a value on trial. */

@@ -6,15 +6,14 @@
 import config from "mc/config";
 import Timer from "timer";
 import type { KeyValueStore } from "./host.js";
-import { type InstalledSetting, installedSettings } from "./protocol/messages.js";
-import type { SetByPeople } from "./settings-trial.js";
+import { type InstalledSetting, installedSettings, type LastingSetting } from "./protocol/messages.js";
 
 const writeDelayMs = 5_000;
 
 /** Remembered values that the device has learnt itself, which stay where settings are erased. */
 type LearntSetting = "codec" | "clock" | "sound";
 /** At most 15 characters (NVS). The gateway is learnt where it was not installed, and erased with the settings. */
-type RememberedSetting = SetByPeople | LearntSetting | "gateway";
+type RememberedSetting = LastingSetting | LearntSetting | "gateway";
 
 /** Marks which values of mcconfig's command line were stored last. */
 const builtInMark = "built_in";

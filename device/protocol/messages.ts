@@ -257,6 +257,16 @@ export const commands = Object.freeze({
 export const longestCommandBytes = 7424;
 export type CommandName = keyof typeof commands;
 
+/** Settings that a device keeps over a restart, by their key in flash: the command that sets each. A replacement gets them. */
+export const lastingSettings = Object.freeze({
+	volume: "set_volume",
+	audible: "set_volume",
+	brightness: "set_brightness",
+	auto_bright: "set_auto_brightness",
+	quiet: "set_quiet",
+} as const satisfies Readonly<Record<string, CommandName>>);
+export type LastingSetting = keyof typeof lastingSettings;
+
 /** Commands added after the first version. */
 export const features = Object.freeze([
 	"identify",

@@ -3,12 +3,20 @@
  * what is not done when a gateway ends is done after its next start, or by another gateway. The record keeps the old board's history.
  */
 
-import { checkCommand, deviceId, type StateReport, uplinks } from "../../device/protocol/messages.js";
+import {
+	checkCommand,
+	deviceId,
+	type LastingSetting,
+	type lastingSettings,
+	type StateReport,
+	uplinks,
+} from "../../device/protocol/messages.js";
 import {
 	boolean,
 	either,
 	type Infer,
 	integer,
+	keysOf,
 	list,
 	matches,
 	object,
@@ -34,9 +42,22 @@ const againMs = 3_000;
 /** The new board has had its time to show its settings. */
 const reportsAtMost = 3;
 
-const { set_volume, set_brightness, set_auto_brightness, set_haptics } = asks;
-/** What a device remembers over a restart, as the commands that set it. */
-const lastingSettings = list(either(set_volume, set_brightness, set_auto_brightness, set_haptics), 4);
+type LastingCommand = (typeof lastingSettings)[LastingSetting];
+/** Value of each setting in a report; undefined: none. Quiet hours are handed over by their extension. */
+const valueIn = {
+	set_volume: volumeOf,
+	set_brightness: ({ peripherals }) => peripherals.led_ring.brightness_coef,
+	set_auto_brightness: ({ peripherals: { ambient_light, led_ring } }) =>
+		ambient_light === undefined ? undefined : (led_ring.auto_brightness ?? false),
+	set_haptics: ({ peripherals }) => peripherals.haptic_intensity,
+} as const satisfies Readonly<
+	Record<
+		Exclude<LastingCommand, "set_quiet"> | "set_haptics",
+		(report: StateReport) => number | boolean | undefined
+	>
+>;
+const handedOver = keysOf(valueIn);
+const setting = either(...handedOver.map((command) => asks[command]));
 
 const record = object({
 	by: deviceId,
@@ -46,7 +67,7 @@ const record = object({
 	/** Not all is handed over yet. */
 	isPending: optional(boolean()),
 	/** Of the old board, until the new one has them or people have set others. */
-	settings: lastingSettings,
+	settings: list(setting, handedOver.length),
 	/** Volume of the new board before; absent: not known. */
 	volume: optional(integer(0, 100)),
 	/** JSON of what `GET /api/devices/<new>` says of the old board. */
@@ -155,7 +176,8 @@ export class Replacements implements ReplacementService {
 				const head = { ...old.label, model, firmwareVersion, firstSeenAt, lastSeenAt };
 				const history = JSON.stringify({ ...head, ...more });
 				const settings = settingsOf(old);
-				const volume = volumeOf(reportOf(this.#known(by)));
+				const report = reportOf(this.#known(by));
+				const volume = report && volumeOf(report);
 				const own = volume === undefined ? {} : { volume };
 				this.#set(from, { by, at: now(), who, isPending: true, settings, history, ...own });
 			}
@@ -318,24 +340,15 @@ function reportOf({ state }: Device): StateReport | undefined {
 }
 
 /** @returns undefined: a sound may have a volume of its own */
-function volumeOf(report: StateReport | undefined): number | undefined {
-	const { audio } = report?.peripherals ?? {};
-	return audio?.current_track.startsWith("file:///sounds/") ? undefined : audio?.volume;
+function volumeOf({ peripherals: { audio } }: StateReport): number | undefined {
+	return audio.current_track.startsWith("file:///sounds/") ? undefined : audio.volume;
 }
 
-/** What a device remembers over a restart, by its latest report. */
+/** By the latest report. */
 function settingsOf(device: Device): Kept["settings"] {
 	const report = reportOf(device);
-	if (!report) return [];
-	const { led_ring, haptic_intensity, ambient_light } = report.peripherals;
-	const volume = volumeOf(report);
-	const { brightness_coef, auto_brightness = false } = led_ring;
-	return [
-		...(volume === undefined ? [] : [{ command: "set_volume", value: volume } as const]),
-		{ command: "set_brightness", value: brightness_coef },
-		...(ambient_light === undefined
-			? []
-			: [{ command: "set_auto_brightness", value: auto_brightness } as const]),
-		...(haptic_intensity === undefined ? [] : [{ command: "set_haptics", value: haptic_intensity } as const]),
-	];
+	return handedOver.flatMap((command) => {
+		const own = report && { command, value: valueIn[command](report) };
+		return matches(setting, own) ? [own] : [];
+	});
 }

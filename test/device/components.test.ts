@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, relative } from "node:path";
 import { describe, test } from "node:test";
-import { type CommandName, commands, type Feature } from "../../device/protocol/messages.js";
+import { type CommandName, commands, type Feature, features } from "../../device/protocol/messages.js";
 import { buildFirmware, firmwareModules } from "../../hosts/virtual/node/firmware.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
@@ -37,10 +37,12 @@ const examples = (silent: number): { readonly [N in CommandName]: object } => ({
 	restart: {},
 });
 
-test("each command of the protocol is executed by a component", async (t) => {
+test("each command of the protocol is executed by a component, and each feature is one of a component", async (t) => {
 	const gateway = await runScriptedGateway(t);
 	await powerOn(t, gateway, "PROTO-1");
 	const connection = await gateway.connection();
+	// The gateway sends a command only to a device that names its feature.
+	assert.equal(connection.headers["device-features"], features.join());
 	const server = createServer().listen(0, "127.0.0.1");
 	await nextEvent(server, "listening");
 	onEnd(t, () => server.close());
