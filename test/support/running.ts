@@ -79,7 +79,8 @@ export class Client {
 		for (;;) {
 			const text = this.#texts.shift();
 			if (text !== undefined) return text;
-			if (this.socket.readyState === WebSocket.CLOSED) throw new Error("closed, and no frame is left");
+			if (this.socket.readyState === WebSocket.CLOSED)
+				throw new Error(`closed by ${JSON.stringify(await this.#closed)}, and no frame is left`);
 			await new Promise<void>((resolve) => {
 				this.#arrived = resolve;
 			});

@@ -14,7 +14,7 @@ test("nothing of NATS and of gateway/cluster is loaded without NATS_URL", async 
 		const started = import("./gateway/main.ts");
 		const isMissing = () => !urls.includes("@nats-io/");
 		// With servers that are not there it does not end its start.
-		if (process.env.NATS_URL) await waitUntil(() => !isMissing());
+		if (process.env.NATS_URL) while (isMissing()) await new Promise((resolve) => setTimeout(resolve, 50));
 		else await started;
 		process.stdout.write(urls, () => process.exit());`;
 	const words = ["--import", "tsx", "--input-type=module", "--eval", script];
