@@ -22,7 +22,12 @@ async function run(t: TestContext, options: Parameters<typeof runGateways>[3] = 
 	const clock = new Clock(noon);
 	const buses = await memoryBuses();
 	const limits = { scheduleSettleMs: 0, ...options.limits };
-	const gateways = await runGateways(t, buses, 3, { now: clock.now, ...options, limits });
+	const gateways = await runGateways(t, buses, 3, {
+		now: clock.now,
+		timeZone: "Europe/Berlin",
+		...options,
+		limits,
+	});
 	const devices: QuietDevice[] = [];
 	for (const [index, deviceId] of ids.entries()) {
 		const { url } = gateways[index] ?? {};
