@@ -219,10 +219,11 @@ describe("a slow line", () => {
 	});
 
 	for (const [progress, options, from] of [
+		["9 s", { segmentMs: 250 }, 50_000],
 		["1 MB", {}, 1_200_000],
 		["30 s", { segmentMs: 300 }, 172_000],
 	] as const)
-		test(`that loses each connection after a block, once ${progress} went well, ends the update`, () => {
+		test(`that loses each connection after a block, after ${progress} without one, ends the update`, () => {
 			const faults = Array.from(
 				{ length: 12 },
 				(_, index): Fault => ({ at: from + index * 18_000, kind: "cut" }),
@@ -456,6 +457,13 @@ describe("bytes that change in transit", () => {
 });
 
 describe("a server that", () => {
+	test("fails once at two places completes the update", () => {
+		const fails = [2, 5];
+		assertUpdated(
+			run({ answer: (_, index) => (fails.includes(index) ? { head: head(500, {}) } : undefined) }),
+		);
+	});
+
 	const total = newFirmware.length;
 	const part = (fields: Readonly<Record<string, string>>, body = newFirmware.subarray(0, blockBytes)) => ({
 		head: head(206, {

@@ -23,6 +23,10 @@ for (const [time, isOpen] of [
 		assert.equal(isInWindow(night, Date.parse(time)), isOpen);
 	});
 
+test("a window of Sunday night is open on Monday morning", () => {
+	assert.equal(isInWindow({ ...night, days: ["sun"] }, Date.parse("2026-11-23T04:00:00Z")), true);
+});
+
 const day = { days: ["fri"], from: "09:00", to: "17:00", timeZone: "UTC" } as const;
 
 for (const [time, isOpen] of [
