@@ -64,16 +64,14 @@ export class Connection {
 	}
 
 	/** The next uplink of that type; those before it are skipped. @throws Error where none comes, or an invalid one did */
-	next<T extends UplinkType>(
-		type: T,
-		isMeant: (uplink: UplinkOf<T>) => boolean = () => true,
-	): Promise<UplinkOf<T>> {
-		return within(this.#next(type, isMeant), () => `a ${type} of ${sourceOf(isMeant)}`);
+	next<T extends UplinkType>(type: T, isMeant?: (uplink: UplinkOf<T>) => boolean): Promise<UplinkOf<T>> {
+		const what = () => `a ${type}${isMeant ? ` of ${sourceOf(isMeant)}` : ""}`;
+		return within(this.#next(type, isMeant), what);
 	}
 
 	async #next<T extends UplinkType>(
 		type: T,
-		isMeant: (uplink: UplinkOf<T>) => boolean,
+		isMeant: (uplink: UplinkOf<T>) => boolean = () => true,
 	): Promise<UplinkOf<T>> {
 		for (;;) {
 			for (;;) {
