@@ -123,7 +123,7 @@ export const extensionParts = {
 		"test/system/schedules.test.ts",
 		"test/system/schedules.long.test.ts",
 	],
-	discovery: ["test/system/found-gateway.ts", "test/system/found-gateway.test.ts"],
+	discovery: ["test/system/found-gateway.ts", "test/system/found-gateway.long.test.ts"],
 	backup: [
 		"test/system/replacement.test.ts",
 		"scripts/backup.ts",

@@ -1,4 +1,4 @@
-/** Run by found-gateway.test.ts in networks of its own: 10.99.1.1/24, by which all else is reached, 10.99.2.1/24, and 10.0.0.1/8 around them. */
+/** Run by found-gateway.long.test.ts in networks of its own: 10.99.1.1/24, by which all else is reached, 10.99.2.1/24, and 10.0.0.1/8 around them. */
 
 import assert from "node:assert/strict";
 import { createSocket, type Socket } from "node:dgram";
