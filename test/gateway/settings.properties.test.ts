@@ -47,6 +47,8 @@ test("each setting is used as given, or refused", () => {
 	fc.assert(
 		fc.property(fc.array(token, { minLength: 1, maxLength: 3 }), (tokens) => {
 			const text = tokens.join(",");
+			// A value in quotes is an error of its own.
+			fc.pre(!/^(".*"|'.*')$/.test(text));
 			assert.equal(read("DEVICE_TOKEN", text)?.deviceToken, tokens.length <= 2 ? text : undefined);
 		}),
 	);
