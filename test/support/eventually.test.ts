@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { eventually, nextEvent, waitUntil, within } from "./eventually.js";
 
@@ -58,4 +59,18 @@ test("a wait ends with what it waited for", async () => {
 		(value) => value > 4,
 	);
 	assert.equal(await even, 5);
+});
+
+test("quick tests have no polling loop or event without a limit", () => {
+	// Simulated hardware and networks wait as long as they are left alone.
+	const simulations = ["test/support/line.ts", "test/support/eventually.ts"];
+	const files = ["device", "gateway", "hosts", "scripts", "support", "system"].flatMap((folder) =>
+		readdirSync(`test/${folder}`, { recursive: true, encoding: "utf8" }).map(
+			(file) => `test/${folder}/${file}`,
+		),
+	);
+	const found = files
+		.filter((file) => file.endsWith(".ts") && !file.includes(".long.test.") && !simulations.includes(file))
+		.filter((file) => /\bawait once\(|^\s*while \(.*\) await /m.test(readFileSync(file, "utf8")));
+	assert.deepEqual(found, [], "use nextEvent and waitUntil of test/support/eventually.ts");
 });

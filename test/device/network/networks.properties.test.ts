@@ -298,6 +298,16 @@ test("after a loss the network is joined that is the stronger one now", () => {
 	}
 });
 
+test("a button also has the network tried whose password was refused before", () => {
+	const home = { password: "password 1", rssi: -40, isHidden: false, isSilent: false, leadsToGateway: true };
+	const device = begin({ a: home }, { ssid: "a", password: "password 2", ssid2: "b" });
+	device.pass(10_000);
+	change({ a: { ...home, password: "password 2" } });
+	device.station.retryNow();
+	device.pass(5_000);
+	assert.equal(device.station.ssid, "a");
+});
+
 /** @returns whether the settings are kept */
 function isKept(values: Values, changed: ChangedSettings): boolean {
 	const isNew = (name: InstalledSetting) =>

@@ -62,7 +62,7 @@ describe("an upgrade to /device", () => {
 		const socket = connect({ port: Number(new URL(gateway.url).port), host: "127.0.0.1" });
 		t.after(() => socket.destroy());
 		socket.write(upgradeRequest("/device", deviceToken));
-		const [head] = await once(socket, "data");
+		const [head] = await nextEvent(socket, "data");
 		assert.match(String(head), /^HTTP\/1\.1 101 .*\r\nDate: Fri, 27 Nov 2026 12:00:00 GMT\r\n/s);
 	});
 
