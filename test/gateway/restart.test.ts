@@ -178,7 +178,7 @@ test("what requests and devices' messages were acknowledged for, the next proces
 				if (status < 300) accepted.set(route, (accepted.get(route) ?? 0) + 1);
 			}
 		}),
-		{ numRuns: runs(300) },
+		{ numRuns: runs(200) },
 	);
 	assert.equal(accepted.size, 9, inspect(accepted));
 	const acknowledged = await picture(url);
