@@ -12,7 +12,7 @@ test("a back-up is downloaded from the settings, by a monitor", { skip }, async 
 	const { url } = await runGateway(t);
 	const page = await open(t, url, { view: "#/settings/devices" });
 	const downloading = page.waitForEvent("download");
-	await page.getByRole("link", { name: "Download a back-up" }).click();
+	await page.getByRole("link", { name: "Download backup" }).click();
 	const download = await downloading;
 	assert.match(download.suggestedFilename(), /^backup-\d{4}-\d\d-\d\d\.tar\.gz$/);
 	const reader = new ArchiveReader(createReadStream(await download.path()));

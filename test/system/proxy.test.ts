@@ -147,7 +147,7 @@ test("an image that nginx's own limit refuses is said to be refused by the proxy
 	const { ask } = await runProxied(t, "http", "/", (block) => block.replace(/client_max_body_size .+;/, ""));
 	const { status = 0, body } = await ask("/ota/upload", upload, form(filePart(largeImage)));
 	assert.equal(status, 413);
-	assert.match(problemDetail(status, body), /^A proxy before the gateway .+ client_max_body_size\.$/);
+	assert.match(problemDetail(status, body), /^A proxy in front of the gateway .+ client_max_body_size\.$/);
 });
 
 for (const scheme of ["http", "https"] as const) {
