@@ -8,7 +8,7 @@ import { dirname, join, relative } from "node:path";
 import { isLong } from "./selection.js";
 
 /** Longest time of one test. The engine, which takes minutes to compile, is there already. */
-const quickLimitMs = Number(process.env.TEST_LIMIT_MS || 2 * 60_000);
+const quickLimitMs = Number(process.env.TEST_LIMIT_MS || (process.argv.includes("--all") ? 10 : 2) * 60_000);
 /** The simulator's compile it, and the firmware. */
 const longLimitMs = 20 * 60_000;
 
