@@ -142,7 +142,7 @@ describe("GET /api/backup", () => {
 			assert.equal(response.status, 500);
 			const { detail } = JSON.parse(await response.text());
 			const sentence = `${basename(path)} is a link to ${volume}, which is missing.`;
-			assert.equal(detail, `The back-up would not be complete: ${sentence}`);
+			assert.equal(detail, `The backup would be incomplete: ${sentence}`);
 		});
 
 	test("is for monitors alone", async (t) => {
