@@ -123,7 +123,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		],
 		[
 			"an address without its interface",
-			{ HOST: "fe80::1" },
+			{ HOST: "fe80::1", PUBLIC_URL: "http://localhost" },
 			/^HOST is fe80::1, which is no address of this/,
 		],
 		[

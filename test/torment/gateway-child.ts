@@ -1,11 +1,11 @@
 /** The gateway as a process that can be killed, with a disk and a clock that fail on request. */
 
 import v8 from "node:v8";
-import { WebSocket } from "ws";
 import { extensions } from "../../gateway/extensions.js";
 import { Gateway } from "../../gateway/gateway.js";
 import { StartError } from "../../gateway/problem.js";
 import { Session } from "../../gateway/sessions/device.js";
+import { ServerSocket } from "../../gateway/sockets/server-socket.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { serve } from "../bench/child.js";
 import { usage } from "../bench/servers/usage.js";
@@ -72,7 +72,7 @@ const handlers = {
 		const { heap } = usage(true);
 		const count = (of: new (...parameters: never[]) => object) => v8.queryObjects(of, { format: "count" });
 		const open = process.getActiveResourcesInfo().filter((name) => name.startsWith("TCP")).length;
-		return { heap, webSockets: count(WebSocket), sessions: count(Session), tcp: open };
+		return { heap, webSockets: count(ServerSocket), sessions: count(Session), tcp: open };
 	},
 	close: () => gateway?.close(),
 };

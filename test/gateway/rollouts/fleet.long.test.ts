@@ -64,8 +64,8 @@ async function run(t: TestContext, kills: number, isClockWrong: boolean) {
 		if (index % 3 > 0) device.features = ["delta"];
 		let end = endOf[fate];
 		if (version === newVersion) end = "already_installed";
-		else if (version === "3.0.0") end = "rejected";
 		else if (isAway && index % 2 === 0) end = "timed_out";
+		else if (version === "3.0.0") end = "rejected";
 		expected[end] += 1;
 		return {
 			device,
