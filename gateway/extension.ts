@@ -4,7 +4,7 @@
  */
 
 import type { Router } from "express";
-import type { Crash } from "../device/protocol/messages.js";
+import type { Crash, CrashKind } from "../device/protocol/messages.js";
 import type { Schema } from "../device/protocol/schema.js";
 import type { Access, Change } from "./access/access.js";
 import type { Tokens } from "./access/tokens.js";
@@ -83,23 +83,17 @@ export interface Services {
 	readonly replacements: ReplacementService;
 }
 
-/** Knows how often versions of the firmware crash, at all gateways together. */
+/** Knows the crashes of devices, at all gateways together. */
 export interface CrashService {
-	exposureOf(version: string): Exposure;
-	/**
-	 * The lower bound of how many times as often `one` crashes as `other`, in equal times.
-	 * @returns 0 if nothing can be said
-	 */
-	leastRatio(one: Exposure, other: Exposure): number;
-	/** Whether one of the last 20 crashes of a device was of this version. */
-	hasCrashed(deviceId: string, version: string): boolean;
+	/** @returns the latest crash of a device; undefined if none is known */
+	latestOf(deviceId: string): LatestCrash | undefined;
 }
 
-export interface Exposure {
-	/** Crashes: a whole number of at least 0. */
-	readonly count: number;
-	/** For how long devices were connected: in any unit, the same for both; at least 0. `exposureOf`: whole milliseconds. */
-	readonly time: number;
+export interface LatestCrash {
+	readonly id: string;
+	readonly kind: CrashKind;
+	/** Of the firmware that crashed; empty if unknown. */
+	readonly version: string;
 }
 
 /** What has happened to devices. */

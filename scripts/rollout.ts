@@ -47,7 +47,6 @@ Up to 20 devices that --devices names are updated one after another, until one f
   --approval                the rest waits for --approve
   --soak 180                seconds that a device must run the new firmware before it counts as updated
   --attempts 2              of each device whose connection is lost
-  --crash-rate 3            stops once the version crashes at least 3 times as often as what the devices ran before
   --starts-at, --deadline   such as 2026-11-22T20:00, in local time
   --window 22:00-05:30      when updates may begin, in local time; with --days mon,tue only on these
   --allow-downgrade
@@ -76,7 +75,6 @@ const options = {
 	approval: flag,
 	soak: text,
 	attempts: text,
-	"crash-rate": text,
 	"starts-at": text,
 	deadline: text,
 	window: text,
@@ -146,7 +144,6 @@ function planOf(firmware: AskedPlan["firmware"], values: Values): AskedPlan {
 		approval: values.approval,
 		soakSeconds: values.soak,
 		attempts: values.attempts,
-		crashRate: values["crash-rate"],
 		startsAt: values["starts-at"],
 		deadline: values.deadline,
 		from,

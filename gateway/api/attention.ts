@@ -49,8 +49,8 @@ const seenAtMost = 10_000;
 export const askedSeen = object({
 	items: list(
 		object({
-			kind: oneOf(...attentionKinds, "refused", "crash_new", "crash_rate"),
-			/** Of the device; of `refused` that of the refusal, of `crash_new` that of the cause, of `crash_rate` the version. */
+			kind: oneOf(...attentionKinds, "refused", "crash_new"),
+			/** Of the device; of `refused` that of the refusal, of `crash_new` that of the cause. */
 			id: string(64),
 			/** As it was shown; absent: it was null. */
 			since: optional(isoTime),

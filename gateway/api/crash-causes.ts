@@ -1,7 +1,7 @@
-/** Crashes of all devices by cause, and how often each version crashes. */
+/** Crashes of all devices by cause and by version. */
 
 import { crashKinds } from "../../device/protocol/messages.js";
-import { boolean, float, oneOf } from "../../device/protocol/schema.js";
+import { boolean, oneOf } from "../../device/protocol/schema.js";
 import { everyone } from "./permissions.js";
 import { defineRoutes } from "./route.js";
 import { array, closed, count, dateTime, described, type InferShape, nullable, text } from "./shapes.js";
@@ -13,11 +13,6 @@ const moment = {
 const causeMoment = closed(moment);
 export type CauseMoment = InferShape<typeof causeMoment>;
 
-const perHour = described(
-	nullable(float(0, Number.MAX_SAFE_INTEGER)),
-	"crashes per hour in which a device was connected with this version; null: no such time is known",
-);
-
 const cause = closed({
 	id: described(text, "of the signature: type, message and frames"),
 	kind: oneOf(...crashKinds),
@@ -27,7 +22,7 @@ const cause = closed({
 	first: causeMoment,
 	last: causeMoment,
 	versions: described(
-		array(closed({ version: moment.version, count, perHour })),
+		array(closed({ version: moment.version, count })),
 		"at most 20, those with the most crashes first",
 	),
 	deviceCount: described(count, "from the last 20 crashes of each device, as are samples"),
@@ -42,22 +37,7 @@ export type CrashCause = InferShape<typeof cause>;
 const crashVersion = closed({
 	version: text,
 	count: described(count, "crashes"),
-	connectedHours: described(float(0, Number.MAX_SAFE_INTEGER), "of all devices together"),
-	perHour,
 	deviceCount: described(count, "devices that have crashed, from the last 20 crashes of each"),
-	worseThan: described(
-		nullable(
-			closed({
-				version: described(text, "of the earlier ones, that with the longest connected time"),
-				atLeast: described(
-					float(2, Number.MAX_SAFE_INTEGER),
-					"times as often: the lower bound of the ratio of rates, at a confidence of 99.9%",
-				),
-			}),
-		),
-		"null: it is not known to crash at least twice as often as an earlier version",
-	),
-	seen: boolean(),
 });
 export type CrashVersion = InferShape<typeof crashVersion>;
 
@@ -70,8 +50,7 @@ export type CrashList = InferShape<typeof crashList>;
 
 export const crashRoutes = defineRoutes("fleet", {
 	"GET /api/crashes": {
-		summary:
-			"Crashes of all devices by cause, and how often each version crashes; the same at each of several gateways",
+		summary: "Crashes of all devices by cause and by version; the same at each of several gateways",
 		roles: everyone,
 		returns: "The latest cause first.",
 		reply: crashList,
@@ -85,7 +64,7 @@ export const crashRoutes = defineRoutes("fleet", {
 					count: 3,
 					first: { version: "1.4.0", at: "2026-11-21T12:00:00.000Z" },
 					last: { version: "1.4.0", at: "2026-11-21T13:00:00.000Z" },
-					versions: [{ version: "1.4.0", count: 3, perHour: 0.05 }],
+					versions: [{ version: "1.4.0", count: 3 }],
 					deviceCount: 1,
 					samples: [
 						{ deviceId: "dev-1-a1b2c3", crashId: "1a2b3c", version: "1.4.0", at: "2026-11-21T13:00:00.000Z" },
@@ -93,17 +72,7 @@ export const crashRoutes = defineRoutes("fleet", {
 					seen: false,
 				},
 			],
-			versions: [
-				{
-					version: "1.4.0",
-					count: 30,
-					connectedHours: 60,
-					perHour: 0.5,
-					deviceCount: 4,
-					worseThan: { version: "1.3.2", atLeast: 9.3 },
-					seen: false,
-				},
-			],
+			versions: [{ version: "1.4.0", count: 30, deviceCount: 4 }],
 			dropped: 0,
 		},
 	},

@@ -4,7 +4,6 @@ import { chips, deviceId } from "../../device/protocol/messages.js";
 import {
 	boolean,
 	either,
-	float,
 	type Infer,
 	integer,
 	list,
@@ -104,10 +103,6 @@ export interface Plan {
 	/** Absent of a standing one that never ends. */
 	readonly deadline?: string;
 	readonly window?: Window;
-	readonly stopWhen?: {
-		/** At least 1.5. The roll-out is paused once the version crashes this many times as often as what the devices ran before. */
-		readonly crashRate: number;
-	};
 }
 
 /** A number of devices in a plan. */
@@ -196,11 +191,6 @@ export const planOptions = object({
 		optional(windowOptions),
 		"when updates may begin; one whose `to` is not after `from` ends on the next day",
 	),
-	stopWhen: described(
-		optional(object({ crashRate: float(1.5, 100) })),
-		"Pauses the rollout, beside the groups' errorThreshold. crashRate: how many times as often as what the devices ran before the version " +
-			"crashes, at least: by the bound that `worseThan.atLeast` of /api/crashes has.",
-	),
 });
 
 /** What is stored of a roll-out beside its plan, each time that it changes. Times in milliseconds since 1970. */
@@ -214,10 +204,6 @@ export const head = object({
 	/** Devices and failures of the current group that a person has seen and resumed after. */
 	forgivenExecuted: integer(0, Number.MAX_SAFE_INTEGER),
 	forgivenFailures: integer(0, Number.MAX_SAFE_INTEGER),
-	/** Of the version, when a person has resumed after its crashes: `Exposure`. */
-	forgivenCrashes: optional(
-		object({ count: integer(0, Number.MAX_SAFE_INTEGER), time: integer(0, Number.MAX_SAFE_INTEGER) }),
-	),
 	/** Counts the changes of these fields. */
 	revision: integer(1, Number.MAX_SAFE_INTEGER),
 	startedAt: optional(time),
@@ -237,8 +223,8 @@ export const deviceStep = object({
 	group: optional(integer(0, 1000)),
 	/** `startedAt` of the device's latest update before this attempt; absent if there was none. */
 	previousJob: optional(time),
-	/** That it ran when it was offered the update. */
-	previousVersion: optional(string(32)),
+	/** Id of the device's latest crash before this attempt; absent if none was known. */
+	previousCrash: optional(string(64)),
 	/** Why it failed or waits. */
 	reason: optional(string(1300)),
 });
@@ -462,7 +448,7 @@ export const rolloutRoutes = defineRoutes("rollouts", {
 		"It has ended.",
 	),
 	"POST /api/rollouts/:id/resume": command(
-		"Continues a paused rollout; failures, or crashes, that have paused it no longer count",
+		"Continues a paused rollout; failures that have paused it no longer count",
 		"It has ended, or it waits for an approval.",
 	),
 	"POST /api/rollouts/:id/approve": command(

@@ -23,7 +23,7 @@ export const updateWords: Readonly<Record<OtaStatus, string>> = {
 
 export const rolloutStatuses = ["scheduled", "running", "paused", "finished", "cancelled"] as const;
 export type RolloutStatus = (typeof rolloutStatuses)[number];
-export const pauseReasons = ["operator", "failures", "crashes", "approval"] as const;
+export const pauseReasons = ["operator", "failures", "approval"] as const;
 
 export function isOver({ status }: { readonly status: RolloutStatus }): boolean {
 	return status === "finished" || status === "cancelled";

@@ -122,7 +122,7 @@ export class Attentions {
 		const changed = new Map<string, Seen>();
 		for (const [index, { kind, id, since }] of items.entries()) {
 			if (index % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
-			if (kind === "refused" || kind === "crash_new" || kind === "crash_rate") continue;
+			if (kind === "refused" || kind === "crash_new") continue;
 			const device = core.sessions.devices.get(id);
 			const found = device && this.#find(device).find((each) => each.kind === kind);
 			// What has happened since it was shown stays.

@@ -1,7 +1,6 @@
 /**
- * The crashes of all devices by cause, and how often each version crashes. The gateway that stores a crash adds it to its cause and its
- * version; each minute a gateway adds, for each device that is connected to it, that minute to the version which the device runs. All
- * gateways have the sums.
+ * The crashes of all devices by cause and by version. The gateway that stores a crash adds it to its cause and its version; all gateways
+ * have the sums.
  */
 
 import { createHash } from "node:crypto";
@@ -16,13 +15,11 @@ import {
 	oneOf,
 	string,
 } from "../../device/protocol/schema.js";
-import { isNewer } from "../api/channels.js";
 import type { CauseMoment, CrashCause, CrashList, CrashVersion } from "../api/crash-causes.js";
-import type { Core, Exposure } from "../extension.js";
+import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import { isoTime } from "../sessions/view.js";
 import { time } from "../storage/time.js";
-import { leastRatio } from "./crash-rates.js";
 import { signatureOf } from "./crash-signature.js";
 import type { CrashHead, CrashStore } from "./crash-store.js";
 import { Tallies } from "./tallies.js";
@@ -30,15 +27,10 @@ import { Tallies } from "./tallies.js";
 const causesAtMost = 500;
 const versionsAtMost = 100;
 const ofOneAtMost = 20;
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-/** Many devices may crash at one moment. */
-const shortestMs = 1_000;
+/** Between attempts to write what could not be written. */
+const retryMs = 60_000;
 /** In one turn of the event loop. */
 const devicesAtOnce = 500;
-/** One device that crashes again and again says little of a version. */
-const fewestDevices = 2;
-const worthSaying = 2;
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const version = string(32);
@@ -54,7 +46,7 @@ const storedCause = object({
 	seen: boolean(),
 });
 export type StoredCause = Infer<typeof storedCause>;
-const storedVersion = object({ version, count, connectedMs: count, lastAt: time, seen: boolean() });
+const storedVersion = object({ version, count, lastAt: time });
 type StoredVersion = Infer<typeof storedVersion>;
 
 /** The latest crash of a device with a cause. */
@@ -64,7 +56,7 @@ interface Sample {
 }
 
 export interface CrashCausesOptions {
-	readonly core: Pick<Core, "sessions" | "records" | "log" | "now" | "monotonic" | "yieldToLoop">;
+	readonly core: Pick<Core, "records" | "log" | "now" | "yieldToLoop">;
 	readonly crashes: Pick<CrashStore, "heads">;
 	/** Of a cause that no gateway knew: called at one gateway alone. */
 	readonly onNew: (cause: StoredCause, id: string) => void;
@@ -76,10 +68,7 @@ export class CrashCauses {
 	readonly #options: CrashCausesOptions;
 	readonly #causes: Tallies<StoredCause>;
 	readonly #versions: Tallies<StoredVersion>;
-	/** By version: what was announced of it. Its time alone, which grows each minute, is no reason to read the list again. */
-	readonly #told = new Map<string, string>();
 	#timer: NodeJS.Timeout | undefined;
-	#countedAt = 0;
 
 	constructor(options: CrashCausesOptions) {
 		this.#options = options;
@@ -105,17 +94,11 @@ export class CrashCauses {
 			merge: (one, other) => ({
 				version: one.version,
 				count: one.count + other.count,
-				connectedMs: one.connectedMs + other.connectedMs,
 				lastAt: Math.max(one.lastAt, other.lastAt),
-				seen: one.seen || other.seen,
 			}),
 			most: versionsAtMost,
 			lastAt: ({ lastAt }) => lastAt,
-			onWritten: ({ version, count, seen }) => {
-				const told = `${count} ${seen}`;
-				if (this.#told.get(version) !== told) onChanged();
-				this.#told.set(version, told);
-			},
+			onWritten: onChanged,
 		});
 	}
 
@@ -123,8 +106,7 @@ export class CrashCauses {
 	async open(): Promise<void> {
 		await this.#causes.open();
 		await this.#versions.open();
-		this.#countedAt = this.#options.core.monotonic();
-		this.#timer = setInterval(() => void this.countTime(), minuteMs).unref();
+		this.#timer = setInterval(() => void this.#write(), retryMs).unref();
 	}
 
 	async close(): Promise<void> {
@@ -142,42 +124,28 @@ export class CrashCauses {
 		const versions = [{ version, count: 1 }];
 		const cause = { kind, message, frames, count: 1, first: moment, last: moment, versions, seen: false };
 		this.#causes.add(id, cause);
-		// So that a crash is not compared with a time that ended before it.
-		this.#addTime();
-		if (version) this.#addVersion({ version, count: 1, connectedMs: 0, lastAt: at, seen: false });
-		await Promise.all([this.#causes.write(), this.#versions.write()]);
+		if (version) this.#versions.add(keyOf(version), { version, count: 1, lastAt: at });
+		await this.#write();
 	}
 
-	/** Counts and writes the connected time until now; called each minute. */
-	async countTime(): Promise<void> {
-		this.#addTime();
-		// Also of what could not be written when it was added.
-		await Promise.all([this.#causes.write(), this.#versions.write()]);
-	}
-
-	/** @param kind of a cause by its id, or of a version by its name; unknown ones are left out @returns whether it is kept */
-	async see(items: readonly { readonly kind: string; readonly id: string }[]): Promise<boolean> {
-		for (const { kind, id } of items) {
-			const cause = kind === "crash_new" && this.#causes.known.get(id);
-			const version = kind === "crash_rate" && this.#versions.known.get(keyOf(id));
-			if (cause) this.#causes.add(id, { ...cause, count: 0, versions: [], seen: true });
-			if (version) this.#addVersion({ ...version, count: 0, connectedMs: 0, seen: true });
-		}
+	/** @returns whether all is written */
+	async #write(): Promise<boolean> {
 		const written = await Promise.all([this.#causes.write(), this.#versions.write()]);
 		return written.every(Boolean);
 	}
 
-	/** Of a version: its crashes, and for how long devices were connected with it, in whole milliseconds. */
-	exposureOf(version: string): Exposure {
-		const { count = 0, connectedMs = 0 } = this.#versions.known.get(keyOf(version)) ?? {};
-		return { count, time: connectedMs };
+	/** Marks causes as seen; unknown ones are ignored. @returns whether that is stored */
+	async see(items: readonly { readonly kind: string; readonly id: string }[]): Promise<boolean> {
+		for (const { kind, id } of items) {
+			const cause = kind === "crash_new" && this.#causes.known.get(id);
+			if (cause) this.#causes.add(id, { ...cause, count: 0, versions: [], seen: true });
+		}
+		return this.#write();
 	}
 
 	/** Of many devices it takes more than one turn of the event loop. */
 	async list(): Promise<CrashList> {
 		const { devices, devicesOf, dropped } = await this.#survey();
-		const versions = [...this.#versions.known.values()];
-		const rates = new Map(versions.map((each) => [each.version, each]));
 		const causes = [...this.#causes.known].map(
 			([id, { kind, message, frames, seen, ...cause }]): CrashCause => {
 				const { deviceCount, samples } = devices.get(id) ?? { deviceCount: 0, samples: [] };
@@ -189,11 +157,7 @@ export class CrashCauses {
 					count: cause.count,
 					first: shown(cause.first),
 					last: shown(cause.last),
-					versions: cause.versions.map(({ version, count }) => ({
-						version: version || null,
-						count,
-						perHour: perHour(count, rates.get(version)?.connectedMs),
-					})),
+					versions: cause.versions.map(({ version, count }) => ({ version: version || null, count })),
 					deviceCount,
 					samples: samples.map(({ deviceId, head }) => ({ deviceId, crashId: head.id, ...shown(head) })),
 					seen,
@@ -202,39 +166,11 @@ export class CrashCauses {
 		);
 		return {
 			causes: causes.sort((a, b) => Date.parse(b.last.at) - Date.parse(a.last.at)),
-			versions: versions.map((each): CrashVersion => {
-				const { version, count, connectedMs, seen } = each;
-				const deviceCount = devicesOf.get(version) ?? 0;
-				return {
-					version,
-					count,
-					connectedHours: connectedMs / hourMs,
-					perHour: perHour(count, connectedMs),
-					deviceCount,
-					worseThan: deviceCount < fewestDevices ? null : worseThan(each, versions),
-					seen,
-				};
-			}),
+			versions: [...this.#versions.known.values()].map(
+				({ version, count }): CrashVersion => ({ version, count, deviceCount: devicesOf.get(version) ?? 0 }),
+			),
 			dropped,
 		};
-	}
-
-	/** Adds the time since the last call to the versions of the devices that are connected to this gateway. */
-	#addTime(): void {
-		const { sessions, monotonic, now } = this.#options.core;
-		const passedMs = Math.round(monotonic() - this.#countedAt);
-		if (passedMs < shortestMs) return;
-		this.#countedAt = monotonic();
-		const connected = new Map<string, number>();
-		for (const { session, firmwareVersion } of sessions.devices.values())
-			if (session.connected && !session.link.isRemote && firmwareVersion)
-				connected.set(firmwareVersion, (connected.get(firmwareVersion) ?? 0) + 1);
-		for (const [version, devices] of connected)
-			this.#addVersion({ version, count: 0, connectedMs: devices * passedMs, lastAt: now(), seen: false });
-	}
-
-	#addVersion(added: StoredVersion): void {
-		this.#versions.add(keyOf(added.version), added);
 	}
 
 	/** What the kept crashes of devices say. */
@@ -288,25 +224,8 @@ export function mergeCauses(one: StoredCause, other: StoredCause): StoredCause {
 	};
 }
 
-/** Compared with that of the earlier versions which devices were connected with for the longest time. */
-function worseThan(one: StoredVersion, all: readonly StoredVersion[]): CrashVersion["worseThan"] {
-	const isEarlier = ({ version }: StoredVersion) => isNewer(one.version, version);
-	const [other] = all.filter(isEarlier).sort((a, b) => b.connectedMs - a.connectedMs);
-	// The bound is below the ratio itself, and takes longer.
-	if (!other || one.count * other.connectedMs < worthSaying * other.count * one.connectedMs) return null;
-	const atLeast = leastRatio(
-		{ count: one.count, time: one.connectedMs },
-		{ count: other.count, time: other.connectedMs },
-	);
-	return atLeast < worthSaying ? null : { version: other.version, atLeast };
-}
-
 function keyOf(version: string): string {
 	return createHash("sha256").update(version).digest("hex").slice(0, 16);
-}
-
-function perHour(count: number, connectedMs = 0): number | null {
-	return connectedMs > 0 ? (count * hourMs) / connectedMs : null;
 }
 
 function shown({ version, at }: { readonly version: string; readonly at: number }): CauseMoment {

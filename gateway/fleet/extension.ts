@@ -3,7 +3,6 @@
 import type { Core, Extension } from "../extension.js";
 import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashCauses } from "./crash-causes.js";
-import { leastRatio } from "./crash-rates.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
 import { Histories } from "./history.js";
 import { Labels } from "./labels.js";
@@ -88,12 +87,7 @@ export function createFleet(given: Core): Extension {
 		},
 		services: {
 			history: { of: (device) => historyOf(device, core, crashes) },
-			crashes: {
-				exposureOf: (version) => causes.exposureOf(version),
-				leastRatio,
-				hasCrashed: (deviceId, version) =>
-					crashes.headsOf({ deviceId }).some((head) => head.version === version),
-			},
+			crashes: { latestOf: (deviceId) => crashes.headsOf({ deviceId }).at(-1) },
 		},
 		get readinessProblem() {
 			return crashes.readinessProblem ?? labels.readinessProblem;

@@ -2,6 +2,7 @@
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
+import type { LatestCrash } from "../extension.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
@@ -20,6 +21,8 @@ export interface AttemptsOptions {
 	readonly updates: Pick<Updates, "trigger" | "historyOf">;
 	/** Default: to devices of this gateway, by `updates`. */
 	readonly offers?: Offers;
+	/** Default: crashes are not known. */
+	readonly latestCrashOf?: (deviceId: string) => LatestCrash | undefined;
 	/** By id. */
 	readonly devices: ReadonlyMap<string, Device>;
 	/** Monotonic clock, in milliseconds. */
@@ -93,7 +96,7 @@ export class Attempts {
 
 	/** @returns undefined if the gateway does not know the device */
 	look(deviceId: string): Seen | undefined {
-		const { devices, updates, monotonic } = this.#options;
+		const { devices, updates, monotonic, latestCrashOf } = this.#options;
 		const device = devices.get(deviceId);
 		if (!device) {
 			this.#readyAt.delete(deviceId);
@@ -116,6 +119,7 @@ export class Attempts {
 			isAvailable: monotonic() >= readyAt,
 			offer: this.#offers.get(deviceId),
 			job,
+			crash: latestCrashOf?.(deviceId),
 			isInherited: !this.#begun.has(deviceId),
 			isReturning: !isConnected && monotonic() < this.#returningUntil,
 		};

@@ -12,7 +12,7 @@ export type RolloutCommand = (typeof rolloutCommands)[number];
 export function executeCommand(
 	rollout: Rollout,
 	command: RolloutCommand,
-	{ now, isLate, crashes }: Moment,
+	{ now, isLate }: Moment,
 ): Change | string {
 	const { head } = rollout;
 	const { status, pausedBecause, group, approved } = head;
@@ -30,12 +30,10 @@ export function executeCommand(
 			if (status !== "paused") return nothing;
 			const { executed, failures } = resultsOf(rollout);
 			const forgiven = { forgivenExecuted: executed, forgivenFailures: failures };
-			const forgivenCrashes = crashes?.exposureOf(rollout.plan.firmware.version);
 			return {
 				head: turn(head, {
 					status: resumed,
 					...(pausedBecause === "failures" && forgiven),
-					...(pausedBecause === "crashes" && forgivenCrashes && { forgivenCrashes }),
 				}),
 				devices: [],
 			};

@@ -6,7 +6,7 @@
 import { compareVersions, isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOneOf, isOver, slotStatuses } from "../api/statuses.js";
-import type { CrashService } from "../extension.js";
+import type { LatestCrash } from "../extension.js";
 import { type Fit, fits } from "../firmware/image.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
@@ -27,6 +27,8 @@ export interface Seen extends Fit {
 	readonly offer?: Offer | undefined;
 	/** Its latest update. */
 	readonly job?: UpdateJob | undefined;
+	/** Its latest crash; undefined if none is known. */
+	readonly crash?: LatestCrash | undefined;
 	/** It was begun before the gateway's latest start, so messages about it may be lost. */
 	readonly isInherited: boolean;
 	/** It is away, but may be about to connect again: the gateway has just started. */
@@ -40,8 +42,6 @@ export interface Moment {
 	readonly isDue: boolean;
 	readonly isOpen: boolean;
 	readonly isLate: boolean;
-	/** Undefined: nothing counts crashes. */
-	readonly crashes?: CrashService | undefined;
 }
 
 /** An update is on record before its command is sent: without a record after this time it was not sent. */
@@ -174,8 +174,10 @@ export function soakSecondsLeft({ plan }: Rollout, step: DeviceStep, now: number
 
 /** It runs the new firmware, which may still fail and go back. */
 function soak({ plan }: Rollout, step: DeviceStep, seen: Seen, now: number): DeviceStep {
-	const { version, isConnected, isReturning } = seen;
+	const { version, isConnected, isReturning, crash } = seen;
 	if (step.status !== "soaking") return move(step, "soaking", now);
+	if (crash && crash.id !== step.previousCrash && isSameVersion(crash.version, plan.firmware.version))
+		return move(step, "failed", now, `The new firmware crashed (${crash.kind}).`);
 	if (isConnected && !isSameVersion(version, plan.firmware.version))
 		return now - step.at < settleMs ? step : move(step, "rolled_back", now, `It runs ${version} again.`);
 	const overdueMs = now - step.at - soakSecondsOf(plan, step) * 1000;

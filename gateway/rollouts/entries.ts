@@ -2,7 +2,17 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { deviceId } from "../../device/protocol/messages.js";
-import { boolean, integer, list, object, optional, pattern, string } from "../../device/protocol/schema.js";
+import {
+	boolean,
+	integer,
+	list,
+	matches,
+	object,
+	oneOf,
+	optional,
+	pattern,
+	string,
+} from "../../device/protocol/schema.js";
 import { deviceStep, head, type Rollout } from "../api/rollout.js";
 import { time } from "../storage/time.js";
 import { queued } from "./device-step.js";
@@ -30,6 +40,14 @@ export const queueEntry = object({ at: time, ids: list(deviceId, 5_000) });
 export const stepsEntry = object({ head: optional(head), devices: list(deviceStep, 500), by });
 export const claimedEntry = object({ claimed: boolean(), by });
 export const removedEntry = object({ removed: boolean(), by });
+
+const crashRateEntry = object({ head: object({ pausedBecause: oneOf("crashes") }) });
+
+/** An entry that was stored when crashes per hour could pause a rollout: it stays paused, as by failures. */
+export function withoutCrashRate(entry: unknown): unknown {
+	if (!matches(crashRateEntry, entry)) return entry;
+	return { ...entry, head: { ...entry.head, pausedBecause: "failures" } };
+}
 
 /** An entry is at most 1 MB. */
 const stepsAtOnce = 500;

@@ -19,7 +19,7 @@ export function createRollouts(core: Core): Extension {
 	const parts = {
 		selection: firmware.selection,
 		updates: firmware.updates,
-		crashes: () => core.services().crashes,
+		latestCrashOf: (deviceId: string) => core.services().crashes?.latestOf(deviceId),
 		devices: sessions.devices,
 		timeZone: settings.timeZone,
 		now,

@@ -6,7 +6,6 @@
 import { isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Group, Head, Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
-import { isCrashing } from "./crashes.js";
 import { holdsSlot, type Look, type Moment, move, observe } from "./device-step.js";
 
 /** To be stored, then applied. */
@@ -66,7 +65,7 @@ function moveHead(rollout: Rollout, look: Look, moment: Moment): Head {
 }
 
 /** @returns the same object if nothing changes */
-function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate, crashes }: Moment): Head {
+function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate }: Moment): Head {
 	const { head, plan, devices } = rollout;
 	if (isOver(head) || !isDue) return head;
 	if (head.status === "scheduled") return turn(head, { status: "running", startedAt: now });
@@ -78,8 +77,6 @@ function moveOnce(rollout: Rollout, look: Look, { now, isDue, isLate, crashes }:
 	const group = plan.groups[head.group];
 	if (head.status !== "running" || waiting.length === 0 || !group) return head;
 	if (isTripped(rollout, group)) return turn(head, { status: "paused", pausedBecause: "failures" });
-	if (crashes && isCrashing(rollout, crashes))
-		return turn(head, { status: "paused", pausedBecause: "crashes" });
 	if (group.approval && head.approved < head.group)
 		return turn(head, { status: "paused", pausedBecause: "approval" });
 	const isLast = head.group === plan.groups.length - 1;
@@ -110,17 +107,15 @@ function offers(
 		if (!seen?.isAvailable) continue;
 		slots -= 1;
 		if (step.group === undefined) places -= 1;
-		const { previousJob: _previousJob, ...rest } = step;
-		const previous = seen.job && { previousJob: seen.job.startedAt };
+		const { previousJob: _previousJob, previousCrash: _previousCrash, ...rest } = step;
+		const previous = {
+			...(seen.job && { previousJob: seen.job.startedAt }),
+			...(seen.crash && { previousCrash: seen.crash.id }),
+		};
 		const next = { ...rest, ...previous, group: head.group };
 		// An attempt that seemed to have failed may have succeeded since.
 		if (isSameVersion(seen.version, plan.firmware.version)) begun.push(move(next, "soaking", now));
-		else
-			begun.push({
-				...move(next, "offered", now),
-				attempts: step.attempts + 1,
-				...(seen.version !== null && { previousVersion: seen.version }),
-			});
+		else begun.push({ ...move(next, "offered", now), attempts: step.attempts + 1 });
 	}
 	return begun;
 }

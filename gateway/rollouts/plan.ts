@@ -41,6 +41,8 @@ const percentage = pattern(4, "^([1-9]\\d?|100)%$", 'a number of devices, a part
 /** Of the time before `standing`. */
 const joiningPlan = object({ target: object({ joinLater: boolean() }) });
 
+const crashRatePlan = object({ stopWhen: object({}) });
+
 /**
  * @param total devices that the plan would have now, for the default groups
  * @param now milliseconds since 1970
@@ -58,7 +60,7 @@ export function parsePlan(
 	if (matches(joiningPlan, value))
 		refuse("target.joinLater", 'is not known any more; write "standing": true beside target in its place');
 	refuseStray(planOptions, value);
-	const { firmware, groups, window, standing = false, stopWhen } = value;
+	const { firmware, groups, window, standing = false } = value;
 	if (firmware.version === undefined && firmware.channel === undefined)
 		refuse("firmware", "must have version or channel");
 	const target = parseTarget(value.target);
@@ -80,13 +82,12 @@ export function parsePlan(
 		startsAt,
 		...(deadline !== undefined && { deadline }),
 		...(window && { window: parseWindow(window, timeZone) }),
-		...(stopWhen && { stopWhen }),
 	};
 }
 
 /** Checks a completed plan as at each start; its deadline may be past. @throws {Error} */
 export function storedPlan(value: unknown): Plan {
-	const plan = parsePlan(withStanding(value), () => 0, Number.NEGATIVE_INFINITY);
+	const plan = parsePlan(withoutCrashRate(withStanding(value)), () => 0, Number.NEGATIVE_INFINITY);
 	const { version, channel, source, images } = plan.firmware;
 	if (version === undefined || !source || !images)
 		return refuse("firmware", "must have its version, source and images");
@@ -97,6 +98,13 @@ function withStanding(value: unknown): unknown {
 	if (!matches(joiningPlan, value)) return value;
 	const { joinLater, ...target } = value.target;
 	return { ...value, target, standing: joinLater };
+}
+
+/** A plan that was stored when a rollout could be stopped by the crashes per hour of its version. */
+function withoutCrashRate(value: unknown): unknown {
+	if (!matches(crashRatePlan, value)) return value;
+	const { stopWhen: _stopWhen, ...plan } = value;
+	return plan;
 }
 
 function parseTarget({ devices, all, model, tags }: Infer<typeof planOptions.fields.target>): Target {

@@ -7,7 +7,6 @@ import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout, type Target } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
-import type { CrashService } from "../extension.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import type { Selection } from "../firmware/selection.js";
 import { devicesWithTags } from "../jobs/targets.js";
@@ -45,8 +44,6 @@ export interface RolloutsOptions extends AttemptsOptions {
 	/** Of windows that name none; default: UTC. */
 	readonly timeZone?: string;
 	readonly selection: Pick<Selection, "pin">;
-	/** Undefined: nothing counts crashes. */
-	readonly crashes?: () => CrashService | undefined;
 	/** A plan for 10,000 devices takes more than one turn of the event loop. */
 	readonly yieldToLoop: () => Promise<void>;
 	/** Tells monitors and other parts. */
@@ -378,13 +375,8 @@ export class Rollouts {
 
 	/** @throws {HttpProblem} 422 */
 	async #complete(asked: unknown): Promise<Plan> {
-		const { selection, crashes, now, timeZone } = this.#options;
+		const { selection, now, timeZone } = this.#options;
 		const plan = parsePlan(asked, (target) => this.#targetsOf(target).length, now(), timeZone);
-		if (plan.stopWhen && !crashes?.())
-			throw new HttpProblem(
-				422,
-				"stopWhen cannot be used, as this gateway does not count crashes; leave it out.",
-			);
 		const pinned = await selection.pin(plan.firmware);
 		const { channel } = plan.firmware;
 		const field = channel === undefined ? "firmware.version" : "firmware.channel";
@@ -472,7 +464,6 @@ export class Rollouts {
 			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
 			isOpen: !window || isInWindow(window, wall),
 			isLate: deadline !== undefined && wall >= Date.parse(deadline),
-			crashes: this.#options.crashes?.(),
 		};
 	}
 

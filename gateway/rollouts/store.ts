@@ -20,6 +20,7 @@ import {
 	removedEntry,
 	rolloutId,
 	stepsEntry,
+	withoutCrashRate,
 } from "./entries.js";
 import type { Change } from "./machine.js";
 import { storedPlan } from "./plan.js";
@@ -276,7 +277,7 @@ export class RolloutStore {
 	#read(id: string, { text, revision }: Entry, isNews = true): boolean {
 		// Own entries are read too, maybe before they are answered.
 		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
-		const value = parseJson(text);
+		const value = withoutCrashRate(parseJson(text));
 		this.#take(id, revision, value, isNews);
 		for (const check of this.#waiting) check();
 		return matches(claimedEntry, value) && value.by !== this.#options.gatewayId;

@@ -18,7 +18,6 @@ const options: readonly (readonly [RegExp, string])[] = [
 	[/^groups\.\d+\.concurrency/, "--concurrency"],
 	[/^groups\.\d+\.soakSeconds/, "--soak"],
 	[/^maxAttempts/, "--attempts"],
-	[/^stopWhen(\.crashRate)?/, "--crash-rate"],
 	[/^startsAt/, "--starts-at"],
 	[/^deadline/, "--deadline"],
 	[/^window\.(from|to)/, "--window"],

@@ -20,7 +20,7 @@ import type { GatewayClient } from "../command-line/gateway-client.js";
 
 export const exitCodes = {
 	done: [0, "it ended well for all devices"],
-	stopped: [1, "it was stopped by failures or crashes, or the command is wrong or the gateway refused it"],
+	stopped: [1, "it was stopped by failures, or the command is wrong or the gateway refused it"],
 	partly: [2, "it ended, but not well for all devices"],
 	cancelled: [3, "it was cancelled"],
 	interrupted: [130, "Ctrl-C, and it goes on"],
@@ -121,17 +121,14 @@ function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
 /** Undefined while the roll-out runs, or waits for an approval. */
 function exitCodeOf(rollout: Rollout): number | undefined {
 	const { status, pausedBecause, counts } = rollout;
-	if (status === "paused" && (pausedBecause === "failures" || pausedBecause === "crashes"))
-		return exitCodes.stopped[0];
+	if (status === "paused" && pausedBecause === "failures") return exitCodes.stopped[0];
 	if (status === "cancelled") return exitCodes.cancelled[0];
 	if (status !== "finished" && !isSettled(rollout)) return undefined;
 	return sum(counts, problems) === 0 ? exitCodes.done[0] : exitCodes.partly[0];
 }
 
-function howToContinue({ id, version, pausedBecause }: Rollout): string {
+function howToContinue({ id }: Rollout): string {
 	const command = (option: string) => `npm run rollout -- --${option} ${id}`;
-	if (pausedBecause === "crashes")
-		return `${version} crashes too often, so no other update begins. To continue all the same: ${command("resume")}`;
 	return `Too many updates failed, so no other begins. To continue all the same: ${command("resume")}; to update the failed again: ${command("retry")}`;
 }
 

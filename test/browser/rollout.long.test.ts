@@ -6,7 +6,6 @@ import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import {
 	actOn,
-	crash,
 	putRollout,
 	quickPlan,
 	readRollout,
@@ -254,7 +253,6 @@ describe("a new roll-out", { skip }, () => {
 			[4, new Date("2036-11-22T20:00").toISOString(), new Date("2036-11-30T20:00").toISOString()],
 		);
 		assert.deepEqual(plan.window, { days: ["mon", "sat"], from: "22:00", to: "05:30", timeZone });
-		assert.deepEqual(plan.stopWhen, { crashRate: 2.5 });
 		assert.deepEqual([plan.target, plan.standing], [{ model: "DEV-1" }, true]);
 	});
 
@@ -436,30 +434,6 @@ describe("a roll-out", { skip }, () => {
 		await rollouts(later)
 			.getByText(/another 59 min/)
 			.waitFor();
-	});
-
-	test("that crashes have stopped says why, and goes on at a click", async (t) => {
-		let skewMs = 0;
-		const monotonic = () => performance.now() + skewMs;
-		const { page, url, fleet } = await setUp(t, some(3, "updates"), { monotonic });
-		skewMs += 3_600_000;
-		const [first] = fleet;
-		assert.ok(first, "no device");
-		await crash(first, "1.2.3", 1, url);
-		const groups = [
-			{ size: 2, soakSeconds: 0 },
-			{ size: "rest", approval: true, soakSeconds: 0 },
-		];
-		await putRollout(url, "autumn", quickPlan({ groups, stopWhen: { crashRate: 3 } }));
-		const approve = rollouts(page).getByRole("button", { name: "Approve the next group" });
-		await approve.waitFor();
-		const updated = fleet.filter(({ commands }) => commands.length > 0);
-		for (const [index, device] of updated.entries()) await crash(device, "1.4.0", index + 1, url);
-		await approve.click();
-		await rollouts(page).getByText("Stopped by crashes").waitFor();
-		await rollouts(page).getByText("1.4.0 crashes at least 3 times as often as").waitFor();
-		await rollouts(page).getByRole("button", { name: "Resume" }).click();
-		await rolloutIs(url, "finished");
 	});
 
 	test("that failures have stopped says why, without a green bar, and goes on at a click", async (t) => {

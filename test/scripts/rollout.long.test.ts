@@ -177,7 +177,6 @@ describe("npm run rollout", () => {
 			[["9.9.9", ...quick], /^The version: .*9\.9\.9/],
 			[["1.4.0", ...quick, "--concurrency", "many"], /^--concurrency must be/],
 			[["1.4.0", ...quick, "--deadline", "soon"], /^--deadline must be a time/],
-			[["1.4.0", ...quick, "--crash-rate", "1"], /^--crash-rate must be a number from 1\.5/],
 			[["1.4.0", ...quick, "--window", "22-05"], /^--window must be a time of day/],
 			[
 				["--channel", "beta", ...quick],

@@ -32,8 +32,6 @@ export interface PlanOptions {
 	readonly approval: boolean;
 	readonly soakSeconds: string;
 	readonly attempts: string;
-	/** How many times as often as before the version may crash, such as "3". */
-	readonly crashRate: string;
 	/** ISO 8601, or local time without a zone; so is `deadline`. */
 	readonly startsAt: string;
 	readonly deadline: string;
@@ -55,7 +53,6 @@ export const defaultOptions: PlanOptions = {
 	approval: false,
 	soakSeconds: "",
 	attempts: "",
-	crashRate: "",
 	startsAt: "",
 	deadline: "",
 	from: "",
@@ -86,7 +83,7 @@ export function makePlan(
 	options: PlanOptions,
 	size = "devices" in target ? target.devices.length : undefined,
 ): AskedPlan {
-	const { attempts, crashRate, allowDowngrade, startsAt, deadline, from, to, days, standing } = options;
+	const { attempts, allowDowngrade, startsAt, deadline, from, to, days, standing } = options;
 	const groups = groupsOf(options, size !== undefined && size <= smallTarget && !standing);
 	const timeZone = ownZone();
 	return {
@@ -95,7 +92,6 @@ export function makePlan(
 		...(standing && { standing }),
 		...(groups && { groups }),
 		...(attempts !== "" && { maxAttempts: Number(attempts) }),
-		...(crashRate !== "" && { stopWhen: { crashRate: Number(crashRate) } }),
 		...(allowDowngrade && { allowDowngrade }),
 		...(startsAt !== "" && { startsAt: isoTime(startsAt) }),
 		...(deadline !== "" && { deadline: isoTime(deadline) }),

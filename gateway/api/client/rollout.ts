@@ -74,7 +74,7 @@ export function stateText({ status, standing, pausedBecause, counts }: RolloutHe
 		case "running":
 			return standing ? "Standing" : "Running";
 		case "paused":
-			if (pausedBecause === "failures" || pausedBecause === "crashes") return `Stopped by ${pausedBecause}`;
+			if (pausedBecause === "failures") return "Stopped by failures";
 			return pausedBecause === "approval" ? "Waits for approval" : "Paused";
 		case "finished":
 			return failed === 0 ? "Done" : `Done, except for ${plural(failed, "device")}`;
@@ -112,7 +112,7 @@ export function previewWords({ plan, ...preview }: Preview): string {
  * "one after another; stops at the first failure"
  */
 export function planWords(plan: Plan, now: number): string {
-	const { groups, startsAt, window, stopWhen } = plan;
+	const { groups, startsAt, window } = plan;
 	const steps = groups.map((group, index) => {
 		const isOneByOne = groups.length === 1 && group.concurrency === 1 && group.errorThreshold.count === 1;
 		const place = groups.length === 1 ? "" : index === 0 ? "first " : "then ";
@@ -125,7 +125,6 @@ export function planWords(plan: Plan, now: number): string {
 	const soakSeconds = Math.max(...groups.map((group) => group.soakSeconds));
 	if (soakSeconds > oneByOne.soakSeconds)
 		steps.push(`each is watched for ${timeLeft(soakSeconds)} before it counts as updated`);
-	if (stopWhen) steps.push(`stopped by ${stopWhen.crashRate} times as many crashes as before`);
 	if (plan.standing) steps.push(standingWords(plan));
 	return steps.join("; ");
 }

@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import type { Crash } from "../../../device/protocol/messages.js";
 import type { CrashList } from "../../../gateway/api/crash-causes.js";
 import { createBase } from "../../../gateway/base.js";
 import { CrashCauses, type StoredCause } from "../../../gateway/fleet/crash-causes.js";
 import type { CrashHead } from "../../../gateway/fleet/crash-store.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken } from "../../support/running.js";
 import { countOf, crashed, crashes, crashOf, run, until } from "./crashed.js";
 
@@ -64,32 +65,20 @@ test("crashes of one cause are counted together over devices and versions, also 
 	assert.deepEqual(toldLater, []);
 });
 
-/** Causes on disk, a clock, and devices that are connected. */
+/** Causes on disk, and a clock. */
 async function count(t: TestContext, disk: Disk = fs) {
 	const clock = { ms: Date.parse("2026-11-21T12:00:00Z") };
-	const now = () => clock.ms;
-	const base = createBase({ dataDir: await temporaryDirectory(t), disk, now, monotonic: now });
-	const sessions = new Sessions({ ...base, maxDevices: 1000 });
+	const base = createBase({ dataDir: await temporaryDirectory(t), disk, now: () => clock.ms });
 	const heads = new Map<string, readonly CrashHead[]>();
 	const told: StoredCause[] = [];
-	let changes = 0;
 	const causes = new CrashCauses({
-		core: { ...base, sessions },
+		core: base,
 		crashes: { heads: () => heads },
 		onNew: (cause) => void told.push(cause),
-		onChanged: () => {
-			changes += 1;
-		},
+		onChanged: () => {},
 	});
 	await causes.open();
 	t.after(() => causes.close());
-	const connect = (deviceId: string, version: string) => {
-		const link = { send: () => {}, isOpen: () => true, close: () => {} };
-		const address = { isBound: false, model: undefined, chip: undefined, remoteAddress: "", baseUrl: "" };
-		const { device } = sessions.open({ deviceId, features: [], ...address }, link);
-		assert.ok(device, `no device ${deviceId}`);
-		device.firmwareVersion = version;
-	};
 	/** With what its store would keep. */
 	const crash = async (deviceId: string, changes: Partial<Crash>) => {
 		const one = crashOf("1a", changes);
@@ -97,77 +86,25 @@ async function count(t: TestContext, disk: Disk = fs) {
 		heads.set(deviceId, [{ id: one.id, kind: one.kind, version, at: clock.ms, cause: "none" }]);
 		await causes.add({ deviceId }, one);
 	};
-	return { clock, causes, connect, crash, told, changes: () => changes };
+	return { clock, causes, crash, told };
 }
 
-test("a version is said to be worse only by what its crashes and connected hours show", async (t) => {
-	const { clock, causes, connect, crash } = await count(t);
-	for (let each = 0; each < 10; each++) connect(`old-${each}`, "1.3.2");
-	for (let each = 0; each < 5; each++) connect(`new-${each}`, "1.4.0");
-	clock.ms += 10 * 60 * 60_000;
-	await causes.countTime();
-	const versionOf = async (name: string) =>
-		(await await causes.list()).versions.find(({ version }) => version === name);
+test("crashes and devices are counted by version", async (t) => {
+	const { causes, crash } = await count(t);
+	await crash("old", { firmware_version: "1.3.2" });
+	for (let each = 0; each < 5; each++) await crash(`new-${each % 2}`, {});
+	const { versions, causes: list } = await causes.list();
 	assert.deepEqual(
-		[(await versionOf("1.3.2"))?.connectedHours, (await versionOf("1.4.0"))?.connectedHours],
-		[100, 50],
-	);
-
-	await crash("old-1", { firmware_version: "1.3.2" });
-	for (let each = 0; each < 3; each++) await crash(`new-${each}`, {});
-	assert.equal((await versionOf("1.4.0"))?.perHour, 3 / 50);
-	assert.equal((await versionOf("1.4.0"))?.worseThan, null, "six times as often, of three crashes");
-	for (let each = 0; each < 60; each++) await crash(`new-${each % 3}`, {});
-	const { worseThan, deviceCount } = (await versionOf("1.4.0")) ?? {};
-	assert.equal(worseThan?.version, "1.3.2");
-	assert.ok(worseThan.atLeast > 9 && worseThan.atLeast < 126, String(worseThan.atLeast));
-	assert.equal(deviceCount, 3);
-	assert.equal((await versionOf("1.3.2"))?.worseThan, null);
-	assert.deepEqual(
-		(await causes.list()).causes[0]?.versions.map(({ version, perHour }) => [version, perHour]),
+		versions.toSorted((a, b) => a.count - b.count),
 		[
-			["1.4.0", 63 / 50],
-			["1.3.2", 1 / 100],
+			{ version: "1.3.2", count: 1, deviceCount: 1 },
+			{ version: "1.4.0", count: 5, deviceCount: 2 },
 		],
 	);
-});
-
-test("one device that crashes again and again makes no version worse", async (t) => {
-	const { clock, causes, connect, crash } = await count(t);
-	connect("old", "1.3.2");
-	connect("new", "1.4.0");
-	clock.ms += 100 * 60 * 60_000;
-	await causes.countTime();
-	for (let each = 0; each < 50; each++) await crash("new", {});
-	assert.deepEqual(
-		(await causes.list()).versions.filter(({ worseThan }) => worseThan !== null),
-		[],
-	);
-	await crash("another", {});
-	assert.notDeepEqual(
-		(await causes.list()).versions.filter(({ worseThan }) => worseThan !== null),
-		[],
-	);
-});
-
-test("a page is to read the list again after a crash and a mark, not after each minute", async (t) => {
-	const { clock, causes, connect, crash, changes } = await count(t);
-	connect("one", "1.4.0");
-	await crash("one", {});
-	const minute = async () => {
-		const before = changes();
-		clock.ms += 60_000;
-		await causes.countTime();
-		return changes() - before;
-	};
-	await minute();
-	assert.equal(await minute(), 0);
-	assert.equal((await causes.list()).versions[0]?.connectedHours, 2 / 60);
-	await crash("one", {});
-	const before = changes();
-	await causes.see([{ kind: "crash_rate", id: "1.4.0" }]);
-	assert.equal(changes() - before, 1);
-	assert.equal(await minute(), 0);
+	assert.deepEqual(list[0]?.versions, [
+		{ version: "1.4.0", count: 5 },
+		{ version: "1.3.2", count: 1 },
+	]);
 });
 
 test("500 causes are kept; the next one has a place once another has not come for 90 days", async (t) => {
@@ -188,15 +125,16 @@ test("what could not be written is counted once it can be", async (t) => {
 		if (isFull) throw Object.assign(new Error("The disk is full."), { code: "ENOSPC" });
 		return fs.open(...given);
 	};
-	const { clock, causes, crash, told } = await count(t, { ...fs, open });
+	t.mock.timers.enable({ apis: ["setInterval"] });
+	const { causes, crash, told } = await count(t, { ...fs, open });
 	await crash("one", {});
 	await crash("another", {});
 	assert.deepEqual([(await causes.list()).causes, (await causes.list()).dropped, told], [[], 2, []]);
 	isFull = false;
-	clock.ms += 5 * 60_000;
-	await causes.countTime();
-	assert.deepEqual(
-		[(await causes.list()).causes[0]?.count, (await causes.list()).versions[0]?.count, told.length],
-		[2, 2, 1],
-	);
+	t.mock.timers.tick(60_000);
+	const counts = async () => {
+		const { causes: list, versions } = await causes.list();
+		return [list[0]?.count, versions[0]?.count, told.length];
+	};
+	await eventually(counts, (found) => isDeepStrictEqual(found, [2, 2, 1]));
 });

@@ -45,10 +45,6 @@ describe("a plan for few devices", () => {
 		assert.equal(words({ concurrency: "2" }), "the rest, 2 at a time, stopped by 1 failure");
 		assert.equal(words({ maxFailures: "2" }), "the rest, 1 at a time, stopped by 2 failures");
 		assert.match(words({ canary: "1" }), /^first 1 device, 5 at a time, .*; then the rest, 20 at a time/);
-		assert.equal(
-			words({ crashRate: "3" }),
-			"one after another; stops at the first failure; stopped by 3 times as many crashes as before",
-		);
 		assert.match(words({ approval: true }), /then the rest, .*, once approved/);
 	});
 

@@ -9,17 +9,10 @@ import type { ListedRefusal } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-words.js";
 
-export type ConcernKind =
-	| AttentionKind
-	| "refused"
-	| "webhook_ended"
-	| "schedule_failed"
-	| "crash_new"
-	| "crash_rate";
+export type ConcernKind = AttentionKind | "refused" | "webhook_ended" | "schedule_failed" | "crash_new";
 
 /** In the order in which people read them. */
 export const concernWords: Readonly<Record<ConcernKind, string>> = {
-	crash_rate: "Crashes more often",
 	crashed: "Crashed",
 	crash_new: "New cause of crashes",
 	rolled_back: "Rolled back",
@@ -82,7 +75,7 @@ const dayMs = 24 * 60 * 60_000;
 export function causesOf(
 	entries: readonly Entry[],
 	refusals: readonly ListedRefusal[],
-	crashes: Pick<CrashList, "causes" | "versions">,
+	crashes: Pick<CrashList, "causes">,
 	now: number,
 ): readonly Cause[] {
 	const causes = new Map<string, Cause & { readonly concerns: Concern[] }>();
@@ -113,15 +106,6 @@ export function causesOf(
 			add("crash_new", whereText(cause), {
 				...{ id, entry: byId.get(id), mark: cause.id, since: at, seen: false, count: 1 },
 			});
-	for (const { version, worseThan, seen } of crashes.versions) {
-		const samples = crashes.causes.flatMap((cause) => cause.samples);
-		const ids = new Set(samples.filter((each) => each.version === version).map(({ deviceId }) => deviceId));
-		const why =
-			worseThan &&
-			`${version} crashes at least ${timesText(worseThan.atLeast)} times as often as ${worseThan.version}.`;
-		for (const id of why ? ids : [])
-			add("crash_rate", why ?? "", { id, entry: byId.get(id), mark: version, since: null, seen, count: 1 });
-	}
 	const rank = ({ kind }: Cause) => kinds.indexOf(kind);
 	const time = ({ since }: Concern) => Date.parse(since ?? "") || 0;
 	for (const { concerns } of causes.values()) concerns.sort((a, b) => time(b) - time(a));
@@ -157,11 +141,6 @@ export function whereText({
 }: Pick<CrashCause, "kind" | "message" | "frames">): string {
 	const what = message.trim() || crashWords[kind];
 	return frames[0] === undefined ? sentence(what) : `${what}, in ${frames[0]}.`;
-}
-
-/** Rounded down, as it is a lower bound. */
-function timesText(atLeast: number): string {
-	return atLeast < 10 ? String(Math.floor(10 * atLeast) / 10) : Math.floor(atLeast).toLocaleString("en");
 }
 
 function isOld(since: string | null, now: number): boolean {

@@ -43,10 +43,9 @@ function OneCause({ cause, now }: { readonly cause: CrashCause; readonly now: nu
 				{first.version ?? "an unknown version"}, {age(now - Date.parse(first.at))}
 			</p>
 			<ul class="names">
-				{versions.map(({ version, count, perHour }) => (
+				{versions.map(({ version, count }) => (
 					<li key={version}>
 						{version ?? "An unknown version"}: {count.toLocaleString("en")}
-						{perHour !== null && <span class="hint"> {rateText(perHour)}</span>}
 					</li>
 				))}
 			</ul>
@@ -59,10 +58,4 @@ function OneCause({ cause, now }: { readonly cause: CrashCause; readonly now: nu
 			</ul>
 		</Panel>
 	);
-}
-
-/** "once in 40 connected hours", "2.5 an hour" */
-function rateText(perHour: number): string {
-	if (perHour >= 1) return `${perHour.toLocaleString("en", { maximumFractionDigits: 1 })} per connected hour`;
-	return `once in ${(1 / perHour).toLocaleString("en", { maximumSignificantDigits: 2 })} connected hours`;
 }

@@ -38,7 +38,6 @@ const groupLooks: readonly TextLook[] = [
 		(plan) => restOf(plan)?.soakSeconds.toString(),
 	],
 	["attempts", "Attempts", "where the connection is lost", ({ maxAttempts }) => String(maxAttempts)],
-	["crashRate", "Stop it if it crashes", "times as often as before; empty: never"],
 ];
 const timeLooks: readonly TextLook[] = [
 	["startsAt", "Begin at", "empty: at once", undefined, "datetime-local"],

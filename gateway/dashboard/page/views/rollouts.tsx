@@ -151,14 +151,9 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: ReadRollou
 			{
 				approval: `Group ${group + 1} begins once it is approved.`,
 				operator: "No other update begins. Those that have begun go on.",
-				crashes: `${version} crashes at least ${plan.stopWhen?.crashRate} times as often as what its devices ran before, so no other update begins. Resume continues without counting these crashes.`,
 				failures:
 					"Too many updates failed, so no other begins. Resume continues without counting these failures; Retry updates the failed devices again.",
 			}[pausedBecause ?? "operator"],
-		plan.stopWhen &&
-			!isOver(head) &&
-			status !== "paused" &&
-			`Crashes stop it: ${plan.stopWhen.crashRate} times as many as before.`,
 		soakSecondsLeft !== null && watched(soakSecondsLeft),
 		plan.standing && !isOver(head) && sentence(standingWords(plan)),
 	].filter((each) => typeof each === "string");
@@ -194,8 +189,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 
 /** The meaning of its colours. */
 function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
-	if (status === "paused")
-		return pausedBecause === "failures" || pausedBecause === "crashes" ? "bad" : "warn";
+	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
 	if (status === "cancelled") return "off";
 	return status === "finished" && sum(counts, failureStatuses) > 0 ? "bad" : "";
 }
