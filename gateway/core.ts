@@ -68,7 +68,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);
 	const last = [deviceStore.sessions, firmware.updates.sessions];
 	for (const listener of [logOf(base), monitors.sessions, ...listeners, ...last]) sessions.listen(listener);
-	watchDevices({ metrics, sessions, catalog: firmware.catalog, tags: base.settings.metricsTags });
+	watchDevices({ metrics, sessions, catalog: firmware.catalog });
 	return { core, endedLogins, extensions };
 }
 

@@ -29,7 +29,6 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
   SPEECH_COMMAND                a program that speaks announcements: text in, WAV out
   DECODE_COMMAND                a program that decodes sounds of any format: a file in, WAV out
   WEBHOOKS_FILE                 JSON: programs that get an event when something happens
-  METRICS_TAGS                  tags by which metrics count devices
   TZ                            zone of schedules and quiet hours, such as Europe/Berlin
   MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
   NATS_URL                      servers of NATS: several gateways act as one

@@ -9,7 +9,6 @@ import proxyAddress from "proxy-addr";
 import { matches } from "../device/protocol/schema.js";
 import { isLoopback, parseUrl, type TrustProxy } from "./access/origin.js";
 import { token } from "./access/tokens.js";
-import { tag } from "./api/tags.js";
 import { cleanText, freeText, percentDecoded } from "./api/text.js";
 import { ownZone, zoneNamed } from "./api/time-zone.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
@@ -17,9 +16,6 @@ import type { TlsFiles } from "./http/certificate.js";
 import { errorCode, StartError } from "./problem.js";
 import { requireRegularFile } from "./storage/atomic-file.js";
 import { type LogLevel, logLevels } from "./telemetry/log.js";
-
-/** Each could be a time series of each model and version. */
-const countedTags = 20;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -82,8 +78,6 @@ export function readSettings(environment: Environment) {
 		decodeCommand: command("DECODE_COMMAND", "ffmpeg -i {file} -f wav -"),
 		/** The receivers of events (webhooks/hooks.ts); undefined: none. */
 		webhooksFile: given("WEBHOOKS_FILE"),
-		/** Tags by which metrics count devices. */
-		metricsTags: read("METRICS_TAGS", "", parseTagList, `up to ${countedTags} tags such as shop-berlin,beta`),
 		/** By which several gateways act as one; undefined: this one is alone. */
 		nats: readNats(
 			given("NATS_URL"),
@@ -136,11 +130,6 @@ function parseLogLevel(text: string): LogLevel | undefined {
 function parseSwitch(text: string): boolean | undefined {
 	if (text === "on") return true;
 	return text === "off" ? false : undefined;
-}
-
-function parseTagList(text: string): readonly string[] | undefined {
-	const tags = [...new Set(text.split(",").map((each) => each.trim()))].filter(Boolean);
-	return tags.length <= countedTags && tags.every((each) => matches(tag, each)) ? tags : undefined;
 }
 
 function parseBit(text: string): boolean | undefined {

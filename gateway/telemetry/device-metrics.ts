@@ -15,14 +15,11 @@ export interface DeviceMetricsOptions {
 	readonly metrics: Pick<Metrics, "watch" | "watchCounts">;
 	readonly sessions: { readonly devices: ReadonlyMap<string, Device> };
 	readonly catalog: Pick<CatalogFile, "read">;
-	/** By which devices are counted too; none: there is no such label. */
-	readonly tags: readonly string[];
 }
 
-export function watchDevices({ metrics, sessions, catalog, tags }: DeviceMetricsOptions): void {
+export function watchDevices({ metrics, sessions, catalog }: DeviceMetricsOptions): void {
 	const all = () => [...sessions.devices.values()];
 	const { watch, watchCounts } = metrics;
-	const labelNames: readonly string[] = ["version", "model", ...(tags.length > 0 ? ["tag"] : [])];
 	watch("gateway_known_devices", "Devices that are known, connected or not", () => sessions.devices.size);
 	watch(
 		"gateway_devices_away",
@@ -32,8 +29,8 @@ export function watchDevices({ metrics, sessions, catalog, tags }: DeviceMetrics
 	watchCounts(
 		"gateway_devices",
 		"Devices that are known, by the firmware that they reported last",
-		labelNames,
-		() => labelsOf(all(), tags),
+		["version", "model"],
+		() => labelsOf(all()),
 	);
 	watch("gateway_due_updates", "Devices that are known and that a newer release fits", async () => {
 		const isDue = updatesOf((await catalog.read()).releases);
@@ -42,7 +39,7 @@ export function watchDevices({ metrics, sessions, catalog, tags }: DeviceMetrics
 }
 
 /** The labels of each: the most frequent versions, and `other`. */
-function labelsOf(devices: readonly Device[], tags: readonly string[]) {
+function labelsOf(devices: readonly Device[]) {
 	const counts = new Map<string, number>();
 	const versionOf = ({ firmwareVersion }: Device) => firmwareVersion ?? "unknown";
 	for (const device of devices) counts.set(versionOf(device), (counts.get(versionOf(device)) ?? 0) + 1);
@@ -50,10 +47,7 @@ function labelsOf(devices: readonly Device[], tags: readonly string[]) {
 	const named = new Set(sorted.slice(0, versionsAtMost).map(([version]) => version));
 	return devices.map((device) => {
 		const version = versionOf(device);
-		const labels = { version: named.has(version) ? version : "other", model: device.model ?? "unknown" };
-		// One for each device, so that sums are numbers of devices.
-		const tag = tags.find((each) => device.label.tags?.includes(each)) ?? "none";
-		return tags.length > 0 ? { ...labels, tag } : labels;
+		return { version: named.has(version) ? version : "other", model: device.model ?? "unknown" };
 	});
 }
 

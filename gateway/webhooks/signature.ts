@@ -24,13 +24,10 @@ export function signedHeaders(secrets: readonly string[], id: string, at: number
 		const signed = createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.${body}`);
 		return `v1,${signed.digest("base64")}`;
 	});
-	// Of the secret's text; the last is the one that every receiver knows.
-	const plain = createHmac("sha256", secrets.at(-1) ?? "").update(body);
 	return {
 		"webhook-id": id,
 		"webhook-timestamp": timestamp,
 		"webhook-signature": signatures.join(" "),
-		"X-Signature-256": `sha256=${plain.digest("hex")}`,
 	};
 }
 

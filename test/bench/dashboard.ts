@@ -1,13 +1,10 @@
 /**
  * The cost of the dashboard in a real Chromium, with 10, 300 and 5,000 devices that report every 5 s: its script, the time to the
  * first device, its main thread at rest, its frames while it is scrolled, and what it receives. Frames are compared with those of a
- * page of as many plain rows, as software draws them here; and all of it with another checkout's page, where BENCH_BEFORE names one.
+ * page of as many plain rows, as software draws them here.
  */
 
 import { on } from "node:events";
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Browser, CDPSession, Page } from "playwright-core";
 import { WebSocket } from "ws";
 import { type Asset, type Bundle, bundlePage } from "../../gateway/dashboard/bundle.js";
@@ -78,8 +75,6 @@ const viewport = { width: 1280, height: 900 };
 const benchmark = "dashboard";
 /** Of how many devices, such as "10,3000"; default: all. */
 const wanted = process.env.DASHBOARD_DEVICES?.split(",").map(Number);
-/** The folder of another checkout, in which `npm ci` was run. */
-const before = process.env.BENCH_BEFORE;
 
 /** What one opened page cost. */
 interface Cost {
@@ -129,8 +124,6 @@ const figures: readonly Figure[] = [
 
 interface Round {
 	readonly ours: Cost;
-	/** Of another checkout. */
-	readonly before: Cost | undefined;
 	/** Milliseconds between the frames of a page of plain rows. */
 	readonly bareFramesMs: readonly number[];
 }
@@ -192,10 +185,8 @@ function pageScripts(assets: Bundle["assets"]): readonly Asset[] {
 
 async function fleetRows(browser: Browser, size: number): Promise<readonly Row[]> {
 	const ours = new Fleet(browser, size);
-	const other = before === undefined ? undefined : new Fleet(browser, size, before);
 	try {
 		await ours.start();
-		await other?.start();
 		const rows: Row[] = [];
 		for (const [look, view] of Object.entries(looks)) {
 			if (look !== "" && size < looksFrom) continue;
@@ -203,7 +194,6 @@ async function fleetRows(browser: Browser, size: number): Promise<readonly Row[]
 			for (let round = 0; round < roundCount; round++)
 				rounds.push({
 					ours: await ours.cost(view),
-					before: await other?.cost(view),
 					bareFramesMs: await ours.during(scrollSeconds + 2, () => bareFrames(browser, size)),
 				});
 			const what = [size.toLocaleString("en"), "devices", look].filter(Boolean).join(" ");
@@ -212,7 +202,6 @@ async function fleetRows(browser: Browser, size: number): Promise<readonly Row[]
 		return rows;
 	} finally {
 		await ours.close();
-		await other?.close();
 	}
 }
 
@@ -271,20 +260,14 @@ async function slowRows(browser: Browser): Promise<readonly Row[]> {
 class Fleet {
 	readonly #browser: Browser;
 	readonly #size: number;
-	readonly #gateway: Child<GatewayServer>;
+	readonly #gateway = new Child<GatewayServer>("servers/gateway-server.ts");
 	readonly #devices = new Child<Devices>("load/devices.ts");
 	#url = "";
 	#token = "";
 
-	/** @param checkout default: this one */
-	constructor(browser: Browser, size: number, checkout?: string) {
+	constructor(browser: Browser, size: number) {
 		this.#browser = browser;
 		this.#size = size;
-		const server = "servers/gateway-server.ts";
-		// The benchmarks of an older checkout are in scripts/.
-		const paths = ["test/bench", "scripts/bench"].map((folder) => resolve(checkout ?? ".", folder, server));
-		const path = paths.find(existsSync);
-		this.#gateway = new Child(checkout && path ? pathToFileURL(path).href : server);
 	}
 
 	async start(): Promise<void> {
@@ -376,14 +359,10 @@ function costRows(what: string, rounds: readonly Round[]): readonly Row[] {
 	return figures.flatMap(({ name, unit, atMost, figureOf }) => {
 		const target: Target | undefined = atMost === undefined ? undefined : { of: "ours", atMost };
 		const description = { benchmark, what: `${what}: ${name}`, unit };
-		const ours = rounds.map((round) => figureOf(round.ours));
-		const other = rounds.flatMap(({ ours, before }) =>
-			before ? [{ ours: figureOf(ours), reference: figureOf(before) }] : [],
+		return measure(
+			{ ...description, ...(target && { target }) },
+			rounds.map(({ ours }) => figureOf(ours)),
 		);
-		return [
-			measure({ ...description, ...(target && { target }) }, ours),
-			...(other.length > 0 ? [compare({ ...description, note: "beside BENCH_BEFORE" }, other)] : []),
-		];
 	});
 }
 

@@ -121,7 +121,7 @@ test("each message of a monitor with an inherited name in it is answered, whatev
 });
 
 test("a device, its label, what it reports and how it is counted may have inherited names", async (t) => {
-	const { url, errors, monitor, device } = await run(t, { metricsTags: ["constructor"] });
+	const { url, errors, monitor, device } = await run(t);
 	const watching = await monitor();
 	const request = async (method: string, path: string, body?: object) => {
 		const { status, body: answer } = await ask(url, method, {

@@ -23,7 +23,7 @@ const handshake: Handshake = {
 };
 const board = { model: "DEV-1", chip: "esp32s3" } as const;
 /** Which labels devices. */
-const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
+const _ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 const link = { send: () => {}, isOpen: () => true, close: () => {} };
 
 test("devices are counted by version and model, those that are away, and those that a newer release fits", async (t) => {
@@ -77,47 +77,18 @@ test("devices are counted by version and model, those that are away, and those t
 	);
 });
 
-test("devices are counted by the first of the METRICS_TAGS that they have", ofFleet, async (t) => {
-	const { url } = await runGateway(t, { metricsTags: ["shop", "beta"] });
-	const tagsOf = { a: ["beta", "shop"], b: ["beta", "other"], c: ["other"], d: null };
-	for (const [name, tags] of Object.entries(tagsOf)) {
-		const deviceId = `dev-1-00000${name}`;
-		const device = await new ScriptedDevice({ url, deviceId, version: "1.9.0", ...board }).connect();
-		t.after(() => device.close());
-		const ask = { method: "PATCH", headers: bearer(monitorToken), body: JSON.stringify({ tags }) };
-		await eventually(
-			() => fetch(`${url}/api/devices/${deviceId}`, ask),
-			({ status }) => status === 200,
-		);
-	}
-	const read = async () => {
-		const response = await fetch(`${url}/metrics`, { headers: bearer(monitorToken) });
-		const lines = (await response.text()).split("\n");
-		return lines.filter((line) => line.startsWith("gateway_devices{")).sort();
-	};
-	const expected = [
-		'gateway_devices{version="1.9.0",model="DEV-1",tag="beta"} 1',
-		'gateway_devices{version="1.9.0",model="DEV-1",tag="none"} 2',
-		'gateway_devices{version="1.9.0",model="DEV-1",tag="shop"} 1',
-	];
-	await eventually(read, (lines) => lines.join("\n") === expected.join("\n"));
-});
-
-test("of 10,000 devices with a version and tags each the most frequent 20 versions have a label of their own, and so have the tags asked for", async () => {
+test("of 10,000 devices with a version each the most frequent 20 versions have a label of their own", async () => {
 	const sessions = new Sessions({ now: Date.now, monotonic: () => performance.now(), maxDevices: 10_000 });
 	const registry = new Registry();
 	const catalog = { read: async () => ({ schema: 1, latest: null, releases: [] }) as const };
-	const tags = Array.from({ length: 20 }, (_, index) => `tag-${index}`);
-	watchDevices({ metrics: createMetrics(registry), sessions, catalog, tags });
+	watchDevices({ metrics: createMetrics(registry), sessions, catalog });
 	for (let index = 0; index < 10_000; index += 1) {
 		const { device } = sessions.open({ ...handshake, deviceId: `dev-1-${index}` }, link);
 		assert.ok(device, `the gateway has no room for device ${index}`);
 		// 1.0.0 to 1.0.19 are of 50 devices each, the last ones.
 		device.firmwareVersion = index < 9_000 ? `0.0.${index}` : `1.0.${index % 20}`;
-		device.label = { tags: [`tag-${index % 5_000}`] };
 	}
 	const { values = [] } = (await registry.getSingleMetric("gateway_devices")?.get()) ?? {};
-	assert.equal(new Set(values.map(({ labels }) => labels.tag)).size, 21);
 	const counts = new Map<unknown, number>();
 	for (const { labels, value } of values)
 		counts.set(labels.version, value + (counts.get(labels.version) ?? 0));

@@ -1,6 +1,5 @@
 /** A program that receives webhooks, on a free port of 127.0.0.1, and gateways with such programs. */
 
-import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -81,11 +80,7 @@ export class Receiver {
 		this.#answered.add(request.socket);
 		const chunks: Buffer[] = [];
 		for await (const chunk of request) chunks.push(chunk);
-		const bytes = Buffer.concat(chunks);
-		const expected = `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`;
-		if (request.headers["x-signature-256"] !== expected)
-			this.forged.push(String(request.headers["x-signature-256"]));
-		const body = bytes.toString();
+		const body = Buffer.concat(chunks).toString();
 		const event: Received = JSON.parse(body);
 		const header = (name: string) => String(request.headers[name]);
 		const signedAt = new Date(Number(header("webhook-timestamp")) * 1000);

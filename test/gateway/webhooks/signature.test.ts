@@ -1,7 +1,6 @@
 /** Signatures of webhooks, verified by the library of the Standard Webhooks, as receivers use it. */
 
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -111,8 +110,6 @@ test("while a secret is being replaced, receivers with the new one and with the 
 	new Webhook(secret).verify(body, headers);
 	new Webhook(previousSecret, { format: "raw" }).verify(body, headers);
 	assert.throws(() => new Webhook(Buffer.alloc(32), { format: "raw" }).verify(body, headers), /No matching/);
-	const { "X-Signature-256": plain } = signedHeaders(hook.secrets, "1", 0, body);
-	assert.equal(plain, `sha256=${createHmac("sha256", previousSecret).update(body).digest("hex")}`);
 });
 
 test("a secret that begins with whsec_ and is no such key stops the start, with what to do and without the secret", async (t) => {
