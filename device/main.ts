@@ -3,7 +3,7 @@
 import { diagnostics } from "./diagnostics.js";
 import { type ComponentKind, Firmware } from "./firmware.js";
 import type { Host } from "./host.js";
-import { controls } from "./peripherals/component.js";
+import { controls } from "./peripherals/controls.js";
 import { restart } from "./restart.js";
 import { sound } from "./sound/component.js";
 import { updates } from "./update/component.js";

@@ -17,7 +17,6 @@ import {
 	lastingSettings,
 	type SettingsResult,
 } from "./protocol/messages.js";
-import { keysOf } from "./protocol/schema.js";
 import { readAuthority } from "./update/authority.js";
 
 /** Uptime limit of each start of a trial. */
@@ -227,7 +226,7 @@ export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): v
 		store.delete(name);
 		store.delete(candidate(name));
 	}
-	for (const name of keysOf(lastingSettings)) store.delete(name);
+	for (const name of lastingSettings) store.delete(name);
 }
 
 /** The key of a value on trial. */

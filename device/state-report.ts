@@ -3,6 +3,7 @@
 import type { System } from "./host.js";
 import type { Link } from "./network/link.js";
 import type { WiFiStation } from "./network/wifi.js";
+import { unusedAudio } from "./peripherals/audio.js";
 import type { Peripherals } from "./peripherals/peripherals.js";
 import type { CompleteReport } from "./protocol/messages.js";
 import { hasPart, type Model } from "./protocol/models.js";
@@ -53,13 +54,7 @@ export function readState(parts: ReportedParts): CompleteReport {
 			last_loss: wifi.lastLoss,
 		},
 		peripherals: {
-			// Made each time: XS's JSON.stringify refuses an object in ROM.
-			audio: audio?.report ?? {
-				volume: 0,
-				player_state: "idle",
-				current_track: "none",
-				fault: undefined,
-			},
+			audio: audio?.report ?? unusedAudio(),
 			led_ring: { ...ring.report, auto_brightness: roomBrightness?.isOn || undefined },
 			buttons: buttons.report,
 			// In safe mode the parts are there, and not used.

@@ -44,6 +44,11 @@ export interface AudioOptions {
 	readonly onChanged: () => void;
 }
 
+/** Report in safe mode. Made each time: XS's JSON.stringify refuses an object in ROM. */
+export function unusedAudio(): CompleteReport["peripherals"]["audio"] {
+	return { volume: 0, player_state: "idle", current_track: "none", fault: undefined };
+}
+
 export class Audio {
 	readonly #openOutput: () => AudioOutput;
 	/** Undefined: it could not be opened, which is tried again for each track. */

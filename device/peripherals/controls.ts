@@ -1,4 +1,4 @@
-/** The commands that act on the peripherals. */
+/** The commands that act on the peripherals, as a component of the firmware. */
 
 import { type Answer, busy, type Component } from "../component.js";
 import { lightOf } from "../protocol/light.js";
@@ -22,6 +22,11 @@ export interface ControlledPeripherals {
 	readonly roomBrightness: Pick<RoomBrightness, "isOn"> | undefined;
 	readonly quiet: Pick<Quiet, "set">;
 }
+
+export const controls = Object.freeze({
+	features: Object.freeze(["identify", "light", "quiet"] as const),
+	create: ({ peripherals }: { readonly peripherals: ControlledPeripherals }) => new Controls(peripherals),
+});
 
 export class Controls implements Component {
 	readonly #peripherals: ControlledPeripherals;

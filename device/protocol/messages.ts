@@ -21,6 +21,7 @@ import {
 	matches,
 	models,
 	nothing,
+	type ObjectSchema,
 	object,
 	oneOf,
 	optional,
@@ -161,14 +162,44 @@ export type ChangedSettings = Infer<typeof changedSettings>;
 export type InstalledSetting = keyof ChangedSettings;
 export const installedSettings = Object.freeze(keysOf(changedSettings.fields));
 
+/** Capabilities added after the first version, which a device names in `Device-Features`. */
+export const features = Object.freeze([
+	"identify",
+	"settings",
+	"crash",
+	"log",
+	"restart",
+	"sound",
+	"light",
+	"queue",
+	"chime",
+	"quiet",
+	"delta",
+] as const);
+export type Feature = (typeof features)[number];
+
+/** @param feature null: every firmware knows the command; otherwise only a device that names the feature is sent it */
+function command<
+	const N extends string,
+	const T extends Feature | null,
+	const F extends ObjectSchema["fields"],
+>(name: N, feature: T, fields: F) {
+	return Object.freeze({ ...object({ command: oneOf(name), ...fields }), feature });
+}
+
+/** @param keys in flash of what the command sets, which a device keeps over a restart; a replacement gets it */
+function keeping<const K extends readonly string[], C extends Schema>(keys: K, command: C) {
+	const lasting: C & { readonly keeps: K } = { ...command, keeps: keys };
+	return Object.freeze(lasting);
+}
+
 /** Gateway to device, by the value of `command`. */
 export const commands = Object.freeze({
-	set_volume: object({ command: oneOf("set_volume"), value: percent }),
-	query_state: object({ command: oneOf("query_state") }),
-	set_led: object({ command: oneOf("set_led"), value: ledPreset }),
-	play_audio: object({ command: oneOf("play_audio"), value: chime }),
-	play_sound: object({
-		command: oneOf("play_sound"),
+	set_volume: keeping(["volume", "audible"], command("set_volume", null, { value: percent })),
+	query_state: command("query_state", null, {}),
+	set_led: command("set_led", null, { value: ledPreset }),
+	play_audio: command("play_audio", null, { value: chime }),
+	play_sound: command("play_sound", "sound", {
 		value: object({
 			id: soundId,
 			/** Of a WAV: PCM, 16 bit, mono, 16 kHz. http or https; what the device cannot load it reports as `failed`. */
@@ -187,15 +218,14 @@ export const commands = Object.freeze({
 			chime_volume: optional(percent),
 		}),
 	}),
-	start_sound: object({ command: oneOf("start_sound"), value: object({ id: soundId }) }),
+	start_sound: command("start_sound", "sound", { value: object({ id: soundId }) }),
 	/** Without `id`: whatever sound plays. */
-	stop_sound: object({ command: oneOf("stop_sound"), value: optional(object({ id: optional(soundId) })) }),
-	identify: object({ command: oneOf("identify") }),
-	restart: object({ command: oneOf("restart") }),
-	set_brightness: object({ command: oneOf("set_brightness"), value: float(0, 1) }),
+	stop_sound: command("stop_sound", "sound", { value: optional(object({ id: optional(soundId) })) }),
+	identify: command("identify", "identify", {}),
+	restart: command("restart", "restart", {}),
+	set_brightness: keeping(["brightness"], command("set_brightness", null, { value: float(0, 1) })),
 	/** Covers the ring's state until `null` or no value comes, set_led, the end of its seconds, or a restart. */
-	set_light: object({
-		command: oneOf("set_light"),
+	set_light: command("set_light", "light", {
 		value: optional(
 			either(
 				nothing,
@@ -212,15 +242,14 @@ export const commands = Object.freeze({
 		),
 	}),
 	/** Replaces the quiet hours; `null` ends them. */
-	set_quiet: object({ command: oneOf("set_quiet"), value: either(nothing, quietHours) }),
+	set_quiet: keeping(["quiet"], command("set_quiet", "quiet", { value: either(nothing, quietHours) })),
 	/** Whether the ring is darker in a dark room; never brighter than `set_brightness` says. */
-	set_auto_brightness: withPart(
-		"ambientLight",
-		object({ command: oneOf("set_auto_brightness"), value: boolean() }),
+	set_auto_brightness: keeping(
+		["auto_bright"],
+		withPart("ambientLight", command("set_auto_brightness", "light", { value: boolean() })),
 	),
-	set_haptics: withPart("haptics", object({ command: oneOf("set_haptics"), value: percent })),
-	start_ota: object({
-		command: oneOf("start_ota"),
+	set_haptics: withPart("haptics", command("set_haptics", null, { value: percent })),
+	start_ota: command("start_ota", null, {
 		url: pattern(2048, "^https?://[^\\s/]\\S*?$", "an http or https address"),
 		cert_pem: optional(certificateInPem),
 		/**
@@ -240,11 +269,10 @@ export const commands = Object.freeze({
 		),
 	}),
 	/** Secret: the gateway keeps no copy. */
-	set_settings: object({ command: oneOf("set_settings"), value: changedSettings }),
-	query_crash: object({ command: oneOf("query_crash") }),
-	clear_crash: object({ command: oneOf("clear_crash"), id: crash.fields.id }),
-	set_log: object({
-		command: oneOf("set_log"),
+	set_settings: command("set_settings", "settings", { value: changedSettings }),
+	query_crash: command("query_crash", "crash", {}),
+	clear_crash: command("clear_crash", "crash", { id: crash.fields.id }),
+	set_log: command("set_log", "log", {
 		level: oneOf("off", "info"),
 		/** Until it ends by itself. */
 		seconds: integer(0, longestLogSeconds),
@@ -257,63 +285,24 @@ export const commands = Object.freeze({
 export const longestCommandBytes = 7424;
 export type CommandName = keyof typeof commands;
 
-/** Settings that a device keeps over a restart, by their key in flash: the command that sets each. A replacement gets them. */
-export const lastingSettings = Object.freeze({
-	volume: "set_volume",
-	audible: "set_volume",
-	brightness: "set_brightness",
-	auto_bright: "set_auto_brightness",
-	quiet: "set_quiet",
-} as const satisfies Readonly<Record<string, CommandName>>);
-export type LastingSetting = keyof typeof lastingSettings;
-
-/** Commands added after the first version. */
-export const features = Object.freeze([
-	"identify",
-	"settings",
-	"crash",
-	"log",
-	"restart",
-	"sound",
-	"light",
-	"queue",
-	"chime",
-	"quiet",
-	"delta",
-] as const);
-export type Feature = (typeof features)[number];
-/** Known to every firmware. */
-type FirstCommand =
-	| "set_volume"
-	| "query_state"
-	| "set_led"
-	| "play_audio"
-	| "set_brightness"
-	| "set_haptics"
-	| "start_ota";
-const featureOf: Readonly<
-	Record<Exclude<CommandName, FirstCommand>, Feature> & Partial<Record<FirstCommand, undefined>>
-> = Object.freeze({
-	identify: "identify",
-	set_light: "light",
-	set_auto_brightness: "light",
-	set_quiet: "quiet",
-	set_settings: "settings",
-	query_crash: "crash",
-	clear_crash: "crash",
-	set_log: "log",
-	restart: "restart",
-	play_sound: "sound",
-	start_sound: "sound",
-	stop_sound: "sound",
-});
+/** Command that sets what a device keeps over a restart. */
+export type LastingCommand = {
+	[N in CommandName]: (typeof commands)[N] extends { readonly keeps: unknown } ? N : never;
+}[CommandName];
+export type LastingSetting = (typeof commands)[LastingCommand]["keeps"][number];
+/** Keys in flash. */
+export const lastingSettings = Object.freeze(
+	Object.values<Schema & { readonly keeps?: readonly string[] }>(commands).flatMap(
+		({ keeps }) => keeps ?? [],
+	),
+);
 export type CommandOf<N extends CommandName> = Infer<(typeof commands)[N]>;
 export type Command = { [N in CommandName]: CommandOf<N> }[CommandName];
 
 /** @returns the feature that a device needs for it; undefined: each has it */
 export function featureFor(command: Command): Feature | undefined {
 	if (command.command === "play_audio" && command.value === "attention") return "chime";
-	return featureOf[command.command];
+	return commands[command.command].feature ?? undefined;
 }
 
 export const commandErrorCodes = Object.freeze([

@@ -2,7 +2,8 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Request } from "express";
-import { type Action, mayDo, roleWords } from "../api/permissions.js";
+import { type Action, mayDo } from "../api/commands.js";
+import { roleWords } from "../api/permissions.js";
 import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import type { RouteDefinition } from "../api/route.js";
 import type { Base } from "../base.js";

@@ -1,8 +1,9 @@
 /** A command to many devices, as it is asked for and as it is shown. */
 
 import { commands } from "../../device/protocol/messages.js";
-import { type Infer, object, oneOf } from "../../device/protocol/schema.js";
+import { keysOf, object, oneOf } from "../../device/protocol/schema.js";
 import { anyObject } from "../json.js";
+import { type AskName, commandEntries, isAskName } from "./commands.js";
 import { everyone, users } from "./permissions.js";
 import { defineRoutes, jobId, json } from "./route.js";
 import {
@@ -19,27 +20,11 @@ import {
 import { commandStates } from "./statuses.js";
 import { maxTargetsBytes, targets } from "./targets.js";
 
-const { set_volume, set_brightness, set_auto_brightness, set_light, set_led, set_haptics } = commands;
-const { play_audio, stop_sound, identify, restart, query_state } = commands;
-
-/** What many devices, or a control of the page, can ask for: what a report, or the next connection, confirms. */
-export const asks = Object.freeze({
-	set_volume,
-	set_brightness,
-	set_auto_brightness,
-	set_light,
-	set_led,
-	set_haptics,
-	play_audio,
-	stop_sound,
-	identify,
-	restart,
-	query_state,
-	/** A new connection. */
-	boot_device: object({ command: oneOf("boot_device") }),
-});
-export type AskName = keyof typeof asks;
-export type Ask = { [N in AskName]: Infer<(typeof asks)[N]> }[AskName];
+const schemas = { ...commands, boot_device: object({ command: oneOf("boot_device") }) };
+/** Schemas of what many devices, or a control of the page, can be asked, by the name of the command. */
+export const asks: Readonly<Record<string, (typeof schemas)[AskName]>> = Object.fromEntries(
+	keysOf(commandEntries).flatMap((name) => (isAskName(name) ? [[name, schemas[name]]] : [])),
+);
 
 export const askedCommand = object({ targets, payload: anyObject });
 

@@ -1,7 +1,8 @@
 /** One command to many devices: which are asked now, and what each has come to. Without sockets, timers and clocks. */
 
 import { sentence } from "../api/client/words.js";
-import type { Ask, CommandPart, SentCommand } from "../api/command.js";
+import type { CommandPart, SentCommand } from "../api/command.js";
+import type { Ask } from "../api/commands.js";
 import { confirmationMs, type DeviceEvent, endOf, unconfirmed } from "../api/confirmation.js";
 import { frameText } from "../api/frames.js";
 import { type CommandState, commandStates } from "../api/statuses.js";

@@ -1,6 +1,7 @@
 /** Sends a command to many devices, some at a time, and reports what each has come to. */
 
-import type { Ask, SentCommand } from "../api/command.js";
+import type { SentCommand } from "../api/command.js";
+import type { Ask } from "../api/commands.js";
 import type { Targets } from "../api/targets.js";
 import type { Beginning, Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";

@@ -1,8 +1,16 @@
 /** Commands to many devices: one of them, those of a room, or all. The gateway carries them out, so that no page needs to stay open. */
 
-import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
+import {
+	describeProblem,
+	entryOf,
+	findProblem,
+	isRecord,
+	keysOf,
+	matches,
+} from "../../device/protocol/schema.js";
 import { requireAction } from "../access/access.js";
-import { type Ask, type AskName, askedCommand, asks, commandRoutes } from "../api/command.js";
+import { askedCommand, asks, commandRoutes } from "../api/command.js";
+import type { Ask } from "../api/commands.js";
 import { commandStates } from "../api/statuses.js";
 import type { Core, Extension, Services } from "../extension.js";
 import { requireValid, setBody } from "../http/request-body.js";
@@ -49,14 +57,10 @@ export function createCommands(core: Core): Extension {
 
 /** @throws {HttpProblem} 422 */
 function readAsk(payload: unknown): Ask {
-	const name = isRecord(payload) ? payload.command : undefined;
-	if (typeof name !== "string" || !isAskName(name))
-		throw new HttpProblem(422, `payload: command must be one of ${Object.keys(asks).join(", ")}.`);
-	const picked = pick(asks[name], payload);
-	if (matches(asks[name], picked)) return picked;
-	throw new HttpProblem(422, `payload: ${name}: ${describeProblem(findProblem(asks[name], picked))}.`);
-}
-
-function isAskName(name: string): name is AskName {
-	return Object.hasOwn(asks, name);
+	const name = isRecord(payload) ? String(payload.command) : "";
+	const schema = entryOf(asks, name);
+	if (!schema) throw new HttpProblem(422, `payload: command must be one of ${keysOf(asks).join(", ")}.`);
+	const picked = pick(schema, payload);
+	if (matches(schema, picked)) return picked;
+	throw new HttpProblem(422, `payload: ${name}: ${describeProblem(findProblem(schema, picked))}.`);
 }

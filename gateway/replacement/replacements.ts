@@ -5,9 +5,8 @@
 
 import {
 	checkCommand,
+	commands,
 	deviceId,
-	type LastingSetting,
-	type lastingSettings,
 	type StateReport,
 	uplinks,
 } from "../../device/protocol/messages.js";
@@ -24,7 +23,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { isUpdating } from "../api/client/words.js";
-import { asks } from "../api/command.js";
+import { commandEntries, isHandedOver } from "../api/commands.js";
 import { endOf } from "../api/confirmation.js";
 import type { Replacement } from "../api/replacement.js";
 import type { Core, ReplacementService } from "../extension.js";
@@ -42,22 +41,8 @@ const againMs = 3_000;
 /** The new board has had its time to show its settings. */
 const reportsAtMost = 3;
 
-type LastingCommand = (typeof lastingSettings)[LastingSetting];
-/** Value of each setting in a report; undefined: none. Quiet hours are handed over by their extension. */
-const valueIn = {
-	set_volume: volumeOf,
-	set_brightness: ({ peripherals }) => peripherals.led_ring.brightness_coef,
-	set_auto_brightness: ({ peripherals: { ambient_light, led_ring } }) =>
-		ambient_light === undefined ? undefined : (led_ring.auto_brightness ?? false),
-	set_haptics: ({ peripherals }) => peripherals.haptic_intensity,
-} as const satisfies Readonly<
-	Record<
-		Exclude<LastingCommand, "set_quiet"> | "set_haptics",
-		(report: StateReport) => number | boolean | undefined
-	>
->;
-const handedOver = keysOf(valueIn);
-const setting = either(...handedOver.map((command) => asks[command]));
+const handedOver = keysOf(commandEntries).filter(isHandedOver);
+const setting = either(...handedOver.map((command) => commands[command]));
 
 const record = object({
 	by: deviceId,
@@ -348,7 +333,8 @@ function volumeOf({ peripherals: { audio } }: StateReport): number | undefined {
 function settingsOf(device: Device): Kept["settings"] {
 	const report = reportOf(device);
 	return handedOver.flatMap((command) => {
-		const own = report && { command, value: valueIn[command](report) };
-		return matches(setting, own) ? [own] : [];
+		const isHeld = command !== "set_volume" || (report && volumeOf(report) !== undefined);
+		const own = report && isHeld && { command, value: commandEntries[command].reported?.(report) };
+		return matches(setting, own) && !checkCommand(own, report?.system.model).refusal ? [own] : [];
 	});
 }

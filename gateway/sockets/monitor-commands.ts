@@ -18,8 +18,9 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
+import { type Action, mayDo } from "../api/commands.js";
 import type { MonitorErrorCode } from "../api/frames.js";
-import { type Action, mayDo, roleWords } from "../api/permissions.js";
+import { roleWords } from "../api/permissions.js";
 import type { Updates } from "../firmware/updates.js";
 import { anyObject, pick } from "../json.js";
 import type { Session } from "../sessions/device.js";

@@ -1,16 +1,10 @@
 /** Generates gateway/api/asyncapi.yaml, the AsyncAPI 3.0 document of the WebSockets, from the tables of messages. */
 
 import { stringify } from "yaml";
-import {
-	type CommandName,
-	chips,
-	commands,
-	features,
-	type UplinkType,
-	uplinks,
-} from "../../device/protocol/messages.js";
+import { chips, commands, features, uplinks } from "../../device/protocol/messages.js";
 import { keysOf, oneOf } from "../../device/protocol/schema.js";
 import { asks } from "../../gateway/api/command.js";
+import { commandDocuments } from "../../gateway/api/commands.js";
 import { frames, type MonitorErrorCode } from "../../gateway/api/frames.js";
 import { deviceSummary, session } from "../../gateway/api/session.js";
 import { closed } from "../../gateway/api/shapes.js";
@@ -19,7 +13,6 @@ import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import {
 	anyMessage,
-	commandDocuments,
 	commandErrorDescriptions,
 	listOf,
 	monitorDescriptions,
@@ -110,7 +103,7 @@ function asyncApi(): JsonObject {
 			schemas: {
 				session: jsonSchemaOf(session),
 				device_summary: jsonSchemaOf(deviceSummary),
-				ask: { oneOf: keysOf(asks).map((name) => jsonSchemaOf(asks[name])) },
+				ask: { oneOf: Object.values(asks).map(jsonSchemaOf) },
 				...Object.fromEntries(schemas),
 			},
 			securitySchemes: {
@@ -158,28 +151,16 @@ const monitorChannel: JsonObject = {
 	bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
 };
 
-/** What the device answers to a command, if not with a state_report. */
-const answers: Readonly<Partial<Record<CommandName, readonly UplinkType[]>>> = {
-	start_ota: ["ota_progress", "ota_error"],
-	set_settings: ["settings_result"],
-	query_crash: ["crash_report"],
-	clear_crash: [],
-	set_log: ["log"],
-	play_sound: ["sound_update"],
-	start_sound: ["sound_update"],
-	stop_sound: ["sound_update"],
-};
-
 type Messages = Record<string, Message>;
 
 function deviceMessages(): Messages {
 	const all: Messages = {};
 	const codes = listOf(keysOf(commandErrorDescriptions), commandErrorDescriptions);
 	for (const name of keysOf(commands)) {
-		const names = answers[name] ?? ["state_report"];
+		const { answers: names = ["state_report"], ...document } = commandDocuments[name];
 		const description = `The device answers with ${names.join(" or ") || "nothing"}, or with command_error:\n${codes}`;
 		all[name] = {
-			...commandDocuments[name],
+			...document,
 			channel: "device",
 			action: "send",
 			schema: jsonSchemaOf(commands[name]),

@@ -1,8 +1,8 @@
 /** One example of each uplink and monitor's message; the tests send each of them to a running gateway. */
 
 import type { UplinkOf, UplinkType } from "../../device/protocol/messages.js";
+import { commandDocuments } from "../../gateway/api/commands.js";
 import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
-import { commandDocuments } from "./descriptions.js";
 import { sampleReport } from "./sample-report.js";
 
 const report = sampleReport("DEV-1");

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { checkCommand, checkUplink, uplinks } from "../../device/protocol/messages.js";
 import { isRecord, matches } from "../../device/protocol/schema.js";
-import { mayDo } from "../../gateway/api/permissions.js";
+import { mayDo } from "../../gateway/api/commands.js";
 import { personRoles } from "../../gateway/api/person.js";
 import { tag } from "../../gateway/api/tags.js";
 import { parseJson } from "../../gateway/json.js";

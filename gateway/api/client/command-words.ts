@@ -1,8 +1,6 @@
-/** Commands, the LED ring's presets and effects, and chimes by their names for people. */
+/** The LED ring's presets and effects, and chimes by their names for people. */
 
 import type { Chime, LedPreset, LightEffect } from "../../../device/protocol/messages.js";
-import type { Ask } from "../command.js";
-import { capital } from "./words.js";
 
 export const presetWords: readonly (readonly [LedPreset, string])[] = [
 	["rainbow", "Rainbow"],
@@ -26,21 +24,3 @@ export const chimeWords: Readonly<Record<Chime, string>> = {
 	wifi_connected: "Wi-Fi connected",
 	attention: "Attention",
 };
-
-/** "Volume 40" */
-export function titleOf(payload: Ask): string {
-	switch (payload.command) {
-		case "set_volume":
-			return payload.value === 0 ? "Mute" : `Volume ${payload.value}`;
-		case "set_brightness":
-			return `Brightness ${Math.round(payload.value * 100)} %`;
-		case "set_led":
-			return `Ring: ${presetWords.find(([one]) => one === payload.value)?.[1] ?? payload.value}`;
-		case "play_audio":
-			return `Chime: ${chimeWords[payload.value]}`;
-		case "boot_device":
-			return "Reconnect";
-		default:
-			return capital(payload.command.replaceAll("_", " "));
-	}
-}

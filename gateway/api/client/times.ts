@@ -1,9 +1,9 @@
 /** Timed actions and quiet hours, as people read them: when, what, where, and what happened last. */
 
+import { titleOf } from "../commands.js";
 import type { AskedQuietHours, QuietHours } from "../quiet-hours.js";
 import type { LastRun, Schedule } from "../schedule.js";
 import type { Targets } from "../targets.js";
-import { titleOf } from "./command-words.js";
 import { weekdays } from "./rollout-plan.js";
 import { capital, duration, plural } from "./words.js";
 

@@ -6,11 +6,10 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { commands } from "../../../device/protocol/messages.js";
-import { keysOf } from "../../../device/protocol/schema.js";
+import { entryOf, keysOf } from "../../../device/protocol/schema.js";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
-import { type AskName, asks } from "../../../gateway/api/command.js";
-import { actionRoles } from "../../../gateway/api/permissions.js";
+import { commandDocuments, commandEntries, isAskName } from "../../../gateway/api/commands.js";
 import type { PersonRole } from "../../../gateway/api/person.js";
 import { routeTables } from "../../../gateway/api/routes.js";
 import { addedMessages } from "../../../gateway/extensions.js";
@@ -137,11 +136,10 @@ describe("with no token, a device's, its own, and those of people of each role a
 				message: { type: "control_device", targetId, payload: { command } },
 			})),
 		];
-		const decided: Readonly<Record<string, readonly string[]>> = actionRoles;
 		for (const { name, role, headers } of await peopleOf(gateway)) {
 			const socket = await gateway.open("/monitor", { headers });
 			for (const { action, message } of actions) {
-				const roles = decided[action] ?? ["monitor"];
+				const roles: readonly string[] = entryOf(commandEntries, action)?.roles ?? ["monitor"];
 				const { code, message: why } = await socket.ask(message);
 				assert.equal(code === "forbidden", !roles.includes(role), `${action} of the ${name}: ${code}`);
 				if (code === "forbidden") assert.match(String(why), refusals[role]);
@@ -167,9 +165,9 @@ describe("with no token, a device's, its own, and those of people of each role a
 			});
 		const targets = { all: true };
 		for (const { name, role, headers } of await peopleOf(gateway))
-			for (const command of keysOf(asks)) {
-				const payload = { command, ...values[command] };
-				const isAllowed = actionRoles[command].includes(role);
+			for (const command of keysOf(commandEntries).filter(isAskName)) {
+				const payload = command === "boot_device" ? { command } : commandDocuments[command].example;
+				const isAllowed = commandEntries[command].roles.includes(role);
 				const sent = await ask(headers, "POST", "", { targets, payload });
 				assert.equal(sent.status, isAllowed ? 202 : 403, `${command} of the ${name}: ${await sent.text()}`);
 				const { headers: answered } = await ask(bearer(monitorToken), "POST", "", { targets, payload });
@@ -179,16 +177,6 @@ describe("with no token, a device's, its own, and those of people of each role a
 			}
 	});
 });
-
-/** Of commands that have one. */
-const values: Readonly<Partial<Record<AskName, { readonly value: string | number | boolean }>>> = {
-	set_volume: { value: 40 },
-	set_brightness: { value: 0.5 },
-	set_led: { value: "idle" },
-	set_auto_brightness: { value: true },
-	set_haptics: { value: 40 },
-	play_audio: { value: "startup" },
-};
 
 async function answer({ url }: Running, method: string, path: string, headers: Headers) {
 	const { status, body } = await ask(url, method, { path: examplePath(path), headers });

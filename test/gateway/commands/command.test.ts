@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type CommandError, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
-import type { Ask } from "../../../gateway/api/command.js";
+import type { Ask } from "../../../gateway/api/commands.js";
 import { Command } from "../../../gateway/commands/command.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
 

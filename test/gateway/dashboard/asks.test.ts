@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
-import type { Ask } from "../../../gateway/api/command.js";
+import type { Ask } from "../../../gateway/api/commands.js";
 import { endOf } from "../../../gateway/api/confirmation.js";
 import { type Answer, Asks, newSettings } from "../../../gateway/dashboard/page/model/asks.js";
 import { altered, type Json, sampleReport } from "../../support/sample-report.js";

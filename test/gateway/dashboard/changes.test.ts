@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { actionRoles } from "../../../gateway/api/permissions.js";
+import { commandEntries } from "../../../gateway/api/commands.js";
 import { changeText } from "../../../gateway/dashboard/page/model/change-words.js";
 import { monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 
@@ -11,7 +11,7 @@ describe("what people have changed is in words", () => {
 	test("for each message of a monitor, and each command in one", () => {
 		for (const type of Object.keys(monitorMessages).filter((each) => each !== "control_device"))
 			assert.notEqual(textOf(type).words, type);
-		for (const command of Object.keys(actionRoles)) {
+		for (const command of Object.keys(commandEntries)) {
 			const { words } = textOf("control_device", { payload: { command, value: 40 } });
 			assert.notEqual(words, "control_device");
 			assert.doesNotMatch(words, /\{/);

@@ -12,11 +12,11 @@ import type {
 } from "../../../../device/protocol/messages.js";
 import type { Announcement, Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
-import { titleOf } from "../../../api/client/command-words.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { problemDetail, type RequestBody } from "../../../api/client/request.js";
 import { plural, sentence } from "../../../api/client/words.js";
-import type { Ask, CommandPart, SentCommand } from "../../../api/command.js";
+import type { CommandPart, SentCommand } from "../../../api/command.js";
+import { type Ask, titleOf } from "../../../api/commands.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
 import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";

@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { type Action, mayDo } from "../../../api/permissions.js";
+import { type Action, mayDo } from "../../../api/commands.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
 import type { KnownPast } from "./details.js";

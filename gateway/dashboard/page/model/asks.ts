@@ -5,7 +5,7 @@
 
 import { messageOf } from "../../../api/client/request.js";
 import { sentence, withFieldName } from "../../../api/client/words.js";
-import type { Ask } from "../../../api/command.js";
+import type { Ask } from "../../../api/commands.js";
 import { confirmationMs, type DeviceEvent, endOf, unconfirmed } from "../../../api/confirmation.js";
 import { settingLabels } from "./setting-labels.js";
 

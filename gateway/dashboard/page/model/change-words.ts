@@ -2,7 +2,7 @@
 
 import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
-import type { Action } from "../../../api/permissions.js";
+import { commandEntries } from "../../../api/commands.js";
 import type { AuditedRoute } from "../../../api/routes.js";
 
 /** In braces a field of the path, of the query or of what was sent. */
@@ -41,30 +41,6 @@ const requestWords: Readonly<Record<AuditedRoute, string>> = {
 	"POST /login/link": "Login link made",
 };
 
-const messageWords: Readonly<Record<Action, string>> = {
-	set_volume: "Volume set to {value}",
-	query_state: "Report asked for",
-	set_led: "Ring set to {value}",
-	play_audio: "Chime played: {value}",
-	play_sound: "Sound played",
-	start_sound: "Sound started",
-	stop_sound: "Sound stopped",
-	identify: "Identified",
-	set_brightness: "Brightness set to {value}",
-	set_auto_brightness: "Brightness by the room: {value}",
-	set_light: "Ring lit",
-	set_quiet: "Quiet hours sent",
-	set_haptics: "Haptics set to {value}",
-	restart: "Restarted",
-	boot_device: "Reconnected",
-	trigger_ota: "Update to {version} started",
-	start_ota: "Update started",
-	set_settings: "Settings changed",
-	query_crash: "Crash asked for",
-	clear_crash: "Crash cleared",
-	set_log: "Live log set to {level}",
-};
-
 const routes = Object.entries(requestWords).map(([route, words]) => {
 	const pattern = route.replaceAll(/:(\w+)/g, "(?<$1>[^/]+)");
 	return { pattern: new RegExp(`^${pattern}$`), words };
@@ -84,7 +60,7 @@ export function changeText({ what, detail }: Pick<ListedChange, "what" | "detail
 		...Object.fromEntries(new URLSearchParams(query)),
 		...route?.pattern.exec(request)?.groups,
 	};
-	const template = entryOf(messageWords, textOf(command)) ?? route?.words ?? what;
+	const template = entryOf(commandEntries, textOf(command))?.audit ?? route?.words ?? what;
 	const words = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
 		return textOf(entryOf(inAddress, name) ?? entryOf(sent, name) ?? "…");
 	});

@@ -4,8 +4,7 @@
  */
 
 import type { ComponentChildren } from "preact";
-import { titleOf } from "../../../api/client/command-words.js";
-import type { Ask } from "../../../api/command.js";
+import { type Ask, commandEntries, type SliderName, sliderOf, titleOf } from "../../../api/commands.js";
 import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
 import type { AskedName, Attempt } from "../model/asks.js";
@@ -45,11 +44,6 @@ export function useControl(deviceKey: string, name: AskedName): Control {
 	};
 }
 
-const sendingWords: { readonly [N in AskedName]?: string } = {
-	restart: "restarting",
-	set_settings: "trying new settings",
-};
-
 /** What has become of what was asked for. */
 export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedName }) {
 	const { asks } = useApp();
@@ -57,7 +51,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 	return (
 		<div class={`outcome ${attempt?.reason ? "refused" : ""}`}>
 			<span role="status" class={isSending ? "sending" : ""}>
-				{isSending && (sendingWords[name] ?? "sending")}
+				{isSending && (commandEntries[name].sending ?? "sending")}
 			</span>
 			<Problem>{attempt?.reason}</Problem>
 			{attempt?.reason && (
@@ -71,23 +65,22 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 
 interface ControlSliderProps {
 	readonly deviceKey: string;
-	readonly name: "set_volume" | "set_brightness" | "set_haptics";
-	readonly label: string;
-	/** What the device reports, 0 to 100; null: not known. */
+	readonly name: SliderName;
+	/** What the device reports; null: not known. */
 	readonly value: number | null;
-	/** One line, which says nothing of how it ended. */
-	readonly isInline?: boolean;
+	/** Names the device in the label of a slider in one line, which says nothing of how it ended. */
+	readonly deviceName?: string;
 }
 
-export function ControlSlider({ deviceKey, name, label, value, isInline = false }: ControlSliderProps) {
+export function ControlSlider({ deviceKey, name, value, deviceName }: ControlSliderProps) {
 	const { asked, isOff, ask } = useControl(deviceKey, name);
-	/** Brightness is a part of one. */
-	const scale = name === "set_brightness" ? 100 : 1;
-	const shown = asked === undefined ? value : Number(asked) * scale;
+	const { label, scale } = sliderOf(name);
+	const shown = asked === undefined ? value : Number(asked);
+	const isInline = deviceName !== undefined;
 	return (
 		<Slider
-			label={label}
-			value={shown === null ? null : Math.round(shown)}
+			label={isInline ? `${label} of ${deviceName}` : label}
+			value={shown === null ? null : Math.round(shown * scale)}
 			isInline={isInline}
 			isOff={isOff}
 			onChange={(percent) => ask({ command: name, value: percent / scale })}

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Action } from "../../../api/permissions.js";
+import type { Action } from "../../../api/commands.js";
 import { useMayChange } from "../app/hooks.js";
 import { Problem } from "./problem.js";
 import { useRequest } from "./use-request.js";

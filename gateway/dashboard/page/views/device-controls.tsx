@@ -92,19 +92,12 @@ export function RingControls({ entry, state }: ControlsProps) {
 				/>
 				<Outcome deviceKey={key} name="set_led" />
 			</div>
-			<ControlSlider
-				deviceKey={key}
-				name="set_brightness"
-				label="Brightness"
-				value={ring.brightness_coef * 100}
-			/>
+			<ControlSlider deviceKey={key} name="set_brightness" value={ring.brightness_coef} />
 			{session.features.includes("light") && <RingLight entry={entry} state={state} />}
 			{session.features.includes("light") && peripherals.ambient_light !== undefined && (
 				<RoomBrightness entry={entry} state={state} />
 			)}
-			{haptics !== undefined && (
-				<ControlSlider deviceKey={key} name="set_haptics" label="Haptics" value={haptics} />
-			)}
+			{haptics !== undefined && <ControlSlider deviceKey={key} name="set_haptics" value={haptics} />}
 		</Panel>
 	);
 }

@@ -3,7 +3,7 @@
 import { chimes, featureFor } from "../../../../device/protocol/messages.js";
 import { chimeWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import type { Ask } from "../../../api/command.js";
+import type { Ask } from "../../../api/commands.js";
 import {
 	announceAddress,
 	type DeviceTab,
@@ -77,7 +77,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 					)}
 				</Menu>
 			</div>
-			<ControlSlider deviceKey={key} name="set_volume" label="Volume" value={vitals.volume} />
+			<ControlSlider deviceKey={key} name="set_volume" value={vitals.volume} />
 			<div class="outcomes">
 				{outcomes.map((name) => (
 					<Outcome key={name} deviceKey={key} name={name} />

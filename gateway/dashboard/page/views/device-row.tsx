@@ -44,13 +44,7 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 					{problem && <span class="problem">{problem}</span>}
 				</p>
 			</div>
-			<ControlSlider
-				isInline
-				deviceKey={deviceKey}
-				name="set_volume"
-				label={`Volume of ${name}`}
-				value={vitals.volume}
-			/>
+			<ControlSlider deviceKey={deviceKey} name="set_volume" deviceName={name} value={vitals.volume} />
 		</article>
 	);
 }

@@ -1,7 +1,7 @@
 /** The fleet by rooms: each with the volume of all its speakers, and its devices. */
 
 import { useRef } from "preact/hooks";
-import { titleOf } from "../../../api/client/command-words.js";
+import { titleOf } from "../../../api/commands.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
 import type { Attempt } from "../model/asks.js";
 import { moveVolumes, type Room, type Volumes, volumesOf } from "../model/rooms.js";

@@ -8,7 +8,7 @@ import { chimeWords } from "../../../api/client/command-words.js";
 import type { RequestBody } from "../../../api/client/request.js";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { actionText, localTime, zoneText } from "../../../api/client/times.js";
-import type { Ask } from "../../../api/command.js";
+import type { Ask } from "../../../api/commands.js";
 import type { Schedule } from "../../../api/schedule.js";
 import type { Targets } from "../../../api/targets.js";
 import { AnnouncementOptions, type PlayOptions } from "../announce/options.js";

@@ -2,10 +2,10 @@
 
 import { useState } from "preact/hooks";
 import type { LedPreset } from "../../../../device/protocol/messages.js";
-import { presetWords, titleOf } from "../../../api/client/command-words.js";
+import { presetWords } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import type { Ask } from "../../../api/command.js";
+import { type Ask, titleOf } from "../../../api/commands.js";
 import { type LabelChange, label } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
 import { request } from "../app/gateway.js";

@@ -1,7 +1,7 @@
 /** What is set for times, as a list has it: what it is, whether it is on, and buttons that change it. */
 
 import type { ComponentChildren } from "preact";
-import type { Action } from "../../../api/permissions.js";
+import type { Action } from "../../../api/commands.js";
 import { Button } from "../parts/button.js";
 
 interface TimeRowProps {
