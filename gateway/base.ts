@@ -7,6 +7,7 @@ import { Registry } from "prom-client";
 import { ServerCertificate } from "./http/certificate.js";
 import { alone, type Peers } from "./peers.js";
 import { type AnswerError, createAnswerError } from "./problem.js";
+import type { Environment } from "./setting.js";
 import { defaultSettings, type Settings } from "./settings.js";
 import { createYield } from "./sockets/event-loop.js";
 import { type SocketLimits, socketLimits } from "./sockets/limits.js";
@@ -21,6 +22,8 @@ import { createMetrics, type Metrics } from "./telemetry/metrics.js";
 
 export interface Base {
 	readonly settings: Settings;
+	/** Of which extensions read their own settings. */
+	readonly environment: Environment;
 	readonly limits: SocketLimits;
 	readonly log: Logger;
 	readonly metrics: Metrics;
@@ -61,6 +64,7 @@ export function createBase(options: BaseOptions): Base {
 	const folder = (name: string) => ({ directory: join(settings.dataDir, name), disk });
 	return {
 		settings,
+		environment: options.environment ?? {},
 		limits,
 		log,
 		metrics,

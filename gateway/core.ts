@@ -4,8 +4,10 @@ import { Access, type AccessOptions, type Change } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
 import { type Base, type BaseOptions, createBase } from "./base.js";
-import type { Core, CreateExtension, Extension, GatewayEvent } from "./extension.js";
+import type { GatewayEvent } from "./events.js";
+import type { Core, CreateExtension, Extension } from "./extension.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
+import { Services } from "./services/service.js";
 import { DeviceStore } from "./sessions/device-store.js";
 import { type SessionListener, Sessions } from "./sessions/sessions.js";
 import { monitorCommands } from "./sockets/monitor-commands.js";
@@ -60,10 +62,11 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		handOver: async (from, by) => {
 			for (const extension of extensions) await extension.onReplaced?.(from, by);
 		},
-		services: () => Object.assign({}, ...extensions.map(({ services }) => services)),
+		services: new Services(),
 		port,
 	};
 	for (const create of options.extensions ?? []) extensions.push(create(core));
+	for (const provide of extensions.flatMap(({ services = [] }) => services)) provide(core.services);
 	// In this order: monitors see an uplink before what it changes.
 	const listeners = extensions.flatMap((extension) => extension.sessions ?? []);
 	const last = [deviceStore.sessions, firmware.updates.sessions];

@@ -6,17 +6,20 @@ import type { Logger } from "pino";
 import { createAnnouncements } from "./announcements/extension.js";
 import { createAudit } from "./audit/extension.js";
 import { createBackup } from "./backup/extension.js";
+import { nats } from "./cluster/settings.js";
 import { createCommands } from "./commands/extension.js";
 import { createDashboard } from "./dashboard/extension.js";
 import { createDiscovery } from "./discovery/extension.js";
 import type { CreateExtension, Joined, MessageDocument } from "./extension.js";
 import { createFleet } from "./fleet/extension.js";
-import { fleetMessages } from "./fleet/messages.js";
 import { createGuard } from "./guard/extension.js";
+import { mqtt } from "./home-assistant/settings.js";
 import { createReplacement } from "./replacement/extension.js";
 import { createRollouts } from "./rollouts/extension.js";
 import { createSchedules } from "./schedules/extension.js";
-import type { Settings } from "./settings.js";
+import type { Environment, Setting, Variable } from "./setting.js";
+import { coreSettings, readSettings } from "./settings.js";
+import { webhooksFile } from "./webhooks/settings.js";
 import { createWiFi } from "./wifi/extension.js";
 
 export const extensions: readonly CreateExtension[] = [
@@ -34,19 +37,34 @@ export const extensions: readonly CreateExtension[] = [
 	createDiscovery,
 ];
 
+/** Of extensions that are loaded where the setting has a value. */
+const loading: readonly Setting<unknown>[] = [webhooksFile, nats, mqtt];
+
+/** The settings of extensions, also of those that are not loaded. */
+export const extensionSettings = [...extensions.flatMap(({ settings = [] }) => settings), ...loading];
+
+/** All variables of the gateway and its extensions, as the documentation lists them. */
+export function settingsOf(): readonly (readonly [name: string, Variable])[] {
+	const settings = [...Object.values(coreSettings), ...extensionSettings];
+	return settings.flatMap(({ variables }) => Object.entries(variables));
+}
+
 /** The extensions' messages of monitors, by `type`. */
-export const addedMessages: Readonly<Record<string, MessageDocument>> = {
-	...fleetMessages,
-};
+export const addedMessages: Readonly<Record<string, MessageDocument>> = Object.assign(
+	{},
+	...extensions.map(({ messages }) => messages),
+);
 
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
-export async function loadExtensions(settings: Settings, log: Logger): Promise<Joined> {
-	const { nats, webhooksFile, mqtt } = settings;
-	const all = [...extensions];
-	let joined: Joined = { extensions: all };
-	if (webhooksFile) all.push((await import("./webhooks/extension.js")).webhooksOf(webhooksFile));
-	if (nats) joined = await (await import("./cluster/join.js")).joinOverNats(settings, all, log);
+export async function loadExtensions(environment: Environment, log: Logger): Promise<Joined> {
+	for (const setting of extensionSettings) setting.read(environment);
+	const { dataDir } = readSettings(environment);
+	let joined: Joined = { extensions, environment };
+	if (webhooksFile.read(environment)) joined = (await import("./webhooks/extension.js")).withWebhooks(joined);
+	if (nats.read(environment))
+		joined = await (await import("./cluster/join.js")).joinOverNats(joined, dataDir, log);
 	// The last: at its opening the devices of all gateways are known.
-	if (mqtt) joined = (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
+	if (mqtt.read(environment))
+		joined = (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
 	return joined;
 }

@@ -74,7 +74,8 @@ export class Gateway {
 		});
 		this.#guard = extensions.find(({ guard }) => guard)?.guard;
 		this.#heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, core.monotonic);
-		const refusalOf = (deviceId: string) => core.services().replacements?.refusalOf(deviceId);
+		const refusalOf = (deviceId: string) =>
+			extensions.map((extension) => extension.refusalOf?.(deviceId)).find((refusal) => refusal !== undefined);
 		this.#devices = new DeviceSockets({ ...core, refusalOf });
 		const [heartbeat, devices, guard] = [this.#heartbeat, this.#devices, this.#guard];
 		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, refusalOf });

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { isatty } from "node:tty";
 import { Registry } from "prom-client";
-import { loadExtensions } from "./extensions.js";
+import { loadExtensions, settingsOf } from "./extensions.js";
 import { Gateway } from "./gateway.js";
 import { makeFragmentListsLate } from "./heap.js";
 import { deviceAddresses } from "./http/server.js";
@@ -15,30 +15,36 @@ import { readSettings, type Settings } from "./settings.js";
 import { createLog } from "./telemetry/log.js";
 import { collectProcessMetrics } from "./telemetry/metrics.js";
 
-const usage = `Usage: npm start
+const lineLength = 110;
+
+/** The variables with what they are, without the links of the README. */
+function usage(): string {
+	const names = settingsOf().map(([name]) => name);
+	const width = Math.max(...names.map(({ length }) => length)) + 4;
+	const lines = settingsOf().map(([name, { byDefault, description }]) => {
+		const standard = byDefault === undefined ? "" : ` (default: ${byDefault})`;
+		const text = `${description}${standard}`.replaceAll(/;? ?see \[[^\]]*\]\([^)]*\)|`/g, "");
+		const words = text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").split(" ");
+		return `  ${name.padEnd(width - 2)}${wrapped(words, lineLength - width).join(`\n${" ".repeat(width)}`)}`;
+	});
+	return `Usage: npm start
 
 Runs the gateway. Settings come from the environment, such as PORT=8090 npm start:
 
-  HOST, PORT                    where it listens; default: 127.0.0.1 and 8080
-  TLS_CERT, TLS_KEY             PEM files, for https and wss; SIGHUP reloads them
-  DATA_DIR, RELEASES_DIR        folders; default: data and releases
-  DEVICE_TOKEN, MONITOR_TOKEN   default: those in the data folder, made at the first start
-  PUBLIC_URL, TRUST_PROXY       behind a proxy
-  MDNS                          off: devices do not find the gateway by multicast DNS
-  RELEASE_KEYS                  PEM file of the public keys by one of which firmware must be signed
-  SPEECH_COMMAND                a program that speaks announcements: text in, WAV out
-  DECODE_COMMAND                a program that decodes sounds of any format: a file in, WAV out
-  WEBHOOKS_FILE                 JSON: programs that get an event when something happens
-  TZ                            zone of schedules and quiet hours, such as Europe/Berlin
-  MAX_UPLOAD, LOG_LEVEL, AUTH, IMAGE_CHECK
-  NATS_URL                      servers of NATS: several gateways act as one
-  NATS_CREDS, NATS_CA           files: credentials, and the authority's certificate for tls:// addresses
-  NATS_ALLOW_OLD                1: also servers below 2.11
-  MQTT_URL                      broker of Home Assistant, in which all devices appear: mqtt:// or mqtts://
-  MQTT_USERNAME, MQTT_PASSWORD, MQTT_CA_FILE, MQTT_DISCOVERY_PREFIX
-  GATEWAY_NAME                  this one of them, in logs and on the page; default: its host and port
+${lines.join("\n")}
 
-gateway/README.md describes each of them.`;
+gateway/README.md says more of them.`;
+}
+
+function wrapped(words: readonly string[], length: number): readonly string[] {
+	const lines = [""];
+	for (const word of words) {
+		const longer = `${lines.at(-1)} ${word}`.trim();
+		if (longer.length <= length) lines.splice(-1, 1, longer);
+		else lines.push(word);
+	}
+	return lines;
+}
 
 /** npm forwards a Ctrl-C that the terminal sends as well: one key press arrives twice. */
 const samePressMs = 500;
@@ -57,7 +63,7 @@ try {
 
 async function start(): Promise<void> {
 	const words = process.argv.slice(2);
-	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
+	if (words.includes("--help") || words.includes("-h")) return console.log(usage());
 	makeFragmentListsLate();
 	refuseArguments(words);
 	const hasTerminal = isatty(0);
@@ -70,7 +76,7 @@ async function start(): Promise<void> {
 		log.fatal({ err: error }, "the gateway ends: a defect, please report it");
 		process.exit(1);
 	});
-	const gateway = new Gateway({ ...settings, registry, log, ...(await loadExtensions(settings, log)) });
+	const gateway = new Gateway({ ...settings, registry, log, ...(await loadExtensions(process.env, log)) });
 	const { url, port, loginUrl } = await gateway.listen();
 	console.log(
 		settings.auth ? `Dashboard  ${loginUrl}  (logs in once, within an hour)` : `Dashboard  ${url}/`,

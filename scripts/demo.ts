@@ -36,14 +36,15 @@ await runCommand({ name: "demo", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	refuseArguments(words);
-	const settings = readSettings({ ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" });
+	const environment = { ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" };
+	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];
 	const { releasesDir, releaseKeys } = settings;
 	const running = () => devices.map(({ started }) => started.version);
 	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
 	const api = new DemoApi(releases);
 	const log = createLog(settings.logLevel);
-	const joined = await loadExtensions(settings, log);
+	const joined = await loadExtensions(environment, log);
 	const gateway = new Gateway({
 		...settings,
 		log,

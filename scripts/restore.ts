@@ -5,8 +5,9 @@ import fs from "node:fs/promises";
 import { parseArgs } from "node:util";
 import type { About } from "../gateway/backup/archive.js";
 import { BusError } from "../gateway/bus.js";
-import { loadExtensions } from "../gateway/extensions.js";
-import { readSettings, type Settings } from "../gateway/settings.js";
+import { joinOverNats } from "../gateway/cluster/join.js";
+import { nats } from "../gateway/cluster/settings.js";
+import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { restore } from "./backup/restore.js";
 import { readPassphrase } from "./backup/secrets.js";
@@ -30,8 +31,9 @@ async function run(words: readonly string[]): Promise<void> {
 	if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);
 	const settings = readSettings(process.env);
-	const { dataDir, releasesDir, nats } = settings;
-	if (nats) await requireUnusedServers(settings);
+	const { dataDir, releasesDir } = settings;
+	const isShared = nats.read(process.env) !== undefined;
+	if (isShared) await requireUnusedServers(dataDir);
 	const archive = createReadStream(path);
 	const about = await restore({ archive, dataDir, releasesDir, passphrase, disk: fs, onProblem: print });
 	print(`${dataDir} is as it was at ${about.createdAt}, with gateway ${about.gateway}: ${describe(about)}.`);
@@ -43,7 +45,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (!hasImages) print("No images are in it: RELEASES_DIR must have those of roll-outs that go on.");
 	if (about.files.some(({ name }) => name.startsWith("data/webhooks.json")))
 		print(`Webhooks need WEBHOOKS_FILE=${dataDir}/webhooks.json.`);
-	if (nats)
+	if (isShared)
 		print(
 			"Start the gateway of this folder before any other: it moves the data to the servers of NATS_URL, which have none.",
 		);
@@ -51,9 +53,12 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 /** A gateway moves nothing there over what it finds. @throws {Error} the servers of NATS_URL have data of gateways, or do not say */
-async function requireUnusedServers(settings: Settings): Promise<void> {
-	const others = { ...settings, webhooksFile: undefined, mqtt: undefined };
-	const { peers } = await loadExtensions(others, createLog("silent"));
+async function requireUnusedServers(dataDir: string): Promise<void> {
+	const { peers } = await joinOverNats(
+		{ extensions: [], environment: process.env },
+		dataDir,
+		createLog("silent"),
+	);
 	try {
 		const buckets = (await peers?.bus?.buckets()) ?? [];
 		const [used, ...more] = buckets.filter((name) => name.startsWith("gw-"));

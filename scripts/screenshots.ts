@@ -182,7 +182,7 @@ async function run(words: readonly string[]): Promise<void> {
 		monitorToken,
 		log,
 		extensions,
-		speechCommand: [process.execPath],
+		environment: { SPEECH_COMMAND: process.execPath },
 		...wholeFleetAtOnce,
 		now: () => Date.now() - clock.behindMs,
 		monotonic: () => performance.now() + dayMs - clock.behindMs,

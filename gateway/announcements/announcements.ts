@@ -5,9 +5,10 @@ import type { UplinkOf } from "../../device/protocol/messages.js";
 import type { AskedAnnouncement, PlayState, Announcement as Shown, Sound } from "../api/announcement.js";
 import { messageOf } from "../api/client/request.js";
 import type { DeviceEvent } from "../api/confirmation.js";
-import type { Beginning, Core } from "../extension.js";
+import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import { HttpProblem } from "../problem.js";
+import type { Beginning } from "../services/jobs.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
 import { type Decoder, isEncoded } from "./decoder.js";
 import type { Sounds } from "./sounds.js";
@@ -44,6 +45,7 @@ export interface AnnouncementsOptions {
 	>;
 	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
 	readonly speak: Speak;
+	readonly canSpeak: boolean;
 	readonly decoder: Pick<Decoder, "require" | "decodeFrom">;
 }
 
@@ -71,14 +73,14 @@ export class Announcements {
 
 	/** @throws {HttpProblem} 422, 501 if it cannot be played, whatever else plays */
 	check(asked: AskedAnnouncement): void {
-		const { core, sounds } = this.#options;
+		const { sounds, canSpeak } = this.#options;
 		const { sound, url, text } = sourcesOf(asked);
 		this.jobs.devicesOf(asked.targets);
 		if ([sound, url, text].filter((each) => each !== undefined).length !== 1)
 			throw new HttpProblem(422, "Say what to play: one of sound, url and text.");
 		if (sound !== undefined && !sounds.find(sound))
 			throw new HttpProblem(422, `No sound is called ${sound}; see /api/sounds.`);
-		if (text !== undefined) requireSpeech(core.settings.speechCommand, text);
+		if (text !== undefined) requireSpeech(canSpeak, text);
 		if (url !== undefined) {
 			if (isEncoded(url)) this.#options.decoder.require();
 			else requireForDevices(url);

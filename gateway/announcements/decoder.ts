@@ -2,6 +2,7 @@
 
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
+import { decodeCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 
 export const decodeLimits = Object.freeze({
@@ -23,8 +24,8 @@ export class Decoder {
 	readonly #program: SoundProgram | undefined;
 	readonly #fetchMs: number;
 
-	constructor(core: Pick<Core, "settings" | "limits" | "log" | "yieldToLoop">) {
-		const { decodeCommand: command } = core.settings;
+	constructor(core: Pick<Core, "environment" | "limits" | "log" | "yieldToLoop">) {
+		const command = decodeCommand.read(core.environment);
 		const { decodeProgramMs, decodeFetchMs } = { ...decodeLimits, ...core.limits };
 		this.#fetchMs = decodeFetchMs;
 		this.#program =

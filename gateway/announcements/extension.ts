@@ -7,18 +7,20 @@ import { requireValid } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { pick } from "../json.js";
+import { announcementJobs } from "../services/jobs.js";
 import { Announcements } from "./announcements.js";
 import { Decoder } from "./decoder.js";
 import { createSoundRoutes } from "./routes.js";
+import { decodeCommand, speechCommand } from "./settings.js";
 import { Sounds } from "./sounds.js";
 import { createSpeech } from "./speech.js";
 
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
 	const speak = createSpeech(core);
-	const canSpeak = core.settings.speechCommand !== undefined;
+	const canSpeak = speechCommand.read(core.environment) !== undefined;
 	const decoder = new Decoder(core);
-	const announcements = new Announcements({ core, sounds, speak, decoder });
+	const announcements = new Announcements({ core, sounds, speak, canSpeak, decoder });
 	const jobs = jobsExtension({
 		core,
 		jobs: announcements.jobs,
@@ -39,8 +41,8 @@ export function createAnnouncements(core: Core): Extension {
 				"DELETE /api/announcements/:id": stop,
 			}),
 		],
-		services: {
-			announcements: {
+		services: [
+			announcementJobs.provide({
 				canSpeak,
 				sounds: () => sounds.list(),
 				check: (asked) => {
@@ -50,8 +52,8 @@ export function createAnnouncements(core: Core): Extension {
 				},
 				begin: async (asked, beginning) => announcements.begin(read(asked), beginning),
 				has: jobs.has,
-			},
-		},
+			}),
+		],
 		// A path of this gateway becomes the address by which the device reaches it.
 		intercept: (message, { handshake }) => {
 			if (message.type !== "control_device" || !isRecord(message.payload)) return undefined;
@@ -72,3 +74,5 @@ export function createAnnouncements(core: Core): Extension {
 		},
 	};
 }
+
+createAnnouncements.settings = [speechCommand, decodeCommand];

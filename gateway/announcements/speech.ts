@@ -2,6 +2,7 @@
 
 import type { Core } from "../extension.js";
 import { HttpProblem } from "../problem.js";
+import { speechCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 
 export const speechLimits = Object.freeze({
@@ -19,8 +20,8 @@ export const speechLimits = Object.freeze({
  */
 export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Uint8Array[]>;
 
-export function createSpeech(core: Pick<Core, "settings" | "limits" | "log" | "yieldToLoop">): Speak {
-	const { speechCommand: command } = core.settings;
+export function createSpeech(core: Pick<Core, "environment" | "limits" | "log" | "yieldToLoop">): Speak {
+	const command = speechCommand.read(core.environment);
 	const { speechProgramMs: limitMs } = { ...speechLimits, ...core.limits };
 	const program =
 		command &&
@@ -38,8 +39,8 @@ export function createSpeech(core: Pick<Core, "settings" | "limits" | "log" | "y
 	};
 }
 
-/** @param voice undefined: SPEECH_COMMAND is not set @throws {HttpProblem} 422, 501 if the text cannot be spoken */
-export function requireSpeech<T>(voice: T | undefined, text: string): asserts voice is T {
+/** @param voice false, undefined: SPEECH_COMMAND is not set @throws {HttpProblem} 422, 501 if the text cannot be spoken */
+export function requireSpeech<T>(voice: T | false | undefined, text: string): asserts voice is T {
 	if (!voice)
 		throw new HttpProblem(
 			501,

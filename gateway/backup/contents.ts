@@ -8,6 +8,7 @@ import { buffer } from "node:stream/consumers";
 import type { TokenFile } from "../access/tokens.js";
 import type { Bus } from "../bus.js";
 import type { Core } from "../extension.js";
+import { webhooksPath } from "../services/configuration.js";
 import { type Disk, ifThere, isTemporary, kindOf } from "../storage/atomic-file.js";
 import { fileOf, lineOf } from "../storage/file-log.js";
 import type { Entry } from "../storage/log.js";
@@ -24,12 +25,13 @@ const logs = { audit: "gw-audit", rollouts: "gw-rollout-log" } as const;
 /** Made from what is in use. */
 const ownFiles: readonly string[] = ["data/tokens.json", "data/webhooks.json"];
 
-type Parts = Pick<Core, "settings" | "disk" | "tokens" | "peers">;
+type Parts = Pick<Core, "settings" | "disk" | "tokens" | "peers" | "services">;
 
 /** @throws {NodeJS.ErrnoException} @throws {BusError} */
 export async function* contentsOf(core: Parts, withImages: boolean): AsyncGenerator<ArchiveFile> {
 	const { settings, disk, tokens, peers } = core;
-	const { webhooksFile, releasesDir } = settings;
+	const { releasesDir } = settings;
+	const webhooksFile = core.services.get(webhooksPath);
 	yield textFile("data/tokens.json", `${JSON.stringify(tokensOf(tokens))}\n`);
 	if (webhooksFile) yield { name: "data/webhooks.json", content: await disk.readFile(webhooksFile) };
 	const suffixes = Object.values(kinds).filter((suffix) => withImages || suffix !== kinds.images);
@@ -66,9 +68,13 @@ interface Found {
  * The names of what a back-up leaves out because it is neither the gateway's nor a release's.
  * @throws {Error} if a back-up would not be complete, as it cannot be read
  */
-export async function skippedBy({ settings, disk, peers }: Parts, withImages: boolean): Promise<string[]> {
+export async function skippedBy(
+	{ settings, disk, peers, services }: Parts,
+	withImages: boolean,
+): Promise<string[]> {
 	const skipped: string[] = [];
-	if (settings.webhooksFile) await disk.stat(settings.webhooksFile);
+	const webhooksFile = services.get(webhooksPath);
+	if (webhooksFile) await disk.stat(webhooksFile);
 	if (!peers.bus)
 		for await (const { name, isFile } of inData(disk, settings))
 			if (!isFile || !(ownFiles.includes(name) || Object.values(kinds).some((each) => name.endsWith(each))))

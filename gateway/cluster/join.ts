@@ -10,7 +10,6 @@ import { type Bucket, type Bus, subjectOf } from "../bus.js";
 import type { CreateExtension, Joined } from "../extension.js";
 import type { Peers } from "../peers.js";
 import type { Device } from "../sessions/device.js";
-import type { Settings } from "../settings.js";
 import { strictDisk } from "../storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "../storage/blobs.js";
 import type { OpenLog } from "../storage/log.js";
@@ -20,6 +19,7 @@ import type { Cluster } from "./cluster.js";
 import { createCluster, extensionOf } from "./extension.js";
 import { MirrorLink } from "./mirror-link.js";
 import { NatsBus } from "./nats/bus.js";
+import { nats } from "./settings.js";
 import { SharedTokens } from "./shared-tokens.js";
 import { takeOverLog, takeOverRecords } from "./take-over.js";
 
@@ -32,14 +32,15 @@ const answerMs = 2_000;
  * @throws {StartError} if the server cannot be used
  */
 export async function joinOverNats(
-	{ nats, dataDir }: Settings,
-	extensions: readonly CreateExtension[],
+	joined: Joined,
+	dataDir: string,
 	log: Pick<Logger, "warn">,
 ): Promise<Joined> {
-	if (!nats) throw new TypeError("NATS_URL is not set.");
-	const bus = new NatsBus({ ...nats, onProblem: (problem) => log.warn({ problem }, "bus") });
+	const settings = nats.read(joined.environment ?? {});
+	if (!settings) throw new TypeError("NATS_URL is not set.");
+	const bus = new NatsBus({ ...settings, onProblem: (problem) => log.warn({ problem }, "bus") });
 	await bus.open();
-	return joinGateways(bus, dataDir, extensions);
+	return { ...joined, ...joinGateways(bus, dataDir, joined.extensions) };
 }
 
 /** @param bus closed with the gateway */

@@ -3,8 +3,9 @@
 import type { SentCommand } from "../api/command.js";
 import type { Ask } from "../api/commands.js";
 import type { Targets } from "../api/targets.js";
-import type { Beginning, Core } from "../extension.js";
+import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
+import type { Beginning } from "../services/jobs.js";
 import type { Outcome } from "../sockets/monitor-commands.js";
 import { Command } from "./command.js";
 

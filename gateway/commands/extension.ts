@@ -12,12 +12,13 @@ import { requireAction } from "../access/access.js";
 import { askedCommand, asks, commandRoutes } from "../api/command.js";
 import type { Ask } from "../api/commands.js";
 import { commandStates } from "../api/statuses.js";
-import type { Core, Extension, Services } from "../extension.js";
+import type { Core, Extension } from "../extension.js";
 import { requireValid, setBody } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
+import { commandJobs } from "../services/jobs.js";
 import { Commands } from "./commands.js";
 
 export function createCommands(core: Core): Extension {
@@ -44,15 +45,15 @@ export function createCommands(core: Core): Extension {
 		"GET /api/commands/:id": handlers.show,
 		"DELETE /api/commands/:id": handlers.stop,
 	});
-	const service: Services["commands"] = {
+	const service = commandJobs.provide({
 		check,
 		begin: async (asked, beginning) => {
 			const { targets, payload } = check(asked);
 			return commands.begin(targets, payload, beginning);
 		},
 		has,
-	};
-	return { ...extension, routes, services: { commands: service } };
+	});
+	return { ...extension, routes, services: [service] };
 }
 
 /** @throws {HttpProblem} 422 */

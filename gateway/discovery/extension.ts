@@ -4,8 +4,14 @@ import { hostname } from "node:os";
 import { isLoopback } from "../access/origin.js";
 import type { Core, Extension } from "../extension.js";
 import { deviceAddresses } from "../http/server.js";
+import { switched } from "../setting.js";
 import { proofFor } from "./proof.js";
 import type { Responder } from "./responder.js";
+
+const mdns = switched(
+	"MDNS",
+	"`off`: devices do not find this gateway by themselves; see [How devices find it](#how-devices-find-it)",
+);
 
 /** A text of DNS has at most 255 bytes, with what names it. */
 const longestUrl = 200;
@@ -15,9 +21,9 @@ const longestUnreadMs = 1_000;
 /** Announced is the address that is printed at the start: with PUBLIC_URL that, since devices must not go around its proxy. */
 export function createDiscovery(core: Core): Extension {
 	const { settings, log, tokens, monotonic } = core;
-	const { mdns, host, publicUrl, gatewayName } = settings;
+	const { host, publicUrl, gatewayName } = settings;
 	const isUseless = publicUrl && (isLoopback(publicUrl.hostname) || publicUrl.href.length > longestUrl);
-	if (!mdns || isLoopback(host) || isUseless) return {};
+	if (!mdns.read(core.environment) || isLoopback(host) || isUseless) return {};
 	let responder: Responder | undefined;
 	return {
 		async open() {
@@ -37,3 +43,5 @@ export function createDiscovery(core: Core): Extension {
 		close: async () => responder?.close(),
 	};
 }
+
+createDiscovery.settings = [mdns];

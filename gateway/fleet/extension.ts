@@ -1,6 +1,7 @@
 /** The fleet: names and rooms of devices, their crashes, history and refusals, the summary for lists, and forgetting. */
 
 import type { Core, Extension } from "../extension.js";
+import { deviceHistory, latestCrash } from "../services/devices.js";
 import { Attentions, type Seen, seenFile } from "./attention.js";
 import { CrashCauses } from "./crash-causes.js";
 import { CrashStore, crashCounter, crashesFile, type StoredCrash } from "./crash-store.js";
@@ -8,6 +9,7 @@ import { Histories } from "./history.js";
 import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
+import { fleetMessages } from "./messages.js";
 import { Refusals } from "./refusals.js";
 import { createFleetRoutes, historyOf } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
@@ -85,10 +87,10 @@ export function createFleet(given: Core): Extension {
 				},
 			},
 		},
-		services: {
-			history: { of: (device) => historyOf(device, core, crashes) },
-			crashes: { latestOf: (deviceId) => crashes.headsOf({ deviceId }).at(-1) },
-		},
+		services: [
+			deviceHistory.provide((device) => historyOf(device, core, crashes)),
+			latestCrash.provide((deviceId) => crashes.headsOf({ deviceId }).at(-1)),
+		],
 		get readinessProblem() {
 			return crashes.readinessProblem ?? labels.readinessProblem;
 		},
@@ -109,3 +111,5 @@ export function createFleet(given: Core): Extension {
 		},
 	};
 }
+
+createFleet.messages = fleetMessages;

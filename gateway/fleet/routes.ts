@@ -14,6 +14,7 @@ import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
 import { type Route, serve, streamed } from "../http/routes.js";
 import { HttpProblem } from "../problem.js";
+import { boardReplacements } from "../services/devices.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { Storage } from "../storage/records.js";
@@ -95,7 +96,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 		"GET /api/devices/:deviceId": async ({ params, response }) => {
 			const device = known(params);
 			await core.peers.gather([device.deviceId]);
-			const before = core.services().replacements?.before(device.deviceId);
+			const before = core.services.get(boardReplacements)?.before(device.deviceId);
 			const history = await historyOf(device, core, crashes);
 			const details = { ...headOf(device), ...history, ...(before && { before }) };
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
@@ -167,7 +168,7 @@ export async function historyOf(
 
 function describeRefusal({ deviceId, firstAt, lastAt, ...rest }: Counted, core: FleetCore): ListedRefusal {
 	const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
-	const replacedBy = core.services().replacements?.replacementOf(deviceId ?? "");
+	const replacedBy = core.services.get(boardReplacements)?.replacementOf(deviceId ?? "");
 	return { ...rest, ...times, deviceId: deviceId ?? null, ...(replacedBy && { replacedBy }) };
 }
 

@@ -2,7 +2,7 @@
 
 import { connect, ErrorWithReasonCode, ErrorWithSubackPacket, type MqttClient } from "mqtt";
 import type { Core } from "../extension.js";
-import type { Settings } from "../settings.js";
+import type { MqttSettings } from "./settings.js";
 
 const reconnectMs = 2_000;
 /** Without a retained message: all have come. A broker does not say which one is the last. */
@@ -12,7 +12,7 @@ const maximumPacketSize = 64 * 1024;
 
 export interface BrokerOptions {
 	readonly core: Pick<Core, "log" | "metrics">;
-	readonly mqtt: NonNullable<Settings["mqtt"]>;
+	readonly mqtt: MqttSettings;
 	/** The broker ends an older connection with the same one. */
 	readonly clientId: string;
 	/** Retained there: `online` is to be published, `offline` is said by the broker once the connection has ended. */

@@ -9,6 +9,8 @@ import type { Core } from "../extension.js";
 import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { TokenBucket } from "../rates.js";
+import { announcementJobs } from "../services/jobs.js";
+import { quietHours } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
 import { type Outcome, type Refused, refuse } from "../sockets/monitor-commands.js";
 import { type Facts, noEffect, wholeBrightness } from "./entities.js";
@@ -191,7 +193,7 @@ export class EntityCommands {
 		{ deviceId, session }: Device,
 		{ seconds, ...what }: { readonly seconds?: number },
 	): Promise<Outcome> {
-		const { announcements } = this.#core.services();
+		const announcements = this.#core.services.get(announcementJobs);
 		if (!announcements) return refuse("unsupported_command", "this gateway keeps no sounds");
 		if (!session.isReachable) return refuse("target_offline", "the device is not connected");
 		return attempt(async () => {
@@ -207,7 +209,7 @@ export class EntityCommands {
 	}
 
 	async #setQuietHours(asked: unknown): Promise<Outcome> {
-		return attempt(async () => this.#core.services().quietHours?.set(asked, null));
+		return attempt(async () => this.#core.services.get(quietHours)?.set(asked, null));
 	}
 }
 

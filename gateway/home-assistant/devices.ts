@@ -10,6 +10,8 @@ import type { Release } from "../api/firmware.js";
 import type { Core } from "../extension.js";
 import { fits } from "../firmware/image.js";
 import { parseJson } from "../json.js";
+import { announcementJobs } from "../services/jobs.js";
+import { quietHours } from "../services/quiet-hours.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { Queue } from "../storage/queue.js";
@@ -91,8 +93,9 @@ export class Devices {
 		const { latest, releases } = await firmware.catalog.read();
 		this.#release = releases.find(({ version }) => version === latest);
 		this.#tones = new Map(
-			services()
-				.announcements?.sounds()
+			services
+				.get(announcementJobs)
+				?.sounds()
 				.map(({ id, name }) => [name, id]),
 		);
 		const offers = JSON.stringify([this.#release, ...this.#tones]);
@@ -160,9 +163,9 @@ export class Devices {
 
 	factsOf(device: Device): Facts {
 		const release = this.#release?.images.some((image) => fits(image, device)) ? this.#release : undefined;
-		const { announcements, quietHours } = this.#options.core.services();
-		const canSpeak = announcements?.canSpeak === true;
-		return { device, release, tones: this.#tones, canSpeak, quietHours };
+		const { services } = this.#options.core;
+		const canSpeak = services.get(announcementJobs)?.canSpeak === true;
+		return { device, release, tones: this.#tones, canSpeak, quietHours: services.get(quietHours) };
 	}
 
 	/** It is published again with the next message of the device. */

@@ -19,7 +19,7 @@ import { usualQuietHours } from "../api/client/times.js";
 import type { Release } from "../api/firmware.js";
 import { isActiveUpdate } from "../api/statuses.js";
 import { timeOfDay } from "../api/times.js";
-import type { QuietHoursService } from "../extension.js";
+import type { QuietHoursService } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
 
 /** What entities are made of. */

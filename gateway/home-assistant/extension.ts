@@ -2,26 +2,27 @@
 
 import { hostname } from "node:os";
 import { trimmed } from "../access/origin.js";
-import type { Core, Extension, GatewayEvent, Joined } from "../extension.js";
+import type { GatewayEvent } from "../events.js";
+import type { Core, Extension, Joined } from "../extension.js";
 import { Broker } from "./broker.js";
 import { EntityCommands } from "./commands.js";
 import { Devices } from "./devices.js";
 import { baseOf } from "./discovery.js";
 import { Events } from "./events.js";
 import { PreviousName } from "./previous-name.js";
+import { type MqttSettings, mqtt } from "./settings.js";
 
 const refreshMs = 2_000;
 
-/** The last: at its opening the devices of all gateways are known. */
-export function withHomeAssistant(joined: Joined): Joined {
-	return { ...joined, extensions: [...joined.extensions, createHomeAssistant] };
+/** The last: at its opening the devices of all gateways are known. @throws {TypeError} without MQTT_URL */
+export function withHomeAssistant(joined: Joined, given = mqtt.read(joined.environment ?? {})): Joined {
+	if (!given) throw new TypeError("MQTT_URL is not set.");
+	return { ...joined, extensions: [...joined.extensions, (core) => createHomeAssistant(core, given)] };
 }
 
-function createHomeAssistant(core: Core): Extension {
+function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 	const { settings, log, sessions } = core;
-	const { mqtt } = settings;
-	if (!mqtt) throw new TypeError("MQTT_URL is not set.");
-	const { prefix } = mqtt;
+	const { prefix } = server;
 	let broker: Broker | undefined;
 	let onEvent = (_event: GatewayEvent) => {};
 	let timer: NodeJS.Timeout | undefined;
@@ -35,7 +36,7 @@ function createHomeAssistant(core: Core): Extension {
 		const onError = (error: unknown) => log.error({ err: error }, "Home Assistant");
 		const opened = new Broker({
 			core,
-			mqtt,
+			mqtt: server,
 			clientId: `device-gateway-${name}`,
 			statusTopic: `${base}/status`,
 			topics: [

@@ -3,6 +3,7 @@
 import { replacementRoutes } from "../api/replacement.js";
 import type { Core, Extension } from "../extension.js";
 import { serve } from "../http/routes.js";
+import { boardReplacements } from "../services/devices.js";
 import { Replacements } from "./replacements.js";
 
 export function createReplacement(core: Core): Extension {
@@ -19,7 +20,8 @@ export function createReplacement(core: Core): Extension {
 			if (message.type === "control_device") replacements.onCommand(session, message.payload);
 			return undefined;
 		},
-		services: { replacements },
+		services: [boardReplacements.provide(replacements)],
+		refusalOf: (deviceId) => replacements.refusalOf(deviceId),
 		get readinessProblem() {
 			return replacements.readinessProblem;
 		},

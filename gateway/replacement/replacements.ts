@@ -26,9 +26,10 @@ import { isUpdating } from "../api/client/words.js";
 import { commandEntries, isHandedOver } from "../api/commands.js";
 import { endOf } from "../api/confirmation.js";
 import type { Replacement } from "../api/replacement.js";
-import type { Core, ReplacementService } from "../extension.js";
+import type { Core } from "../extension.js";
 import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
+import { deviceHistory, type ReplacementService } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { deviceHead, isoTime } from "../sessions/view.js";
@@ -154,7 +155,7 @@ export class Replacements implements ReplacementService {
 		const isKept = () => this.#kept.get(from)?.by === by;
 		if (!isKept()) {
 			await peers.gather([from]);
-			const more = await services().history?.of(this.#known(from));
+			const more = await services.get(deviceHistory)?.(this.#known(from));
 			if (!isKept()) {
 				const old = this.#check(from, by);
 				const { model, firmwareVersion, firstSeenAt, lastSeenAt } = deviceHead(old);

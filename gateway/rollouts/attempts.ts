@@ -2,10 +2,10 @@
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
-import type { LatestCrash } from "../extension.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
+import type { LatestCrash } from "../services/devices.js";
 import type { Device } from "../sessions/device.js";
 import type { Offer, Seen } from "./device-step.js";
 

@@ -6,10 +6,10 @@
 import { compareVersions, isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOneOf, isOver, slotStatuses } from "../api/statuses.js";
-import type { LatestCrash } from "../extension.js";
 import { type Fit, fits } from "../firmware/image.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
+import type { LatestCrash } from "../services/devices.js";
 
 /**
  * It is being sent; it was sent, though its record may be still to come from the device's gateway; or why it was not sent.

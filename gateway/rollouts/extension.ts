@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { type FrameOf, frameText } from "../api/frames.js";
 import type { Core, Extension } from "../extension.js";
+import { latestCrash } from "../services/devices.js";
 import { FileLog } from "../storage/file-log.js";
 import { frameOf, Rollouts } from "./rollouts.js";
 import { createRolloutRoutes } from "./routes.js";
@@ -19,7 +20,7 @@ export function createRollouts(core: Core): Extension {
 	const parts = {
 		selection: firmware.selection,
 		updates: firmware.updates,
-		latestCrashOf: (deviceId: string) => core.services().crashes?.latestOf(deviceId),
+		latestCrashOf: (deviceId: string) => core.services.get(latestCrash)?.(deviceId),
 		devices: sessions.devices,
 		timeZone: settings.timeZone,
 		now,

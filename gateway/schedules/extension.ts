@@ -4,6 +4,7 @@ import { askedQuietHours } from "../api/quiet-hours.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { pick } from "../json.js";
+import { quietHours as quietHoursService } from "../services/quiet-hours.js";
 import { QuietHoursStore } from "./quiet-hours.js";
 import { timesRoutes } from "./routes.js";
 import { Schedules } from "./schedules.js";
@@ -25,13 +26,13 @@ export function createSchedules(core: Core): Extension {
 			await quietHours.move(from, by);
 			await schedules.replaceDevice(from, by);
 		},
-		services: {
-			quietHours: {
+		services: [
+			quietHoursService.provide({
 				of: (device) => quietHours.of(device),
 				set: async (asked, by) =>
 					quietHours.set(requireValid(askedQuietHours, pick(askedQuietHours, asked)), by),
-			},
-		},
+			}),
+		],
 		get readinessProblem() {
 			return schedules.store.readinessProblem ?? quietHours.store.readinessProblem;
 		},

@@ -15,9 +15,11 @@ import {
 	schedulesAtMost,
 } from "../api/schedule.js";
 import { cutText } from "../api/text.js";
-import type { Core, GatewayEvent, JobService } from "../extension.js";
+import type { GatewayEvent } from "../events.js";
+import type { Core } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { HttpProblem } from "../problem.js";
+import { announcementJobs, commandJobs, type JobService } from "../services/jobs.js";
 import { isoTime } from "../sessions/view.js";
 import { isDue } from "../storage/time.js";
 import { Store } from "./store.js";
@@ -278,8 +280,7 @@ export class Schedules {
 	}
 
 	#serviceOf(action: object): JobService | undefined {
-		const { announcements, commands } = this.#core.services();
-		return "announcement" in action ? announcements : commands;
+		return this.#core.services.get("announcement" in action ? announcementJobs : commandJobs);
 	}
 
 	/**

@@ -1,19 +1,26 @@
 /** Webhooks: tells other programs what happens to devices, roll-outs and the disk. Loaded only with WEBHOOKS_FILE. */
 
 import { webhookRoutes } from "../api/webhook.js";
-import type { Core, CreateExtension, Extension } from "../extension.js";
+import type { Core, Extension, Joined } from "../extension.js";
 import { type Route, serve } from "../http/routes.js";
 import { HttpProblem } from "../problem.js";
+import { webhooksPath } from "../services/configuration.js";
 import { type Hook, readHooks } from "./hooks.js";
 import { endedReason, Outbox } from "./outbox.js";
+import { webhooksFile } from "./settings.js";
 import { Watch } from "./watch.js";
 
 const tickMs = 5_000;
 
 /** @throws {StartError} if the file cannot be used */
-export function webhooksOf(file: string): CreateExtension {
+export function withWebhooks(joined: Joined): Joined {
+	const file = webhooksFile.read(joined.environment ?? {});
+	if (file === undefined) throw new TypeError("WEBHOOKS_FILE is not set.");
 	const hooks = readHooks(file);
-	return (core) => createWebhooks(core, hooks);
+	const create = (core: Core): Extension => {
+		return { ...createWebhooks(core, hooks), services: [webhooksPath.provide(file)] };
+	};
+	return { ...joined, extensions: [...joined.extensions, create] };
 }
 
 /** @param everyMs between two looks for what is due */

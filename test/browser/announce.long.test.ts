@@ -9,6 +9,7 @@ import { SoundDevice } from "../gateway/announcements/sound-device.js";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
+import { commandLine } from "../support/gateway-settings.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
@@ -207,7 +208,10 @@ describe("what is announced", { skip }, () => {
 			voice,
 			`process.stdin.resume(); process.stdout.write(Buffer.from("${spoken}", "base64"));`,
 		);
-		const { url } = await runGateway(t, { dataDir, speechCommand: [process.execPath, voice] });
+		const { url } = await runGateway(t, {
+			dataDir,
+			environment: { SPEECH_COMMAND: commandLine(process.execPath, voice) },
+		});
 		const device = await new SoundDevice({ url, deviceId: dev }).connect();
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/announce", viewport: { width: 390, height: 844 } });

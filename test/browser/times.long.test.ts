@@ -11,6 +11,7 @@ import { extensions } from "../../gateway/extensions.js";
 import { createSchedules } from "../../gateway/schedules/extension.js";
 import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
+import { commandLine } from "../support/gateway-settings.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
@@ -29,7 +30,7 @@ async function setUp(t: TestContext) {
 	const spoken = wav(tone(bytesPerSecond)).toString("base64");
 	await writeFile(voice, `process.stdin.resume(); process.stdout.write(Buffer.from("${spoken}", "base64"));`);
 	const { url, powerOn } = await runFleet(t, undefined, {
-		speechCommand: [process.execPath, voice],
+		environment: { SPEECH_COMMAND: commandLine(process.execPath, voice) },
 		limits: { scheduleSettleMs: 0 },
 	});
 	const call = async (method: string, path: string, body: object) => {

@@ -12,6 +12,7 @@ import {
 	targetOf,
 	trimmed,
 } from "../../gateway/access/origin.js";
+import { extensionSettings } from "../../gateway/extensions.js";
 import { StartError } from "../../gateway/problem.js";
 import { readSettings } from "../../gateway/settings.js";
 import { nearText, oddText } from "../support/arbitraries.js";
@@ -21,6 +22,7 @@ import { runs } from "../support/property-runs.js";
 /** @returns undefined where it is refused, in a sentence that names the variable */
 function read(name: string, text: string): ReturnType<typeof readSettings> | undefined {
 	try {
+		for (const setting of extensionSettings) setting.read({ [name]: text });
 		return readSettings({ [name]: text });
 	} catch (error) {
 		assert.ok(error instanceof StartError, String(error));

@@ -6,6 +6,8 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { extensions } from "../../gateway/extensions.js";
+import { webhooksPath } from "../../gateway/services/configuration.js";
 import { onEnd } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 import { eventually, nextEvent } from "../support/eventually.js";
@@ -22,7 +24,10 @@ async function setUp(t: TestContext) {
 	const folder = await temporaryDirectory(t);
 	const webhooksFile = join(folder, "webhooks-of-the-gateway.json");
 	await writeFile(webhooksFile, '[{"url":"https://example.org/hook","secret":"secret-of-the-webhook"}]');
-	const { url } = await runGateway(t, { dataDir: join(folder, "data"), webhooksFile });
+	const { url } = await runGateway(t, {
+		dataDir: join(folder, "data"),
+		extensions: [...extensions, () => ({ services: [webhooksPath.provide(webhooksFile)] })],
+	});
 	const file = join(folder, "backup.tar.gz");
 	const restored = join(folder, "restored");
 	return {

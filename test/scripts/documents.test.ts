@@ -5,7 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { installedSettings } from "../../device/protocol/messages.js";
-import { readSettings } from "../../gateway/settings.js";
+import { settingsOf } from "../../gateway/extensions.js";
+import { settingsDocument } from "../../scripts/api/settings-table.js";
 import { scripts, usageOf } from "./npm-commands.js";
 
 const documents = [
@@ -38,14 +39,13 @@ test("README.md names each command of package.json, and the documents name no ot
 		assert.deepEqual(missing(named(file), Object.keys(scripts).join("\n")), [], file);
 });
 
-test("gateway/README.md and the usage of npm start name each variable that the gateway reads", async (t) => {
-	const variables = new Set<string>();
-	const get = (_: object, name: string | symbol) => void variables.add(String(name));
-	readSettings(new Proxy({}, { get }));
-	// Where the system has programs.
-	variables.delete("PATH");
-	assert.deepEqual(missing(variables, rowsOf("gateway/README.md")), []);
-	assert.deepEqual(missing(variables, await usageOf(t, "start")), []);
+test("gateway/README.md and the usage of npm start have the variables that the gateway reads", async (t) => {
+	assert.equal(read("gateway/README.md"), settingsDocument().text, "run npm run api");
+	const usage = await usageOf(t, "start");
+	const names = settingsOf().map(([name]) => name);
+	assert.deepEqual(missing(names, usage), []);
+	// Markdown stays in the README.
+	assert.doesNotMatch(usage, /`|\]\(/);
 });
 
 test("hosts/README.md and the usage of npm run flash name each setting of a device", async (t) => {

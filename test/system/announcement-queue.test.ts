@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
 import { waitUntil } from "../support/eventually.js";
+import { commandLine } from "../support/gateway-settings.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 import { startProxy } from "../support/tcp-proxy.js";
@@ -30,8 +31,8 @@ async function run(t: TestContext) {
 	const dataDir = await temporaryDirectory(t);
 	for (const name of names) await writeFile(join(dataDir, `${name}.wav`), wav(samplesOf(name)));
 	await writeFile(join(dataDir, "voice.mjs"), voice(dataDir));
-	const speechCommand = [process.execPath, join(dataDir, "voice.mjs")];
-	let { gateway, url } = await runGateway(t, { dataDir, speechCommand });
+	const environment = { SPEECH_COMMAND: commandLine(process.execPath, join(dataDir, "voice.mjs")) };
+	let { gateway, url } = await runGateway(t, { dataDir, environment });
 	const port = Number(new URL(url).port);
 	const proxy = await startProxy(t, port);
 	let trace = "";
@@ -110,7 +111,7 @@ async function run(t: TestContext) {
 		press,
 		restartGateway: async () => {
 			await gateway.close();
-			({ gateway, url } = await runGateway(t, { dataDir, speechCommand, port }));
+			({ gateway, url } = await runGateway(t, { dataDir, environment, port }));
 		},
 		/** How often the second half of each was heard; in its first one an announcement was paused. */
 		heard: async () => {

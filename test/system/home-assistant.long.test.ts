@@ -8,6 +8,7 @@ import { extensions } from "../../gateway/extensions.js";
 import { withHomeAssistant } from "../../gateway/home-assistant/extension.js";
 import { eventually } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
+import { commandLine } from "../support/gateway-settings.js";
 import { SimulatedHomeAssistant } from "../support/home-assistant/simulated-home-assistant.js";
 import { brokerMissing, startMosquitto } from "../support/mosquitto.js";
 import {
@@ -29,8 +30,11 @@ test(
 	async (t) => {
 		const broker = await startMosquitto(t);
 		const home = await SimulatedHomeAssistant.start(t, broker);
-		const settings = { mqtt: broker.settings, gatewayName: "hall", speechCommand: ["cat"] };
-		const fleet = await runFleet(t, undefined, { ...settings, ...withHomeAssistant({ extensions }) });
+		const settings = { gatewayName: "hall", environment: { SPEECH_COMMAND: "cat" } };
+		const fleet = await runFleet(t, undefined, {
+			...settings,
+			...withHomeAssistant({ extensions }, broker.settings),
+		});
 		const dev = await fleet.powerOn("DEV-1");
 		const proto = await fleet.powerOn("PROTO-1");
 		const ids = [dev.deviceId, proto.deviceId];
@@ -88,11 +92,13 @@ test(
 		const program = join(await temporaryDirectory(t), "voice.mjs");
 		await writeFile(program, voice(samples));
 		const settings = {
-			mqtt: broker.settings,
 			gatewayName: "hall",
-			speechCommand: [process.execPath, program],
+			environment: { SPEECH_COMMAND: commandLine(process.execPath, program) },
 		};
-		const fleet = await runFleet(t, undefined, { ...settings, ...withHomeAssistant({ extensions }) });
+		const fleet = await runFleet(t, undefined, {
+			...settings,
+			...withHomeAssistant({ extensions }, broker.settings),
+		});
 		const { device, deviceId } = await fleet.powerOn("DEV-1", { clock: "virtual" });
 		const captured = capture(device.board);
 		await home.until(() => home.isAvailable(deviceId));
@@ -114,8 +120,11 @@ test(
 
 test("300 devices are all there after a restart of the broker, by 902 messages", skip, async (t) => {
 	const broker = await startMosquitto(t);
-	const mqtt = { mqtt: broker.settings, gatewayName: "hall" };
-	const { url } = await runGateway(t, { ...wholeFleetAtOnce, ...mqtt, ...withHomeAssistant({ extensions }) });
+	const { url } = await runGateway(t, {
+		...wholeFleetAtOnce,
+		gatewayName: "hall",
+		...withHomeAssistant({ extensions }, broker.settings),
+	});
 	const ids = Array.from({ length: 300 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
 	const devices = await Promise.all(ids.map((deviceId) => new ScriptedDevice({ url, deviceId }).connect()));
 	t.after(() => {

@@ -15,10 +15,10 @@ import {
 import { coerce, lt } from "semver";
 import { BusError } from "../../bus.js";
 import { StartError } from "../../problem.js";
-import type { Settings } from "../../settings.js";
 import type { Unsubscribe } from "../../storage/log.js";
+import type { NatsSettings } from "../settings.js";
 
-export interface NatsOptions extends NonNullable<Settings["nats"]> {
+export interface NatsOptions extends NatsSettings {
 	/** Called once for each different one. */
 	readonly onProblem: (sentence: string) => void;
 }

@@ -8,7 +8,6 @@ import type { Joined } from "../../../gateway/extension.js";
 import { extensions, loadExtensions } from "../../../gateway/extensions.js";
 import { Gateway } from "../../../gateway/gateway.js";
 import { makeFragmentListsLate } from "../../../gateway/heap.js";
-import { defaultSettings } from "../../../gateway/settings.js";
 import type { SocketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../support/gateway-settings.js";
@@ -25,8 +24,7 @@ const registry = new Registry();
 const handlers = {
 	/** To be called before `listen`. @param url of nats-server */
 	join: async (url: string) => {
-		const nats = { servers: [new URL(url)], credentials: undefined, authority: undefined, allowOld: true };
-		joined = await loadExtensions({ ...defaultSettings, nats }, createLog("warn"));
+		joined = await loadExtensions({ NATS_URL: url, NATS_ALLOW_OLD: "1" }, createLog("warn"));
 	},
 	/** @param limits replace the gateway's; without them a whole fleet is accepted in one moment */
 	listen: async (limits?: Partial<SocketLimits> | null) => {

@@ -107,7 +107,7 @@ test("a text that two gateways speak at the same moment is played at both, also 
 	const program = join(directory, "speak.sh");
 	await writeFile(program, `#!/bin/sh\nsleep 0.3\ncat ${directory}/a.wav\n`);
 	await chmod(program, 0o755);
-	const [a, b] = await runGateways(t, await memoryBuses(), 2, { speechCommand: [program] });
+	const [a, b] = await runGateways(t, await memoryBuses(), 2, { environment: { SPEECH_COMMAND: program } });
 	const frames = await a.open("/monitor?announcements", { headers: bearer(monitorToken) });
 	for (let round = 1; round <= 5; round += 1) {
 		const here = await connect(t, a, `1${round}`);

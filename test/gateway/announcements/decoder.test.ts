@@ -7,10 +7,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { readSettings } from "../../../gateway/settings.js";
 import { onEnd } from "../../support/cleanup.js";
 import { runCommand } from "../../support/command-line.js";
 import { eventually, nextEvent } from "../../support/eventually.js";
+import { commandLine } from "../../support/gateway-settings.js";
 import { portOf } from "../../support/ports.js";
 import {
 	bearer,
@@ -43,7 +43,11 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	const dataDir = await temporaryDirectory(t);
 	const path = join(dataDir, "decoder.mjs");
 	await writeFile(path, program);
-	const { url } = await runGateway(t, { dataDir, decodeCommand: [process.execPath, path], ...options });
+	const { url } = await runGateway(t, {
+		dataDir,
+		environment: { DECODE_COMMAND: commandLine(process.execPath, path) },
+		...options,
+	});
 	const device = await new SoundDevice({ url, deviceId: "dev-1-000001" }).connect();
 	t.after(() => device.close());
 	const ask = async (path: string, init: RequestInit = {}) => {
@@ -145,7 +149,9 @@ describe("an upload that is no WAV", () => {
 			if (file.length === 2) process.exit(1);
 			process.stdout.write(file);`,
 		);
-		const { upload } = await run(t, { decodeCommand: [process.execPath, path, "{file}"] });
+		const { upload } = await run(t, {
+			environment: { DECODE_COMMAND: commandLine(process.execPath, path, "{file}") },
+		});
 		for (const [bytes, status] of [
 			[wav(Buffer.alloc(32_000, 1)), 201],
 			[Buffer.alloc(2), 422],
@@ -156,7 +162,7 @@ describe("an upload that is no WAV", () => {
 	});
 
 	test("needs DECODE_COMMAND, as the sentence says", async (t) => {
-		const { ask, upload } = await run(t, { decodeCommand: undefined });
+		const { ask, upload } = await run(t, { environment: {} });
 		const uploaded = await upload("tone 16000");
 		const body = JSON.stringify({ url: "http://127.0.0.1:1/a.mp3", targets: { all: true } });
 		const announced = await ask("/api/announcements", { method: "POST", body });
@@ -211,8 +217,9 @@ describe("the README's command with ffmpeg", { skip: ffmpeg ? false : "ffmpeg is
 	const [, command = ""] = /`(ffmpeg [^`]+)`/.exec(readme) ?? [];
 
 	test("decodes mp3, m4a, ogg and flac, and reads no file that a playlist names; npm run say sends what it is given", async (t) => {
-		const { decodeCommand } = readSettings({ DECODE_COMMAND: command, PATH: process.env.PATH });
-		const { url, upload } = await run(t, { decodeCommand });
+		const { url, upload } = await run(t, {
+			environment: { DECODE_COMMAND: command, PATH: process.env.PATH },
+		});
 		const folder = await temporaryDirectory(t);
 		for (const name of ["a.mp3", "a.m4a", "a.ogg", "a.flac"]) {
 			const file = join(folder, name);

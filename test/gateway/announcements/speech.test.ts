@@ -5,12 +5,13 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { speechCommand } from "../../../gateway/announcements/settings.js";
 import { createSpeech, speechLimits } from "../../../gateway/announcements/speech.js";
-import { defaultSettings, readSettings } from "../../../gateway/settings.js";
 import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd } from "../../support/cleanup.js";
 import { eventually, nextEvent, waitUntil } from "../../support/eventually.js";
+import { commandLine } from "../../support/gateway-settings.js";
 import { portOf } from "../../support/ports.js";
 import {
 	bearer,
@@ -45,8 +46,8 @@ async function run(t: TestContext, program: string, options: RunOptions = {}) {
 	const dataDir = await temporaryDirectory(t);
 	const path = join(dataDir, "voice.mjs");
 	await writeFile(path, program);
-	const speechCommand = [process.execPath, path];
-	const { url, gateway } = await runGateway(t, { limits: withoutLimit, ...options, dataDir, speechCommand });
+	const environment = { SPEECH_COMMAND: commandLine(process.execPath, path) };
+	const { url, gateway } = await runGateway(t, { limits: withoutLimit, ...options, dataDir, environment });
 	const connectDevice = () => new SoundDevice({ url, deviceId: "dev-1-000001" }).connect();
 	const device = await connectDevice();
 	t.after(() => device.close());
@@ -65,10 +66,11 @@ async function run(t: TestContext, program: string, options: RunOptions = {}) {
 	return { dataDir, url, gateway, device, connectDevice, call, say, partOf, go };
 }
 
-function voiceOf(speechCommand: readonly string[], yieldToLoop = async () => {}) {
-	const settings = { ...defaultSettings, speechCommand };
+function voiceOf(words: readonly string[], yieldToLoop = async () => {}) {
+	// A word of the setting has no double quotes.
+	const environment = { SPEECH_COMMAND: commandLine(...words.map((word) => word.replaceAll('"', "'"))) };
 	const limits = { ...socketLimits, ...withoutLimit };
-	const speak = createSpeech({ settings, limits, log: createLog("silent"), yieldToLoop });
+	const speak = createSpeech({ environment, limits, log: createLog("silent"), yieldToLoop });
 	return (text: string, signal = new AbortController().signal) => speak(text, signal);
 }
 
@@ -293,11 +295,17 @@ describe("a text", () => {
 	});
 
 	test("is not in the program's arguments: they are those of the setting, read without a shell", () => {
-		assert.deepEqual(
-			readSettings({ SPEECH_COMMAND: 'sh --model "my voice.onnx" --output_file -' }).speechCommand,
-			["sh", "--model", "my voice.onnx", "--output_file", "-"],
+		assert.deepEqual(speechCommand.read({ SPEECH_COMMAND: 'sh --model "my voice.onnx" --output_file -' }), [
+			"sh",
+			"--model",
+			"my voice.onnx",
+			"--output_file",
+			"-",
+		]);
+		assert.throws(
+			() => speechCommand.read({ SPEECH_COMMAND: 'sh "voice' }),
+			/SPEECH_COMMAND is not a program/,
 		);
-		assert.throws(() => readSettings({ SPEECH_COMMAND: 'sh "voice' }), /SPEECH_COMMAND is not a program/);
-		assert.equal(readSettings({}).speechCommand, undefined);
+		assert.equal(speechCommand.read({}), undefined);
 	});
 });

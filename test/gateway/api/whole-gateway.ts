@@ -4,7 +4,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { loadExtensions } from "../../../gateway/extensions.js";
-import { defaultSettings } from "../../../gateway/settings.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { type Running, type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
 
@@ -13,6 +12,6 @@ export async function runWholeGateway(t: TestContext, options: RunOptions = {}):
 	// Nothing listens there, and it asks for no event.
 	const webhook = { url: "http://127.0.0.1:1/", events: [], secret: "secret-of-the-fixtures" };
 	await writeFile(webhooksFile, JSON.stringify([webhook]));
-	const { extensions } = await loadExtensions({ ...defaultSettings, webhooksFile }, createLog("silent"));
+	const { extensions } = await loadExtensions({ WEBHOOKS_FILE: webhooksFile }, createLog("silent"));
 	return runGateway(t, { extensions, ...options });
 }

@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { ArchiveReader } from "../../../gateway/backup/archive.js";
 import { createBackup } from "../../../gateway/backup/extension.js";
+import { webhooksPath } from "../../../gateway/services/configuration.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const kept = {
@@ -130,11 +131,14 @@ describe("GET /api/backup", () => {
 			const options = {
 				dataDir: join(folder, "data"),
 				releasesDir: join(folder, "releases"),
-				webhooksFile: join(folder, "webhooks.json"),
 			};
+			const webhooks = join(folder, "webhooks.json");
 			const volume = join(folder, "volume");
-			await writeFile(options.webhooksFile, "[]");
-			const { url } = await runGateway(t, { ...options, extensions: [createBackup] });
+			await writeFile(webhooks, "[]");
+			const { url } = await runGateway(t, {
+				...options,
+				extensions: [createBackup, () => ({ services: [webhooksPath.provide(webhooks)] })],
+			});
 			await mkdir(dirname(join(folder, path)), { recursive: true });
 			await rm(join(folder, path), { force: true });
 			await symlink(volume, join(folder, path));

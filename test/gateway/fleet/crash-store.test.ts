@@ -3,7 +3,7 @@ import fs, { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
-import type { GatewayEvent } from "../../../gateway/extension.js";
+import type { GatewayEvent } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { signatureOf } from "../../../gateway/fleet/crash-signature.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";

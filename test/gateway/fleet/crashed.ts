@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Crash } from "../../../device/protocol/messages.js";
 import type { CrashList } from "../../../gateway/api/crash-causes.js";
-import type { GatewayEvent } from "../../../gateway/extension.js";
+import type { GatewayEvent } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import { eventually } from "../../support/eventually.js";

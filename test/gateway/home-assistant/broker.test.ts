@@ -30,9 +30,8 @@ async function run(t: TestContext, { settings }: Mosquitto, username?: string) {
 		if (msg.startsWith("MQTT: refused")) refused.push(`${what} ${topic}: ${problem}`);
 	};
 	const { url } = await runGateway(t, {
-		mqtt: { ...settings, username },
 		gatewayName: "hall",
-		...withHomeAssistant({ extensions }),
+		...withHomeAssistant({ extensions }, { ...settings, username }),
 		monotonic: () => clock.time,
 		log: createLog("warn", { write }),
 	});

@@ -31,8 +31,7 @@ test("a device that changes to another gateway leaves no ghost: it stays availab
 			dataDir,
 			limits,
 			gatewayName,
-			mqtt: broker.settings,
-			...withHomeAssistant(joined),
+			...withHomeAssistant(joined, broker.settings),
 		});
 	};
 	const [a, b] = [await run("a"), await run("b")];
@@ -79,7 +78,7 @@ test("two gateways that have the broker alone in common: each leaves a device to
 	const broker = await startMosquitto(t);
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const run = async (gatewayName: string, dataDir: string) =>
-		runGateway(t, { dataDir, gatewayName, mqtt: broker.settings, ...withHomeAssistant({ extensions }) });
+		runGateway(t, { dataDir, gatewayName, ...withHomeAssistant({ extensions }, broker.settings) });
 	const dataOfA = await temporaryDirectory(t);
 	const a = await run("a", dataOfA);
 	const b = await run("b", await temporaryDirectory(t));

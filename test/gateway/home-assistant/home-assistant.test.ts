@@ -578,8 +578,7 @@ test("with a password and TLS; a wrong password is tried again, with a sentence 
 	const log = createLog("warn", { write: (line: string) => void problems.push(JSON.parse(line).problem) });
 	const isConnected = async (mqtt: typeof given) => {
 		const running = await runGateway(t, {
-			...withHomeAssistant({ extensions }),
-			mqtt,
+			...withHomeAssistant({ extensions }, mqtt),
 			log,
 		});
 		return async () => {

@@ -7,11 +7,12 @@ import type { TestContext } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
 import type { Change } from "../../../gateway/access/access.js";
 import type { GatewayOptions } from "../../../gateway/core.js";
-import type { GatewayEvent } from "../../../gateway/extension.js";
+import type { GatewayEvent } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { GatewayProcess } from "../../support/gateway-process.js";
+import { commandLine } from "../../support/gateway-settings.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
 import { freePort } from "../../support/ports.js";
@@ -54,7 +55,7 @@ export async function startProcess(
 export async function voice(t: TestContext) {
 	const file = join(await temporaryDirectory(t), "voice.wav");
 	await writeFile(file, wav(tone(3200)));
-	return { speechCommand: ["cat", file] };
+	return { environment: { SPEECH_COMMAND: commandLine("cat", file) } };
 }
 
 /** Devices that connect again by themselves, DEV-1 and PROTO-1 by their ids. */
@@ -98,9 +99,8 @@ export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 			...wholeFleetAtOnce,
 			dataDir,
 			releasesDir,
-			mqtt: broker.settings,
 			gatewayName: "hall",
-			...withHomeAssistant({ extensions: [...extensions, () => ({ onEvent })] }),
+			...withHomeAssistant({ extensions: [...extensions, () => ({ onEvent })] }, broker.settings),
 			log: createLog("warn", { write }),
 			...options,
 			...more,

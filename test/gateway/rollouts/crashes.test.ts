@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { matches } from "../../../device/protocol/schema.js";
 import type { DeviceStep, Rollout } from "../../../gateway/api/rollout.js";
-import type { LatestCrash } from "../../../gateway/extension.js";
 import { type Moment, queued, type Seen } from "../../../gateway/rollouts/device-step.js";
 import { stepsEntry, withoutCrashRate } from "../../../gateway/rollouts/entries.js";
 import { advance, apply, firstHead } from "../../../gateway/rollouts/machine.js";
 import { parsePlan, storedPlan } from "../../../gateway/rollouts/plan.js";
+import type { LatestCrash } from "../../../gateway/services/devices.js";
 
 const images = [{ model: "DEV-1", chip: "esp32s3", sha256: "0".repeat(64) }] as const;
 const firmware = { version: "2.0.0", source: "release", images };

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createBase } from "../../../gateway/base.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
-import type { JobService } from "../../../gateway/extension.js";
 import { Schedules } from "../../../gateway/schedules/schedules.js";
+import { commandJobs, type JobService } from "../../../gateway/services/jobs.js";
+import { Services } from "../../../gateway/services/service.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { eventually } from "../../support/eventually.js";
 import { Random } from "../../support/random.js";
@@ -40,7 +41,9 @@ async function run(t: TestContext, count: number) {
 			log: createLog("silent"),
 			limits: { scheduleSettleMs: 0, scheduleTakeOverMs: 60_000 },
 		});
-		const schedules = new Schedules({ ...base, services: () => ({ commands }), emit: () => {} }, "UTC");
+		const services = new Services();
+		commandJobs.provide(commands)(services);
+		const schedules = new Schedules({ ...base, services, emit: () => {} }, "UTC");
 		await schedules.open();
 		t.after(() => schedules.close());
 		all.push(schedules);

@@ -148,7 +148,7 @@ test("a text that takes long to be spoken is not taken over, and played once", o
 	await writeFile(program, `#!/bin/sh\necho once >> ${directory}/runs\nsleep 2\ncat ${directory}/a.wav\n`);
 	await chmod(program, 0o755);
 	const { gateways, devices } = await run(t, {
-		speechCommand: [program],
+		environment: { SPEECH_COMMAND: program },
 		limits: { scheduleTakeOverMs: 300 },
 	});
 	const [a] = gateways;

@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
 import type { QuietHours } from "../../../gateway/api/quiet-hours.js";
 import type { Schedule } from "../../../gateway/api/schedule.js";
-import type { GatewayEvent } from "../../../gateway/extension.js";
+import type { GatewayEvent } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, type Running, type RunOptions, runGateway } from "../../support/running.js";

@@ -190,7 +190,9 @@ describe("a schedule", ofActions, () => {
 	});
 
 	test("whose text cannot be spoken has failed too, which people see until they have looked at it", async (t) => {
-		const { url, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z", { speechCommand: ["false"] });
+		const { url, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z", {
+			environment: { SPEECH_COMMAND: "false" },
+		});
 		await connect();
 		const announcement = { text: "Pizza", targets };
 		const id = await make(url, { name: "Dinner", at: { in: 1 }, do: { announcement } });
@@ -267,7 +269,11 @@ describe("after a restart a schedule", ofActions, () => {
 		await fs.writeFile(join(dataDir, "a.wav"), wav);
 		await fs.writeFile(program, `#!/bin/sh\nsleep 1\ncat ${dataDir}/a.wav\n`);
 		await fs.chmod(program, 0o755);
-		const options = { dataDir, speechCommand: [program], limits: { scheduleTakeOverMs: 300 } };
+		const options = {
+			dataDir,
+			environment: { SPEECH_COMMAND: program },
+			limits: { scheduleTakeOverMs: 300 },
+		};
 		const first = await runTimed(t, "2026-11-27T12:00:00Z", options);
 		await first.connect();
 		const id = await make(first.url, { at: { in: 1 }, do: { announcement: { text: "Pizza", targets } } });

@@ -1,0 +1,57 @@
+/** Programs that make sounds: their settings. */
+
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import { StartError } from "../problem.js";
+import { type Setting, trimmed } from "../setting.js";
+
+/** A program that speaks, and its arguments: text in, WAV out; undefined: none. */
+export const speechCommand = command(
+	"SPEECH_COMMAND",
+	"espeak-ng --stdout",
+	"a program that speaks, such as `espeak-ng --stdout`; see [Speech and other formats](#speech-and-other-formats)",
+);
+
+/** A program that decodes sounds, and its arguments: a file in, WAV out; undefined: none. */
+export const decodeCommand = command(
+	"DECODE_COMMAND",
+	"ffmpeg -i {file} -f wav -",
+	"a program that decodes sounds other than WAV, such as `ffmpeg`; see [Speech and other formats](#speech-and-other-formats)",
+);
+
+/** Words are separated by spaces; one with spaces is in double quotes. No shell reads it. */
+function command(name: string, example: string, description: string): Setting<readonly string[] | undefined> {
+	return {
+		variables: { [name]: { description } },
+		read: (environment) => {
+			const text = trimmed(environment, name);
+			if (text === undefined) return undefined;
+			const words = [...text.matchAll(/"([^"]*)"|[^\s"]+/g)].map(([word, quoted]) => quoted ?? word);
+			const rest = text.replaceAll(/"[^"]*"|[^\s"]+/g, "").trim();
+			const [program] = words;
+			if (!program || rest !== "")
+				throw new StartError(`${name} is not a program with its arguments, such as ${example}; correct it.`);
+			if (!isProgram(program, environment.PATH))
+				throw new StartError(
+					`${name} begins with "${program}", which is not a program on this computer; install it, or correct the setting.`,
+				);
+			return words;
+		},
+	};
+}
+
+/** @param path folders where a name is searched, as in PATH */
+function isProgram(name: string, path = "/usr/bin:/bin"): boolean {
+	const folders = /[/\\]/.test(name) ? ["."] : path.split(delimiter);
+	const endings = process.platform === "win32" ? ["", ".exe", ".com"] : [""];
+	return folders.some((folder) => endings.some((ending) => isExecutable(resolve(folder, name + ending))));
+}
+
+function isExecutable(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
+}

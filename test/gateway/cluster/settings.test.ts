@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { nats } from "../../../gateway/cluster/settings.js";
+import { temporaryDirectory } from "../../support/running.js";
+
+test("servers of NATS, with the content of their files", async (t) => {
+	const pem = join(await temporaryDirectory(t), "a.pem");
+	await writeFile(pem, "PEM");
+	const environment = {
+		NATS_URL: "nats://a:4222, tls://user:secret@b.example:4223",
+		NATS_CREDS: pem,
+		NATS_CA: pem,
+		NATS_ALLOW_OLD: "1",
+	};
+	assert.deepEqual(nats.read(environment), {
+		servers: [new URL("nats://a:4222"), new URL("tls://user:secret@b.example:4223")],
+		credentials: Buffer.from("PEM"),
+		authority: Buffer.from("PEM"),
+		allowOld: true,
+	});
+	assert.equal(nats.read({}), undefined);
+});
+
+test("a wrong address is named without its password", () => {
+	assert.throws(
+		() => nats.read({ NATS_URL: "nats://user:secret@" }),
+		({ name, message }) => name === "StartError" && !message.includes("secret"),
+	);
+});
+
+test("a file that cannot be read is named", () => {
+	for (const name of ["NATS_CREDS", "NATS_CA"])
+		assert.throws(() => nats.read({ NATS_URL: "nats://a", [name]: "/nowhere" }), {
+			name: "StartError",
+			message: new RegExp(`${name} is "/nowhere".*set`),
+		});
+});
