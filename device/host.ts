@@ -267,6 +267,25 @@ export interface RunningImage {
 	close(): void;
 }
 
+/** Decodes the stream of a patch (protocol/patch-format.ts), which may be hostile. */
+export interface PatchDecoder {
+	/**
+	 * Makes the next bytes of the result.
+	 * @param piece at most what is left of the result; the same one until it is full
+	 * @param input part of the stream, of which the bytes from `offset` on are unread
+	 * @returns the next offset; -1: all of the input is used up, and the piece is not full
+	 * @throws Error if the patch is damaged or the source cannot be read
+	 */
+	decode(piece: Uint8Array, input: Uint8Array, offset: number): number;
+}
+export interface PatchDecoderOptions {
+	readonly source: Pick<RunningImage, "read">;
+	/** At most those of the source. */
+	readonly sourceBytes: number;
+	readonly resultBytes: number;
+}
+export type PatchDecoderPart = Part<PatchDecoderOptions, PatchDecoder>;
+
 /** The running image's state: ESP-IDF's rollback. */
 export interface BootState {
 	/** ESP_OTA_IMG_PENDING_VERIFY: unconfirmed. */
@@ -368,6 +387,8 @@ export interface Host {
 		readonly slot: Part<object, UpdateSlot>;
 		readonly running: Part<object, RunningImage>;
 		readonly boot: Part<object, BootState>;
+		/** Absent: the firmware's own decoder is used, which takes more time. */
+		readonly patchDecoder?: PatchDecoderPart;
 	};
 	readonly crash: Part<object, CrashMemory>;
 	readonly trace: Part<object, TraceMemory>;

@@ -24,6 +24,7 @@ class Updates implements Component {
 			createLookup: () => gateway.createLookup(),
 			slot: host.update.slot,
 			running: host.update.running,
+			patchDecoder: host.update.patchDecoder,
 			sha256: host.digest.sha256,
 			chip: host.chip,
 			model: host.model,

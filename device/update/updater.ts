@@ -4,7 +4,7 @@
  */
 
 import Timer from "timer";
-import type { Digest, Host, Part, RunningImage, UpdateSlot } from "../host.js";
+import type { Digest, Host, Part, PatchDecoderPart, RunningImage, UpdateSlot } from "../host.js";
 import { type CancellableLookup, openHttp } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
@@ -33,6 +33,7 @@ export interface UpdaterOptions {
 	readonly createLookup: () => CancellableLookup;
 	readonly slot: Part<object, UpdateSlot>;
 	readonly running: Part<object, RunningImage>;
+	readonly patchDecoder?: PatchDecoderPart | undefined;
 	readonly sha256: Part<object, Digest>;
 	readonly chip: Chip;
 	readonly model: Model;
@@ -71,6 +72,10 @@ export class Updater {
 	#reportedAtMs: number | undefined;
 	#startedAtMs = 0;
 	#flashMs = 0;
+	/** Time of applying the patch, without that of writing flash. */
+	#patchMs = 0;
+	/** When the block of the patch that is being applied came, less the time of writing flash until then. */
+	#blockStartMs: number | undefined;
 
 	constructor(options: UpdaterOptions) {
 		this.#options = options;
@@ -89,6 +94,7 @@ export class Updater {
 		onRunning(true);
 		this.#startedAtMs = now();
 		this.#flashMs = 0;
+		this.#patchMs = 0;
 		try {
 			this.#signature = SignatureCheck.begin(releaseKeys, signature);
 			const address = parseHttpUrl(url, "firmware");
@@ -113,6 +119,7 @@ export class Updater {
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
+		this.#blockStartMs = undefined;
 		this.#image = new ImageCheck(this.#options);
 		const patch = digests && this.#createPatch(digests);
 		this.#download = new Download({
@@ -126,7 +133,7 @@ export class Updater {
 			isOnline,
 			isPaced: patch !== undefined,
 			onPiece: (piece, total) => {
-				if (patch) return patch.write(piece);
+				if (patch) return this.#apply(patch, piece);
 				this.#write(piece, total);
 				return true;
 			},
@@ -145,8 +152,19 @@ export class Updater {
 	#createPatch(digests: { readonly from: string; readonly to: string }): Patch {
 		const source = new this.#options.running({});
 		this.#source = source;
-		const { sha256 } = this.#options;
-		return new Patch({ source, sha256, ...digests, onPiece: (piece, total) => this.#write(piece, total) });
+		const { sha256, patchDecoder: decoder } = this.#options;
+		const onPiece = (piece: Uint8Array, total: number) => this.#write(piece, total);
+		return new Patch({ source, sha256, decoder, ...digests, onPiece });
+	}
+
+	/** A block takes many turns, whose time is that of the patch. @returns whether it is used up */
+	#apply(patch: Patch, block: Uint8Array): boolean {
+		const { now } = this.#options;
+		this.#blockStartMs ??= now() - this.#flashMs;
+		if (!patch.write(block)) return false;
+		this.#patchMs += now() - this.#flashMs - this.#blockStartMs;
+		this.#blockStartMs = undefined;
+		return true;
 	}
 
 	/** Call it when the gateway is connected again. */
@@ -253,9 +271,10 @@ export class Updater {
 
 	#logTimes(fetchedAtMs: number, readAtMs: number): void {
 		const now = this.#options.now();
-		const network = fetchedAtMs - this.#startedAtMs - this.#flashMs;
+		const network = fetchedAtMs - this.#startedAtMs - this.#flashMs - this.#patchMs;
 		const parts = [
 			`network ${seconds(network)}`,
+			...(this.#patchMs > 0 ? [`patch ${seconds(this.#patchMs)}`] : []),
 			`erasing and writing flash ${seconds(this.#flashMs)}`,
 			`reading it back ${seconds(readAtMs - fetchedAtMs)}`,
 			`verification ${seconds(now - readAtMs)}`,

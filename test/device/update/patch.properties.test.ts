@@ -8,6 +8,7 @@ import { Patch } from "../../../device/update/patch.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { sortSuffixes } from "../../../scripts/release/suffixes.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { damagePatch, firmwarePairs, patchDamages } from "../../support/patches.js";
 import { runs } from "../../support/property-runs.js";
 import { NodeSha256 } from "./rig.js";
 
@@ -53,29 +54,6 @@ function apply({ patch, from, to, running = from, chunkBytes = 4096 }: Given): B
 	return Buffer.concat(pieces);
 }
 
-/** Parts that recur, so that there is something to find. */
-const part = fc.oneof(
-	fc.uint8Array({ maxLength: 60 }),
-	fc
-		.tuple(fc.nat(255), fc.integer({ min: 1, max: 5000 }))
-		.map(([byte, count]) => new Uint8Array(count).fill(byte)),
-);
-const pair = fc
-	.tuple(
-		fc.array(part, { minLength: 1, maxLength: 8 }),
-		fc.array(fc.nat(9), { maxLength: 12 }),
-		fc.uint8Array({ maxLength: 40 }),
-		fc.nat(255),
-	)
-	.map(([parts, order, extra, change]) => ({
-		from: Buffer.concat(parts),
-		to: Buffer.concat([
-			...order.map((nth) => (parts[nth] ?? extra).map((byte, at) => (at % 97 === 5 ? byte + change : byte))),
-			extra,
-			Uint8Array.of(change),
-		]),
-	}));
-
 test("suffixes are sorted", () => {
 	const text = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ max: 1, maxLength: 200 }));
 	fc.assert(
@@ -92,7 +70,7 @@ test("suffixes are sorted", () => {
 
 test("any firmware is made from any other, by pieces of any size", () => {
 	fc.assert(
-		fc.property(pair, fc.integer({ min: 1, max: 5000 }), ({ from, to }, chunkBytes) => {
+		fc.property(firmwarePairs, fc.integer({ min: 1, max: 5000 }), ({ from, to }, chunkBytes) => {
 			assertSameBytes(apply({ patch: makePatch(from, to), from, to, chunkBytes }), to);
 		}),
 		{ numRuns: runs(300) },
@@ -100,16 +78,10 @@ test("any firmware is made from any other, by pieces of any size", () => {
 });
 
 test("a damaged or cut patch is refused, or makes the right firmware", () => {
-	const damage = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }), cut: fc.boolean() });
 	let refused = 0;
 	fc.assert(
-		fc.property(pair, fc.array(damage, { minLength: 1, maxLength: 4 }), ({ from, to }, damages) => {
-			let patch: Uint8Array = makePatch(from, to);
-			for (const { at, by, cut } of damages) {
-				const place = at % patch.byteLength;
-				if (cut && place > 0) patch = patch.subarray(0, place);
-				else patch[place] = (patch[place] ?? 0) ^ by;
-			}
+		fc.property(firmwarePairs, patchDamages, ({ from, to }, damages) => {
+			const patch = damagePatch(makePatch(from, to), damages);
 			let made: Buffer;
 			try {
 				made = apply({ patch, from, to });

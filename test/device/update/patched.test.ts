@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
+import { PatchDecoder } from "../../../device/update/patch-decoder.js";
 import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes } from "../../support/bytes.js";
@@ -98,6 +99,49 @@ test("a lost gateway interrupts a patch, and it goes on when the gateway is back
 	);
 });
 
+test("the log tells the time of applying the patch from that of network and flash", () => {
+	const { log, reason } = update({}, {}, (rig) => {
+		rig.running = class extends FlashImage {
+			override read(buffer: Uint8Array, offset: number): void {
+				clock.spend(20);
+				super.read(buffer, offset);
+			}
+		};
+		rig.slot = class extends FlashSlot {
+			override write(bytes: Uint8Array): void {
+				clock.spend(100);
+				super.write(bytes);
+			}
+		};
+	});
+	assert.equal(reason, undefined);
+	const [, network = 0, applied = 0, flash = 0] =
+		/: network (.+) s, patch (.+) s, erasing and writing flash (.+) s, reading it back /
+			.exec(log)
+			?.map(Number) ?? [];
+	const pieces = newFirmware.length / 4096;
+	const reads = oldFirmware.length / 4096 + pieces;
+	assert.ok(Math.abs(applied - reads * 0.02) < 0.5, `patch ${applied} s, ${reads} reads`);
+	assert.equal(flash, Number((Math.ceil(pieces) / 10).toFixed(1)));
+	assert.ok(network < 2, `network ${network} s`);
+	assert.doesNotMatch(update({ patch: Buffer.alloc(0) }).log, /, patch /);
+});
+
+test("the host's decoder is used where there is one", () => {
+	let decoded = 0;
+	const { reason, server } = update({}, {}, (rig) => {
+		rig.patchDecoder = class extends PatchDecoder {
+			override decode(piece: Uint8Array, input: Uint8Array, offset: number): number {
+				decoded += 1;
+				return super.decode(piece, input, offset);
+			}
+		};
+	});
+	assert.equal(reason, undefined);
+	assert.equal(server.bodyBytes, patch.length);
+	assert.ok(decoded >= newFirmware.length / 4096, `${decoded} calls`);
+});
+
 describe("the whole firmware is fetched in the same update where", () => {
 	const other = makeFirmware("1.0.0", 390_000);
 	for (const [name, server, options, why] of [
@@ -151,6 +195,18 @@ describe("the whole firmware is fetched in the same update where", () => {
 		});
 		assertInstalled(result);
 		assert.match(result.log, /ESP_ERR_FLASH_OP_FAIL/);
+	});
+
+	test("the host's decoder fails", () => {
+		const result = update({}, {}, (rig) => {
+			rig.patchDecoder = class {
+				decode(): number {
+					throw new Error("The running firmware cannot be read.");
+				}
+			};
+		});
+		assertInstalled(result);
+		assert.match(result.log, /The running firmware cannot be read/);
 	});
 
 	test("nothing that runs is an image", () => {

@@ -4,7 +4,14 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Digest, ResolveOptions, ResolverPart, RunningImage, UpdateSlot } from "../../../device/host.js";
+import type {
+	Digest,
+	PatchDecoderPart,
+	ResolveOptions,
+	ResolverPart,
+	RunningImage,
+	UpdateSlot,
+} from "../../../device/host.js";
 import { LookupTicket } from "../../../device/network/lookup.js";
 import type { CommandOf } from "../../../device/protocol/messages.js";
 import type { Model } from "../../../device/protocol/schema.js";
@@ -61,6 +68,7 @@ export class Rig {
 	/** What the update writes to: where a test plants a bug. */
 	slot = FlashSlot;
 	running = FlashImage;
+	patchDecoder: PatchDecoderPart | undefined;
 	readonly #options: RigOptions;
 
 	constructor(options: RigOptions) {
@@ -110,6 +118,7 @@ export class Rig {
 					super(ota, flash);
 				}
 			},
+			patchDecoder: this.patchDecoder,
 			sha256: NodeSha256,
 			chip: "virtual",
 			model: "DEV-1",
