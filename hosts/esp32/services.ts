@@ -3,6 +3,7 @@
 import UDP from "embedded:io/socket/udp";
 import { CrashMemory, TraceMemory } from "board/crash";
 import { SntpQuery, SystemResolver } from "board/network";
+import { PatchDecoder } from "board/patch";
 import { ConsolePort } from "board/serial";
 import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
 import { SettingsStore } from "board/storage";
@@ -26,7 +27,7 @@ export function createServices(
 			time: SntpQuery,
 			udp: UDP,
 		},
-		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
+		update: { slot: UpdateSlot, running: RunningImage, boot: BootState, patchDecoder: PatchDecoder },
 		crash: CrashMemory,
 		trace: TraceMemory,
 		serial: ConsolePort,

@@ -409,6 +409,17 @@ describe("the inactive slot", () => {
 			assert.deepEqual(bench.timers, []);
 		});
 
+	test("is made from a patch by a decoder in C, which reads the running firmware itself", async () => {
+		const { bench, device } = await proto1();
+		assert.ok(device.update.patchDecoder, "there is no decoder");
+		const source = new device.update.running({});
+		bench.forget();
+		const decoder = new device.update.patchDecoder({ source, sourceBytes: 1000, resultBytes: 2000 });
+		bench.answers.set("board/patch decode", 70);
+		assert.equal(decoder.decode(new Uint8Array(2000), new Uint8Array(80), 60), 70);
+		assert.deepEqual(bench.calls, ["board/patch new 1000 2000", "board/patch decode 2000 80 60"]);
+	});
+
 	test("is not selected if it is closed, and closes what it opened once", async () => {
 		const { bench, device } = await proto1();
 		const slot = new device.update.slot({});

@@ -160,8 +160,13 @@ export const sdkFakes: ReadonlyMap<string, string> = new Map([
 	],
 ]);
 
-/** Source of the natives of our own TCP socket (hosts/esp32/tcp/tcp.ts), as methods of one object. */
+/** Source of the natives of our own classes (hosts/esp32/patch.ts, hosts/esp32/tcp/tcp.ts), as methods of one object. */
 export const natives = `{
+	xs_board_patch(...values) { bench.call("board/patch", "new", ...values); },
+	xs_board_patch_decode(piece, input, offset) {
+		bench.call("board/patch", "decode", piece.byteLength, input.byteLength, offset);
+		return bench.answer("board/patch", "decode");
+	},
 	xs_board_tcp(options) {
 		this.options = options;
 		this.nativeFormat = "buffer";

@@ -1,0 +1,15 @@
+/** The decoder of patches in C (board-patch.c), which reads the running firmware by itself. */
+
+import type { PatchDecoder as Interface, PatchDecoderOptions } from "../../device/host.js";
+
+export class PatchDecoder extends Native("xs_board_patch_destructor") implements Interface {
+	/** @throws RangeError if the running partition has fewer bytes */
+	constructor({ sourceBytes, resultBytes }: PatchDecoderOptions) {
+		super();
+		native("xs_board_patch").call(this, sourceBytes, resultBytes);
+	}
+
+	decode(piece: Uint8Array, input: Uint8Array, offset: number): number {
+		return native("xs_board_patch_decode").call(this, piece, input, offset);
+	}
+}
