@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { commands, type StateReport } from "../../device/protocol/messages.js";
+import { keysOf } from "../../device/protocol/schema.js";
+import { commandDocuments, commandEntries, isAskName, isConfirmedBy } from "../../gateway/api/commands.js";
 import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
-import { pass, passUntil } from "../support/virtual-time.js";
+import { pass, passUntil, powerOnInVirtualTime } from "../support/virtual-time.js";
 
 test("compiled-in settings are stored, for an image that was built without them", async (t) => {
 	const gateway = await runScriptedGateway(t);
@@ -28,6 +31,26 @@ test("compiled-in settings are stored, for an image that was built without them"
 		peripherals.haptic_intensity,
 		0,
 		"a motor that starts with the board can restart it again and again",
+	);
+});
+
+test("a value that a command sets is reported, and survives a power cut exactly if the protocol says that it is kept", async (t) => {
+	const { device, gateway, connection, pass } = await powerOnInVirtualTime(t, "PROTO-1");
+	// A start sets the ring to the state of the connection.
+	const names = keysOf(commandDocuments).filter(
+		(name) => isAskName(name) && commandEntries[name].reported && name !== "set_led",
+	);
+	const shown = (report: StateReport) =>
+		names.filter((name) => isAskName(name) && isConfirmedBy(commandDocuments[name].example, report, 0));
+	assert.deepEqual(shown(await connection.query()), [], "the examples are not the values of a new device");
+	for (const name of names) connection.send(commandDocuments[name].example);
+	await connection.next("state_report", (report) => shown(report).length === names.length);
+	await pass(5000);
+	await device.powerCycle();
+	const again = await (await gateway.connection()).next("state_report");
+	assert.deepEqual(
+		shown(again),
+		names.filter((name) => "keeps" in commands[name]),
 	);
 });
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
-import { matches } from "../../../device/protocol/schema.js";
-import type { Ask } from "../../../gateway/api/commands.js";
+import { keysOf, matches } from "../../../device/protocol/schema.js";
+import { type Ask, commandEntries, isAskName } from "../../../gateway/api/commands.js";
 import { endOf } from "../../../gateway/api/confirmation.js";
 import { type Answer, Asks, newSettings } from "../../../gateway/dashboard/page/model/asks.js";
 import { altered, type Json, sampleReport } from "../../support/sample-report.js";
@@ -214,4 +216,16 @@ test("a report confirms each command by the field that it changes", () => {
 		assert.equal(endOf(ask, report(change), 0)?.state, "done", ask.command);
 	}
 	assert.equal(endOf({ command: "query_state" }, report(), 0)?.state, "done");
+});
+
+test("each command that a report or the next connection confirms has a control on the page", () => {
+	const folder = "gateway/dashboard/page";
+	const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
+		.filter((name) => name.endsWith(".tsx"))
+		.map((name) => readFileSync(join(folder, name), "utf8"))
+		.join();
+	assert.deepEqual(
+		keysOf(commandEntries).filter((name) => isAskName(name) && !sources.includes(`"${name}"`)),
+		[],
+	);
 });
