@@ -4,13 +4,13 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
+import { createYield } from "./event-loop.js";
 import { ServerCertificate } from "./http/certificate.js";
+import { type SocketLimits, socketLimits } from "./limits.js";
 import { alone, type Peers } from "./peers.js";
 import { type AnswerError, createAnswerError } from "./problem.js";
 import type { Environment } from "./setting.js";
 import { defaultSettings, type Settings } from "./settings.js";
-import { createYield } from "./sockets/event-loop.js";
-import { type SocketLimits, socketLimits } from "./sockets/limits.js";
 import { type Disk, strictDisk } from "./storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "./storage/blobs.js";
 import { FileLog } from "./storage/file-log.js";
@@ -34,7 +34,7 @@ export interface Base {
 	readonly now: () => number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Await it before work that many clients may cause at once: see sockets/event-loop.ts. */
+	/** Await it before work that many clients may cause at once: see event-loop.ts. */
 	readonly yieldToLoop: () => Promise<void>;
 	/** Makes a store with one record per device. */
 	readonly records: CreateRecords;

@@ -18,7 +18,7 @@ import { createReplacement } from "./replacement/extension.js";
 import { createRollouts } from "./rollouts/extension.js";
 import { createSchedules } from "./schedules/extension.js";
 import type { Environment, Setting, Variable } from "./setting.js";
-import { coreSettings, readSettings } from "./settings.js";
+import { coreSettings } from "./settings.js";
 import { webhooksFile } from "./webhooks/settings.js";
 import { createWiFi } from "./wifi/extension.js";
 
@@ -37,8 +37,12 @@ export const extensions: readonly CreateExtension[] = [
 	createDiscovery,
 ];
 
-/** Of extensions that are loaded where the setting has a value. */
-const loading: readonly Setting<unknown>[] = [webhooksFile, nats, mqtt];
+const loading: readonly Setting<unknown>[] = [
+	// Their extensions are loaded where they have a value.
+	webhooksFile,
+	nats,
+	mqtt,
+];
 
 /** The settings of extensions, also of those that are not loaded. */
 export const extensionSettings = [...extensions.flatMap(({ settings = [] }) => settings), ...loading];
@@ -58,13 +62,18 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = Object.a
 /** Loads extensions that need a setting. @throws {StartError} if a setting cannot be used */
 export async function loadExtensions(environment: Environment, log: Logger): Promise<Joined> {
 	for (const setting of extensionSettings) setting.read(environment);
-	const { dataDir } = readSettings(environment);
 	let joined: Joined = { extensions, environment };
 	if (webhooksFile.read(environment)) joined = (await import("./webhooks/extension.js")).withWebhooks(joined);
-	if (nats.read(environment))
-		joined = await (await import("./cluster/join.js")).joinOverNats(joined, dataDir, log);
+	joined = await joinCluster(joined, log);
 	// The last: at its opening the devices of all gateways are known.
 	if (mqtt.read(environment))
 		joined = (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
+	return joined;
+}
+
+/** Joins this gateway with others, where a setting names their servers. @throws {StartError} if these cannot be used */
+export async function joinCluster(joined: Joined, log: Pick<Logger, "warn">): Promise<Joined> {
+	if (nats.read(joined.environment ?? {}))
+		return (await import("./cluster/join.js")).joinOverNats(joined, log);
 	return joined;
 }

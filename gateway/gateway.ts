@@ -9,6 +9,7 @@ import type { Role } from "./access/tokens.js";
 import { createCore, type GatewayOptions } from "./core.js";
 import { createApp } from "./http/app.js";
 import type { Guard } from "./http/guard.js";
+import { createHealthRoutes } from "./http/health.js";
 import { createLoginRoutes } from "./http/login.js";
 import { createRouter } from "./http/routes.js";
 import {
@@ -27,7 +28,6 @@ import { Drain } from "./sockets/drain.js";
 import { type Heartbeat, startHeartbeat } from "./sockets/heartbeat.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { FolderLock, findDiskProblem, usable } from "./storage/data-folder.js";
-import { telemetryRoutes } from "./telemetry/routes.js";
 
 export type { GatewayOptions } from "./core.js";
 
@@ -140,7 +140,7 @@ export class Gateway {
 		const { core, extensions } = this.#parts;
 		const { settings, firmware, access, answerError } = core;
 		const coreRoutes = [
-			...telemetryRoutes(core, () => this.#findReadinessProblem()),
+			...createHealthRoutes(core, () => this.#findReadinessProblem()),
 			...firmware.routes,
 			...createTokenRoutes(core),
 			...createLoginRoutes(access),

@@ -11,7 +11,6 @@ import { token } from "./access/tokens.js";
 import { cleanText, freeText } from "./api/text.js";
 import { ownZone, zoneNamed } from "./api/time-zone.js";
 import { parseReleaseKeys, type ReleaseKeys } from "./firmware/release-keys.js";
-import type { TlsFiles } from "./http/certificate.js";
 import { StartError } from "./problem.js";
 import { contentOf, type Environment, given, parsed, type Setting, switched } from "./setting.js";
 import { logLevels } from "./telemetry/log.js";
@@ -34,6 +33,13 @@ const port = parsed("PORT", {
 	parse: (text) => (/^\d+$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined),
 	form: "a whole number from 0 to 65535",
 });
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+	/** The server's certificate, followed by those of its authorities in order. */
+	readonly cert: string;
+	readonly key: string;
+}
 
 /** Undefined: plain http and ws. The files are read at the start and after each renewal: http/certificate.ts. */
 const tls: Setting<TlsFiles | undefined> = {

@@ -5,8 +5,7 @@ import fs from "node:fs/promises";
 import { parseArgs } from "node:util";
 import type { About } from "../gateway/backup/archive.js";
 import { BusError } from "../gateway/bus.js";
-import { joinOverNats } from "../gateway/cluster/join.js";
-import { nats } from "../gateway/cluster/settings.js";
+import { joinCluster } from "../gateway/extensions.js";
 import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { restore } from "./backup/restore.js";
@@ -32,8 +31,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const passphrase = readPassphrase(values["passphrase-file"]);
 	const settings = readSettings(process.env);
 	const { dataDir, releasesDir } = settings;
-	const isShared = nats.read(process.env) !== undefined;
-	if (isShared) await requireUnusedServers(dataDir);
+	const isShared = await requireUnusedServers();
 	const archive = createReadStream(path);
 	const about = await restore({ archive, dataDir, releasesDir, passphrase, disk: fs, onProblem: print });
 	print(`${dataDir} is as it was at ${about.createdAt}, with gateway ${about.gateway}: ${describe(about)}.`);
@@ -52,17 +50,13 @@ async function run(words: readonly string[]): Promise<void> {
 	print("Settings of the environment are not in it: set them as before, and start the gateway.");
 }
 
-/** A gateway moves nothing there over what it finds. @throws {Error} the servers of NATS_URL have data of gateways, or do not say */
-async function requireUnusedServers(dataDir: string): Promise<void> {
-	const { peers } = await joinOverNats(
-		{ extensions: [], environment: process.env },
-		dataDir,
-		createLog("silent"),
-	);
+/** A gateway moves nothing there over what it finds. @returns whether NATS_URL is set @throws {Error} the servers of NATS_URL have data of gateways, or do not say */
+async function requireUnusedServers(): Promise<boolean> {
+	const { peers } = await joinCluster({ extensions: [], environment: process.env }, createLog("silent"));
 	try {
 		const buckets = (await peers?.bus?.buckets()) ?? [];
 		const [used, ...more] = buckets.filter((name) => name.startsWith("gw-"));
-		if (used === undefined) return;
+		if (used === undefined) return peers !== undefined;
 		throw new Error(
 			`The servers of NATS_URL have data of gateways (${used} and ${more.length} more), and a restore replaces nothing: stop the gateways and delete the streams there whose names have gw-, or set NATS_URL to other servers.`,
 		);

@@ -8,9 +8,9 @@ import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import type { RouteDefinition } from "../api/route.js";
 import type { Base } from "../base.js";
 import { HttpProblem, type HttpRefusal } from "../problem.js";
-import { AddressLimit } from "../rates.js";
 import { Logins, type LoginsOptions } from "./logins.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
+import { AddressLimit } from "./rates.js";
 import { deviceOf, equalSecrets, isAmong } from "./secrets.js";
 import type { Role, Tokens } from "./tokens.js";
 

@@ -5,11 +5,11 @@
 
 import { randomUUID } from "node:crypto";
 import { type Infer, matches, object, string } from "../../device/protocol/schema.js";
+import { parseJson } from "../api/json.js";
+import { time } from "../api/time.js";
 import type { Base } from "../base.js";
-import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import type { Records } from "../storage/records.js";
-import { time } from "../storage/time.js";
 
 const endedAtMost = 1000;
 /** In place of a signature: all that expire earlier have ended. */

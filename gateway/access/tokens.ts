@@ -7,9 +7,9 @@ import { dirname, join } from "node:path";
 import { type Infer, list, matches, object, oneOf, optional, pattern } from "../../device/protocol/schema.js";
 import { tokenName } from "../api/login.js";
 import { type PersonRole, personRoles } from "../api/person.js";
+import { time } from "../api/time.js";
 import { errorCode, HttpProblem, StartError } from "../problem.js";
 import { type Disk, ifThere, makeFolder, stateOf, writeFileAtomic } from "../storage/atomic-file.js";
-import { time } from "../storage/time.js";
 import { makeSecret } from "./secrets.js";
 
 export const roles = Object.freeze(["device", "monitor"] as const);

@@ -2,11 +2,11 @@
 
 import { isRecord } from "../../device/protocol/schema.js";
 import { announcementRoutes, askedAnnouncement, playStates } from "../api/announcement.js";
+import { pick } from "../api/json.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
-import { pick } from "../json.js";
 import { announcementJobs } from "../services/jobs.js";
 import { Announcements } from "./announcements.js";
 import { Decoder } from "./decoder.js";

@@ -5,15 +5,15 @@ import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional } from "../../device/protocol/schema.js";
 import { longestName, longestSeconds, type Sound } from "../api/announcement.js";
+import { parseJson, pick } from "../api/json.js";
 import { freeText } from "../api/text.js";
+import { isDue, time } from "../api/time.js";
 import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
-import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Records } from "../storage/records.js";
-import { isDue, time } from "../storage/time.js";
 import { WavCheck, WavError } from "./wav.js";
 
 const record = object({

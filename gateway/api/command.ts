@@ -2,8 +2,8 @@
 
 import { commands } from "../../device/protocol/messages.js";
 import { keysOf, object, oneOf } from "../../device/protocol/schema.js";
-import { anyObject } from "../json.js";
 import { type AskName, commandEntries, isAskName } from "./commands.js";
+import { anyObject } from "./json.js";
 import { everyone, users } from "./permissions.js";
 import { defineRoutes, jobId, json } from "./route.js";
 import {

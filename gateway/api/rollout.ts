@@ -14,9 +14,8 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
-import { anyObject } from "../json.js";
-import { time } from "../storage/time.js";
 import { channelName } from "./channels.js";
+import { anyObject } from "./json.js";
 import { everyone, monitors, viewers } from "./permissions.js";
 import { defineRoutes, json } from "./route.js";
 import {
@@ -34,6 +33,7 @@ import {
 } from "./shapes.js";
 import { type DeviceStatus, deviceStatuses, pauseReasons, rolloutStatuses, zeros } from "./statuses.js";
 import { longestExpression } from "./tags.js";
+import { time } from "./time.js";
 import { days, timeOfDay } from "./times.js";
 
 export type Counts = Readonly<Record<DeviceStatus, number>>;

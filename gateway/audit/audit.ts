@@ -2,11 +2,11 @@
 
 import { type Infer, matches, object, optional, string } from "../../device/protocol/schema.js";
 import type { Change } from "../access/access.js";
+import { parseJson } from "../api/json.js";
 import { cutText } from "../api/text.js";
-import { parseJson } from "../json.js";
+import { time } from "../api/time.js";
 import { errorCode } from "../problem.js";
 import type { Entry, Log, Unsubscribe } from "../storage/log.js";
-import { time } from "../storage/time.js";
 
 const key = "changes";
 const keptAtMost = 2000;

@@ -21,7 +21,7 @@ import {
 	pattern,
 	string,
 } from "../../device/protocol/schema.js";
-import { parseJson } from "../json.js";
+import { parseJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
 
 /** Of the archive; releases read their own and older ones. */

@@ -10,6 +10,7 @@ import { type Bucket, type Bus, subjectOf } from "../bus.js";
 import type { CreateExtension, Joined } from "../extension.js";
 import type { Peers } from "../peers.js";
 import type { Device } from "../sessions/device.js";
+import { readSettings } from "../settings.js";
 import { strictDisk } from "../storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "../storage/blobs.js";
 import type { OpenLog } from "../storage/log.js";
@@ -31,16 +32,13 @@ const answerMs = 2_000;
  * What DATA_DIR has of the time before this gateway joined others is taken over once.
  * @throws {StartError} if the server cannot be used
  */
-export async function joinOverNats(
-	joined: Joined,
-	dataDir: string,
-	log: Pick<Logger, "warn">,
-): Promise<Joined> {
-	const settings = nats.read(joined.environment ?? {});
+export async function joinOverNats(joined: Joined, log: Pick<Logger, "warn">): Promise<Joined> {
+	const { environment = {} } = joined;
+	const settings = nats.read(environment);
 	if (!settings) throw new TypeError("NATS_URL is not set.");
 	const bus = new NatsBus({ ...settings, onProblem: (problem) => log.warn({ problem }, "bus") });
 	await bus.open();
-	return { ...joined, ...joinGateways(bus, dataDir, joined.extensions) };
+	return { ...joined, ...joinGateways(bus, readSettings(environment).dataDir, joined.extensions) };
 }
 
 /** @param bus closed with the gateway */

@@ -22,11 +22,11 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { otaStatuses } from "../api/statuses.js";
+import { time } from "../api/time.js";
 import { noUpdate } from "../api/update.js";
 import type { Device, Session } from "../sessions/device.js";
 import { reset, version } from "../sessions/device-store.js";
 import { type EndReason, endReasons } from "../sessions/view.js";
-import { time } from "../storage/time.js";
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);

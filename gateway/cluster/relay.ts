@@ -4,8 +4,8 @@
  */
 
 import { matches } from "../../device/protocol/schema.js";
+import { time } from "../api/time.js";
 import type { Session } from "../sessions/device.js";
-import { time } from "../storage/time.js";
 
 /** For uplinks that follow one that was just sent. */
 const gatherMs = 2;

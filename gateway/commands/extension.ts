@@ -11,12 +11,12 @@ import {
 import { requireAction } from "../access/access.js";
 import { askedCommand, asks, commandRoutes } from "../api/command.js";
 import type { Ask } from "../api/commands.js";
+import { pick } from "../api/json.js";
 import { commandStates } from "../api/statuses.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid, setBody } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
-import { pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import { commandJobs } from "../services/jobs.js";
 import { Commands } from "./commands.js";

@@ -10,7 +10,7 @@ import { BlockList } from "node:net";
 import { hostname, type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import multicastDns, { type QueryPacket, type ResponseOutgoingPacket } from "multicast-dns";
 import { gatewayService } from "../../device/protocol/gateway-proof.js";
-import { TokenBucket } from "../rates.js";
+import { TokenBucket } from "../access/rates.js";
 
 type Answer = ResponseOutgoingPacket["answers"][number];
 

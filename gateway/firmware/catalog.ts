@@ -13,7 +13,7 @@ import {
 	object,
 } from "../../device/protocol/schema.js";
 import { type Catalog, type ReleaseFile, release } from "../api/firmware.js";
-import { wellFormedJson } from "../json.js";
+import { wellFormedJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifThere, stateOf } from "../storage/atomic-file.js";
 import { isVersion } from "./image.js";

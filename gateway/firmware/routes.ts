@@ -2,12 +2,12 @@
 
 import type { Request } from "express";
 import { networkOf, remoteAddressOf } from "../access/origin.js";
+import type { AddressLimit } from "../access/rates.js";
 import { firmwareRoutes, type PastUpdate, type UploadStatus } from "../api/firmware.js";
 import { setBody } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
 import { mayTakeLong } from "../http/server.js";
 import { HttpProblem } from "../problem.js";
-import type { AddressLimit } from "../rates.js";
 import type { Releases } from "./catalog.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";

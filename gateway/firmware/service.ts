@@ -2,9 +2,9 @@
 
 import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
+import { AddressLimit } from "../access/rates.js";
 import type { Base } from "../base.js";
 import type { Route } from "../http/routes.js";
-import { AddressLimit } from "../rates.js";
 import type { DeviceStore } from "../sessions/device-store.js";
 import type { Sessions } from "../sessions/sessions.js";
 import { type Binaries, createBinaries } from "./binaries.js";

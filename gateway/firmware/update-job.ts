@@ -19,8 +19,8 @@ import {
 } from "../../device/protocol/schema.js";
 import { isSameVersion } from "../api/channels.js";
 import { isActiveUpdate, otaStatuses, resetText } from "../api/statuses.js";
+import { time } from "../api/time.js";
 import type { OtaMetadata } from "../api/update.js";
-import { time } from "../storage/time.js";
 
 /** As stored on disk. */
 export const updateJob = object({

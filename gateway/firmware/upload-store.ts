@@ -14,7 +14,7 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
-import { parseJson } from "../json.js";
+import { parseJson } from "../api/json.js";
 import { AnsweredError, errorCode } from "../problem.js";
 import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";

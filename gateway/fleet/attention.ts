@@ -6,12 +6,12 @@
 import { type Infer, keysOf, matches, object, optional } from "../../device/protocol/schema.js";
 import { type Attention, type AttentionKind, type askedSeen, attentionKinds } from "../api/attention.js";
 import { hasFailed, signalBars } from "../api/client/words.js";
+import { isAhead, time } from "../api/time.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
-import { isAhead, time } from "../storage/time.js";
 import type { CrashStore } from "./crash-store.js";
 
 /** When each kind was seen, in milliseconds since 1970. */

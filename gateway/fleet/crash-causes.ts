@@ -16,10 +16,10 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import type { CauseMoment, CrashCause, CrashList, CrashVersion } from "../api/crash-causes.js";
+import { time } from "../api/time.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import { isoTime } from "../sessions/view.js";
-import { time } from "../storage/time.js";
 import { signatureOf } from "./crash-signature.js";
 import type { CrashHead, CrashStore } from "./crash-store.js";
 import { Tallies } from "./tallies.js";

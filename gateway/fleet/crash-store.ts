@@ -11,11 +11,11 @@ import {
 	crash as crashSchema,
 } from "../../device/protocol/messages.js";
 import { type Infer, isRecord, object, optional, string } from "../../device/protocol/schema.js";
-import { pick, validItems } from "../json.js";
+import { pick, validItems } from "../api/json.js";
+import { time } from "../api/time.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
-import { time } from "../storage/time.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { signatureOf } from "./crash-signature.js";
 

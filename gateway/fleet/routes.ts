@@ -10,6 +10,7 @@ import {
 	type PastCrash,
 	type PastMark,
 } from "../api/device.js";
+import { isAhead } from "../api/time.js";
 import type { UpdateJob } from "../firmware/update-job.js";
 import { sendList } from "../http/list.js";
 import { type Route, serve, streamed } from "../http/routes.js";
@@ -18,7 +19,6 @@ import { boardReplacements } from "../services/devices.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { Storage } from "../storage/records.js";
-import { isAhead } from "../storage/time.js";
 import type { Attentions } from "./attention.js";
 import type { CrashCauses } from "./crash-causes.js";
 import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";

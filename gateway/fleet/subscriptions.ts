@@ -4,8 +4,8 @@
  */
 
 import type { Infer } from "../../device/protocol/schema.js";
+import { TokenBucket } from "../access/rates.js";
 import type { ChangeReason } from "../api/frames.js";
-import { TokenBucket } from "../rates.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { statusUpdateText } from "../sessions/view.js";

@@ -4,7 +4,7 @@
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { TokenBucket } from "../rates.js";
+import { TokenBucket } from "../access/rates.js";
 
 /**
  * After a longer delay of the event loop the rate falls, to no less than `lowestRate` devices/s. Delays of some

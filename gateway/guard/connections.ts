@@ -10,8 +10,8 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "../access/origin.js";
-import { TokenBucket } from "../rates.js";
-import { createYield } from "../sockets/event-loop.js";
+import { TokenBucket } from "../access/rates.js";
+import { createYield } from "../event-loop.js";
 
 /** A few requests without headers. */
 const pieceBytes = 256;

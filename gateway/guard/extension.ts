@@ -1,9 +1,9 @@
 /** Protects from abusive clients, and from a fleet that returns at once. */
 
 import type { IncomingMessage } from "node:http";
+import { AddressLimit } from "../access/rates.js";
 import type { Core, Extension } from "../extension.js";
 import type { HttpRefusal } from "../problem.js";
-import { AddressLimit } from "../rates.js";
 import { tryAgain } from "../sockets/upgrades.js";
 import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";

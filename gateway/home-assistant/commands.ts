@@ -2,13 +2,13 @@
 
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../device/protocol/schema.js";
+import { TokenBucket } from "../access/rates.js";
 import { type AskedAnnouncement, longestSeconds } from "../api/announcement.js";
 import { usualQuietHours } from "../api/client/times.js";
+import { parseJson, pick } from "../api/json.js";
 import { askedQuietHours } from "../api/quiet-hours.js";
 import type { Core } from "../extension.js";
-import { parseJson, pick } from "../json.js";
 import { HttpProblem } from "../problem.js";
-import { TokenBucket } from "../rates.js";
 import { announcementJobs } from "../services/jobs.js";
 import { quietHours } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";

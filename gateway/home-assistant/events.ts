@@ -4,9 +4,9 @@
  */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
+import { TokenBucket } from "../access/rates.js";
 import type { FrameOf } from "../api/frames.js";
 import type { Core } from "../extension.js";
-import { TokenBucket } from "../rates.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Broker } from "./broker.js";

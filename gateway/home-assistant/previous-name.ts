@@ -1,8 +1,8 @@
 /** The name under which this gateway published before, kept in its data folder: what the broker still has of it is removed. */
 
 import { join } from "node:path";
+import { parseJson } from "../api/json.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
 import { ifThere, writeFileAtomic } from "../storage/atomic-file.js";
 import type { Broker } from "./broker.js";
 import { baseOf, gatewayTopic } from "./discovery.js";

@@ -9,15 +9,9 @@ import type { Logger } from "pino";
 import { commands } from "../../device/protocol/messages.js";
 import { errorCode, StartError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
+import type { TlsFiles } from "../settings.js";
 import type { Disk } from "../storage/atomic-file.js";
 import type { Metrics } from "../telemetry/metrics.js";
-
-/** Paths of PEM files. */
-export interface TlsFiles {
-	/** The server's certificate, followed by those of its authorities in order. */
-	readonly cert: string;
-	readonly key: string;
-}
 
 export interface ServerCertificateOptions {
 	readonly files: TlsFiles;

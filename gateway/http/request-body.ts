@@ -9,7 +9,7 @@ import {
 	matches,
 	type Schema,
 } from "../../device/protocol/schema.js";
-import { parseJson, pick } from "../json.js";
+import { parseJson, pick } from "../api/json.js";
 import { HttpProblem } from "../problem.js";
 
 const maxBodyBytes = 4096;

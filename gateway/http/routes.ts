@@ -3,6 +3,7 @@
 import { type Request, type Response, Router } from "express";
 import { describeProblem, findProblem, isRecord, keysOf, type Schema } from "../../device/protocol/schema.js";
 import type { Access } from "../access/access.js";
+import { pick } from "../api/json.js";
 import type { Person } from "../api/person.js";
 import type {
 	BodyOf,
@@ -14,7 +15,6 @@ import type {
 	RouteDefinition,
 	RouteTable,
 } from "../api/route.js";
-import { pick } from "../json.js";
 import { HttpProblem, refuseMethod } from "../problem.js";
 import { addressOf, bodyOf, readJson, readQuery } from "./request-body.js";
 

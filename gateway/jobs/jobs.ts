@@ -6,9 +6,9 @@
 import { randomBytes } from "node:crypto";
 import { checkUplink } from "../../device/protocol/messages.js";
 import type { DeviceEvent } from "../api/confirmation.js";
+import { parseJson } from "../api/json.js";
 import type { Targets } from "../api/targets.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { isEndReason } from "../sessions/view.js";

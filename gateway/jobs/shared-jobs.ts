@@ -3,9 +3,9 @@
  * one goes to the monitors of all.
  */
 
+import { parseJson } from "../api/json.js";
 import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../bus.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import type { Unsubscribe } from "../storage/log.js";
 import { whenReached } from "../when-reached.js";

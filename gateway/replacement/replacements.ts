@@ -25,17 +25,17 @@ import {
 import { isUpdating } from "../api/client/words.js";
 import { commandEntries, isHandedOver } from "../api/commands.js";
 import { endOf } from "../api/confirmation.js";
+import { parseJson } from "../api/json.js";
 import type { Replacement } from "../api/replacement.js";
+import { time } from "../api/time.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
+import { closeCodes } from "../limits.js";
 import { HttpProblem } from "../problem.js";
 import { deviceHistory, type ReplacementService } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { deviceHead, isoTime } from "../sessions/view.js";
-import { closeCodes } from "../sockets/limits.js";
 import type { Records } from "../storage/records.js";
-import { time } from "../storage/time.js";
 
 /** How often each gateway hands over what is left: by another one that has ended, too. */
 const againMs = 3_000;

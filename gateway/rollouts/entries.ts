@@ -14,7 +14,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { deviceStep, head, type Rollout } from "../api/rollout.js";
-import { time } from "../storage/time.js";
+import { time } from "../api/time.js";
 import { queued } from "./device-step.js";
 import type { Change } from "./machine.js";
 

@@ -5,9 +5,9 @@
  */
 
 import { matches } from "../../device/protocol/schema.js";
+import { parseJson } from "../api/json.js";
 import type { DeviceStep, Head, Rollout } from "../api/rollout.js";
 import { BusError } from "../bus.js";
-import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
 import type { Entry, Log } from "../storage/log.js";
 import { holdsSlot, queued } from "./device-step.js";

@@ -1,9 +1,9 @@
 /** Schedules: announcements and commands at their times, and quiet hours, in the gateway's zone. */
 
+import { pick } from "../api/json.js";
 import { askedQuietHours } from "../api/quiet-hours.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
-import { pick } from "../json.js";
 import { quietHours as quietHoursService } from "../services/quiet-hours.js";
 import { QuietHoursStore } from "./quiet-hours.js";
 import { timesRoutes } from "./routes.js";

@@ -15,13 +15,13 @@ import {
 	schedulesAtMost,
 } from "../api/schedule.js";
 import { cutText } from "../api/text.js";
+import { isDue } from "../api/time.js";
 import type { GatewayEvent } from "../events.js";
 import type { Core } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { HttpProblem } from "../problem.js";
 import { announcementJobs, commandJobs, type JobService } from "../services/jobs.js";
 import { isoTime } from "../sessions/view.js";
-import { isDue } from "../storage/time.js";
 import { Store } from "./store.js";
 import { nextTime } from "./times.js";
 

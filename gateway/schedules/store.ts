@@ -1,8 +1,8 @@
 /** What people have set, in memory and in records; of gateways that act as one each has all of it. */
 
 import { type Infer, matches, type ObjectSchema } from "../../device/protocol/schema.js";
+import { parseJson } from "../api/json.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
 import { HttpProblem } from "../problem.js";
 import type { Records } from "../storage/records.js";
 

@@ -15,10 +15,10 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
+import { validItems, wellFormedJson } from "../api/json.js";
+import { time } from "../api/time.js";
 import type { Base } from "../base.js";
-import { validItems, wellFormedJson } from "../json.js";
 import type { Records } from "../storage/records.js";
-import { time } from "../storage/time.js";
 import { Device, keptReport, Session, sharedList, vitalsOf } from "./device.js";
 import type { SessionListener, Sessions } from "./sessions.js";
 

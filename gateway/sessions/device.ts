@@ -7,10 +7,10 @@ import { randomUUID } from "node:crypto";
 import { type Chip, type Feature, type StateReport, uplinks } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { urgentFault } from "../api/faults.js";
+import { pick } from "../api/json.js";
 import { type Label, noLabel } from "../api/label.js";
 import type { SessionRecord, Vitals } from "../api/session.js";
 import { noUpdate } from "../api/update.js";
-import { pick } from "../json.js";
 import { OffHeapText } from "./off-heap-text.js";
 
 export interface DeviceLink {

@@ -5,11 +5,11 @@
 
 import { setTimeout } from "node:timers/promises";
 import type { RawData, WebSocket } from "ws";
-import { createMinuteCounter, type Rate, Throttle, TokenBucket } from "../rates.js";
+import { createMinuteCounter, type Rate, Throttle, TokenBucket } from "../access/rates.js";
+import { closeCodes } from "../limits.js";
 import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
 import { UplinkReader } from "../uplinks/uplink-reader.js";
 import type { Drain } from "./drain.js";
-import { closeCodes } from "./limits.js";
 import type { DeviceSocketsOptions } from "./options.js";
 
 const drainStepMs = 20;

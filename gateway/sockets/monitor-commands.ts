@@ -20,12 +20,12 @@ import {
 import type { Change } from "../access/access.js";
 import { type Action, mayDo } from "../api/commands.js";
 import type { MonitorErrorCode } from "../api/frames.js";
+import { anyObject, pick } from "../api/json.js";
 import { roleWords } from "../api/permissions.js";
 import type { Updates } from "../firmware/updates.js";
-import { anyObject, pick } from "../json.js";
+import { closeCodes } from "../limits.js";
 import type { Session } from "../sessions/device.js";
 import type { Sessions } from "../sessions/sessions.js";
-import { closeCodes } from "./limits.js";
 import type { Monitor } from "./monitor.js";
 
 /** A session's id, or a device's for its latest session. */

@@ -5,14 +5,14 @@
 
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { TokenBucket } from "../access/rates.js";
 import { type ChangeReason, frameText } from "../api/frames.js";
+import { parseJson } from "../api/json.js";
 import type { Base } from "../base.js";
-import { parseJson } from "../json.js";
-import { TokenBucket } from "../rates.js";
+import { closeCodes } from "../limits.js";
 import type { Session } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import { deviceMessageHead, snapshotTexts, statusUpdateText } from "../sessions/view.js";
-import { closeCodes } from "./limits.js";
 import { Monitor } from "./monitor.js";
 import { type Execute, refuse, requestIdOf } from "./monitor-commands.js";
 import type { SocketsOptions } from "./options.js";

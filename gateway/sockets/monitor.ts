@@ -6,8 +6,8 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Person } from "../api/person.js";
+import { closeCodes, type SocketLimits } from "../limits.js";
 import type { Session } from "../sessions/device.js";
-import { closeCodes, type SocketLimits } from "./limits.js";
 import { payloadOf } from "./text-frame.js";
 
 /** A ping whose answer says that the snapshot has arrived. */

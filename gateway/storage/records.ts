@@ -5,7 +5,7 @@
 
 import { deviceId as deviceIdSchema } from "../../device/protocol/messages.js";
 import { matches } from "../../device/protocol/schema.js";
-import { wellFormedJson } from "../json.js";
+import { wellFormedJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
 import { Queues } from "./queue.js";
 

@@ -3,7 +3,7 @@
 import { checkUplink, type Uplink, uplinks } from "../../device/protocol/messages.js";
 import { hasPart } from "../../device/protocol/models.js";
 import { isRecord, models, type Schema } from "../../device/protocol/schema.js";
-import { parseJson, wellFormedJson } from "../json.js";
+import { parseJson, wellFormedJson } from "../api/json.js";
 import { ReportShape } from "./report-shape.js";
 
 export type ReadUplink =

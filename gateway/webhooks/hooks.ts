@@ -18,8 +18,8 @@ import {
 } from "../../device/protocol/schema.js";
 import { parseUrl } from "../access/origin.js";
 import { messageOf } from "../api/client/request.js";
+import { parseJson } from "../api/json.js";
 import { longestExpression, parseTags, type TagExpression } from "../api/tags.js";
-import { parseJson } from "../json.js";
 import { errorCode, StartError } from "../problem.js";
 import { requireRegularFile } from "../storage/atomic-file.js";
 import { isUsable } from "./signature.js";

@@ -5,13 +5,13 @@
 
 import { randomUUID } from "node:crypto";
 import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
+import { parseJson } from "../api/json.js";
+import { isDue, time } from "../api/time.js";
 import type { WebhookAttempt } from "../api/webhook.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
 import { errorCode } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { Records } from "../storage/records.js";
-import { isDue, time } from "../storage/time.js";
 import type { EventName, Hook } from "./hooks.js";
 import { signedHeaders } from "./signature.js";
 

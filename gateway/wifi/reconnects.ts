@@ -2,8 +2,8 @@
 
 import type { StateReport } from "../../device/protocol/messages.js";
 import { integer, isRecord, matches } from "../../device/protocol/schema.js";
+import { parseJson } from "../api/json.js";
 import type { Core } from "../extension.js";
-import { parseJson } from "../json.js";
 import type { Question } from "../peers.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";

@@ -1,10 +1,10 @@
 /** Routes and events between the demo and its page; the inputs are in hosts/virtual/node/input.ts. */
 
 import type { ButtonName } from "../../device/host.js";
+import { anyObject } from "../../gateway/api/json.js";
 import { everyone, monitors } from "../../gateway/api/permissions.js";
 import { defineRoutes, json } from "../../gateway/api/route.js";
 import { array, closed, text } from "../../gateway/api/shapes.js";
-import { anyObject } from "../../gateway/json.js";
 
 const events = { type: "raw", content: { "text/event-stream": text } } as const;
 const unknownDevice = "The demo runs no such device.";

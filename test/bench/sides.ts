@@ -1,7 +1,7 @@
 /** The two sides of a relay benchmark: the gateway and a bare `ws` server, each with its own devices and monitors. */
 
 import { setTimeout } from "node:timers/promises";
-import type { SocketLimits } from "../../gateway/sockets/limits.js";
+import type { SocketLimits } from "../../gateway/limits.js";
 import { Child } from "./child.js";
 import type { Target } from "./load/connect.js";
 import type { Devices } from "./load/devices.js";

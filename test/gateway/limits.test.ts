@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { socketLimits } from "../../gateway/sockets/limits.js";
+import { socketLimits } from "../../gateway/limits.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { bearer, deviceToken, monitorToken, runGateway } from "../support/running.js";
 

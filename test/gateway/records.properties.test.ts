@@ -10,6 +10,7 @@ import { checkUplink, chips, deviceId, type Uplink, uplinks } from "../../device
 import { isRecord, matches, models, type Schema } from "../../device/protocol/schema.js";
 import { EndedLogins } from "../../gateway/access/ended-logins.js";
 import { makeTokens, readTokenFile, writeTokenFile } from "../../gateway/access/tokens.js";
+import { parseJson } from "../../gateway/api/json.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { isVersion } from "../../gateway/firmware/image.js";
 import {
@@ -21,7 +22,6 @@ import {
 	type UpdateJob,
 	updateJob,
 } from "../../gateway/firmware/update-job.js";
-import { parseJson } from "../../gateway/json.js";
 import { StartError } from "../../gateway/problem.js";
 import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceRecord } from "../../gateway/sessions/device-store.js";

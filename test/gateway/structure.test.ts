@@ -13,6 +13,7 @@ const coreFolders = [
 	"firmware",
 	"http",
 	"jobs",
+	"services",
 	"sessions",
 	"sockets",
 	"uplinks",
@@ -70,7 +71,7 @@ test("only the parts of an extension import it: not the core, no other extension
 
 test("the core takes of the interface what is the core's: no message, list or plan of an extension", () => {
 	const ownInterface =
-		/^gateway\/api\/(channels|faults|firmware|frames|health|label|login|permissions|person|route|session|statuses|tags|text|time-zone|update)\.ts$/;
+		/^gateway\/api\/(channels|commands|faults|firmware|frames|health|json|label|login|permissions|person|route|session|statuses|tags|text|time|time-zone|update)\.ts$/;
 	const isCore = (file: string) => {
 		const [, folder = "", name] = file.split("/");
 		if (folder === "api" || folder === "jobs") return false;
@@ -82,6 +83,23 @@ test("the core takes of the interface what is the core's: no message, list or pl
 			.map((target) => `${file} → ${target}`),
 	);
 	assert.deepEqual(found, []);
+});
+
+test("no two folders of gateway/ import each other", () => {
+	const unitOf = (file: string) => file.split("/").slice(0, 2).join("/");
+	const isGateway = (file: string) =>
+		file.startsWith("gateway/") && !file.startsWith("gateway/dashboard/page");
+	const pairs = [...imports].flatMap(([file, targets]) =>
+		targets
+			.filter((target) => isGateway(file) && isGateway(target) && unitOf(file) !== unitOf(target))
+			.map((target) => ({ from: unitOf(file), to: unitOf(target), text: `${file} → ${target}` })),
+	);
+	const isBack = (one: { from: string; to: string }) =>
+		pairs.some(({ from, to }) => from === one.to && to === one.from);
+	assert.deepEqual(
+		pairs.filter(isBack).map(({ text }) => text),
+		[],
+	);
 });
 
 test("no files import each other in a circle", () => {

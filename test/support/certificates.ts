@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TlsFiles } from "../../gateway/http/certificate.js";
+import type { TlsFiles } from "../../gateway/settings.js";
 
 export interface Certificate {
 	/** PEM, as is `key`. */

@@ -8,6 +8,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import express, { type ErrorRequestHandler } from "express";
+import { AddressLimit } from "../../gateway/access/rates.js";
 import { createBinaries } from "../../gateway/firmware/binaries.js";
 import { CatalogFile } from "../../gateway/firmware/catalog.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
@@ -17,7 +18,6 @@ import { Selection } from "../../gateway/firmware/selection.js";
 import { UploadStore, type UploadStoreOptions } from "../../gateway/firmware/upload-store.js";
 import { createRouter } from "../../gateway/http/routes.js";
 import { createAnswerError } from "../../gateway/problem.js";
-import { AddressLimit } from "../../gateway/rates.js";
 import type { Disk } from "../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../gateway/storage/blobs.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";

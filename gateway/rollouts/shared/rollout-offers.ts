@@ -4,11 +4,11 @@
  */
 
 import { boolean, integer, list, matches, object, string } from "../../../device/protocol/schema.js";
+import { parseJson } from "../../api/json.js";
 import type { Rollout } from "../../api/rollout.js";
 import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../../bus.js";
 import type { UpdateRefusal } from "../../firmware/refusals.js";
 import type { Updates } from "../../firmware/updates.js";
-import { parseJson } from "../../json.js";
 import type { Device } from "../../sessions/device.js";
 import { type Offers, triggerOf } from "../attempts.js";
 import type { RolloutStore } from "../store.js";

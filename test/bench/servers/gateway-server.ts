@@ -8,7 +8,7 @@ import type { Joined } from "../../../gateway/extension.js";
 import { extensions, loadExtensions } from "../../../gateway/extensions.js";
 import { Gateway } from "../../../gateway/gateway.js";
 import { makeFragmentListsLate } from "../../../gateway/heap.js";
-import type { SocketLimits } from "../../../gateway/sockets/limits.js";
+import type { SocketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../support/gateway-settings.js";
 import { serve } from "../child.js";

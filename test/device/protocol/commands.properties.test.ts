@@ -19,7 +19,7 @@ import {
 	models,
 	type Schema,
 } from "../../../device/protocol/schema.js";
-import { parseJson } from "../../../gateway/json.js";
+import { parseJson } from "../../../gateway/api/json.js";
 import { Device, Session } from "../../../gateway/sessions/device.js";
 import { monitorCommands } from "../../../gateway/sockets/monitor-commands.js";
 import { createLog } from "../../../gateway/telemetry/log.js";

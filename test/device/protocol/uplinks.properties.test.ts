@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
 import { hasPart } from "../../../device/protocol/models.js";
 import { findProblem, isRecord, models } from "../../../device/protocol/schema.js";
-import { parseJson } from "../../../gateway/json.js";
+import { parseJson } from "../../../gateway/api/json.js";
 import { keptReport } from "../../../gateway/sessions/device.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";

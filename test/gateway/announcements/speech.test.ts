@@ -7,7 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { speechCommand } from "../../../gateway/announcements/settings.js";
 import { createSpeech, speechLimits } from "../../../gateway/announcements/speech.js";
-import { socketLimits } from "../../../gateway/sockets/limits.js";
+import { socketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd } from "../../support/cleanup.js";
 import { eventually, nextEvent, waitUntil } from "../../support/eventually.js";

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { createConfig, lint } from "@redocly/openapi-core";
 import openapiTypescript from "openapi-typescript";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { parseJson } from "../../../gateway/json.js";
+import { parseJson } from "../../../gateway/api/json.js";
 import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { openApiDocument } from "../../../scripts/api/openapi.js";
 import { temporaryDirectory } from "../../support/running.js";

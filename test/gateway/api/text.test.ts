@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { parseJson, pick, wellFormedJson } from "../../../gateway/api/json.js";
 import { cleanText, cutText, freeText } from "../../../gateway/api/text.js";
-import { parseJson, pick, wellFormedJson } from "../../../gateway/json.js";
 import { oddText } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 

@@ -5,9 +5,9 @@ import type { Socket } from "node:net";
 import { test } from "node:test";
 import type { WebSocket } from "ws";
 import { Summary, shortText } from "../../../gateway/fleet/summary.js";
+import { socketLimits } from "../../../gateway/limits.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
-import { socketLimits } from "../../../gateway/sockets/limits.js";
 import { Picture } from "../../support/picture.js";
 import {
 	bearer,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { CreateFirmwareService, FirmwareService } from "../../../gateway/firmware/service.js";
-import { socketLimits } from "../../../gateway/sockets/limits.js";
+import { socketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { reportWithVolume, runGateway, withoutFirmware } from "../../support/running.js";

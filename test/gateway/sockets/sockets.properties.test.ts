@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
-import { parseJson, wellFormedJson } from "../../../gateway/json.js";
+import { parseJson, wellFormedJson } from "../../../gateway/api/json.js";
 import {
 	checkMonitorMessage,
 	monitorMessages,

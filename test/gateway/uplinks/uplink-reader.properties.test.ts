@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
 import { models } from "../../../device/protocol/schema.js";
-import { parseJson } from "../../../gateway/json.js";
+import { parseJson } from "../../../gateway/api/json.js";
 import { ReportShape } from "../../../gateway/uplinks/report-shape.js";
 import { UplinkReader } from "../../../gateway/uplinks/uplink-reader.js";
 import { jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";

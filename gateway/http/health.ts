@@ -1,13 +1,20 @@
 /** `/healthz`, `/readyz` and `/metrics`. */
 
 import { healthRoutes } from "../api/health.js";
-import type { Core } from "../extension.js";
-import { type Route, serve, streamed } from "../http/routes.js";
 import { HttpProblem } from "../problem.js";
+import type { Metrics } from "../telemetry/metrics.js";
+import type { ServerCertificate } from "./certificate.js";
+import { type Route, serve, streamed } from "./routes.js";
+
+export interface HealthOptions {
+	readonly metrics: Pick<Metrics, "registry">;
+	/** Undefined: plain http and ws. */
+	readonly certificate: Pick<ServerCertificate, "warnings"> | undefined;
+}
 
 /** @param findReadinessProblem resolves to a sentence, or undefined */
-export function telemetryRoutes(
-	{ metrics: { registry }, certificate }: Pick<Core, "metrics" | "certificate">,
+export function createHealthRoutes(
+	{ metrics: { registry }, certificate }: HealthOptions,
 	findReadinessProblem: () => Promise<string | undefined>,
 ): readonly Route[] {
 	return serve(healthRoutes, {

@@ -1,5 +1,5 @@
-import { type Infer, isRecord, matches, object, type Schema } from "../device/protocol/schema.js";
-import { cleanFreeText } from "./api/text.js";
+import { type Infer, isRecord, matches, object, type Schema } from "../../device/protocol/schema.js";
+import { cleanFreeText } from "./text.js";
 
 /** An escape, or two that are a surrogate pair; $1: a half of a pair without the other. */
 const escapes = /\\(?:ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(ud[89a-f][\da-f]{2})|.)/gis;

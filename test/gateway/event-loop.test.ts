@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createYield } from "../../../gateway/sockets/event-loop.js";
+import { createYield } from "../../gateway/event-loop.js";
 
 test("each piece of work has a turn of the event loop, first come, first served", async () => {
 	const yieldToLoop = createYield();

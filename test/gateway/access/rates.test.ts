@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { Throttle } from "../../gateway/rates.js";
+import { Throttle } from "../../../gateway/access/rates.js";
 
 /** A socket that notes what is done to it, and time that stands still. */
 function stage(t: TestContext) {

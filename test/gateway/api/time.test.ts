@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isAhead, isDue } from "../../../gateway/storage/time.js";
+import { isAhead, isDue } from "../../../gateway/api/time.js";
 
 const minute = 60_000;
 

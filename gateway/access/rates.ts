@@ -2,8 +2,8 @@
 
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
-import { networkOf, remoteAddressOf } from "./access/origin.js";
-import type { HttpRefusal } from "./problem.js";
+import type { HttpRefusal } from "../problem.js";
+import { networkOf, remoteAddressOf } from "./origin.js";
 
 type Readable = Pick<WebSocket, "pause" | "resume">;
 
