@@ -28,6 +28,10 @@ class Sensor {
 		return this.#light.level;
 	}
 
+	get fault(): string | undefined {
+		return this.#light.fault;
+	}
+
 	/** @returns the level after that many samples of this value */
 	after(samples: number, sample: number | undefined): number {
 		this.sample = sample;
@@ -75,6 +79,25 @@ test("a sample that is out of range counts as the end of the range", (t) => {
 			assert.ok(Number.isInteger(light.after(1, sample)), `sample ${sample} gave ${light.level}`);
 		assert.equal(light.level, level, `${sample}`);
 	}
+});
+
+test("no sample above 0 for ten minutes since the start is a fault, until one is", (t) => {
+	t.after(clock.clear);
+	const minute = 600;
+	for (const dark of [0, undefined]) {
+		const light = new Sensor(dark);
+		light.after(10 * minute - 2, dark);
+		assert.equal(light.fault, undefined);
+		light.after(1, dark);
+		assert.match(light.fault ?? "", /^The light sensor has measured nothing since the start/);
+		light.after(1, 1);
+		assert.equal(light.fault, undefined);
+		light.after(20 * minute, dark);
+		assert.equal(light.fault, undefined, "darkness after light is no fault");
+	}
+	const lit = new Sensor(1);
+	lit.after(20 * minute, 0);
+	assert.equal(lit.fault, undefined);
 });
 
 test("other resolutions are scaled to 12 bits", (t) => {
