@@ -7,12 +7,13 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { withoutHash } from "../support/images.js";
+import { runs } from "../support/property-runs.js";
 import { Random } from "../support/random.js";
 import { bearer, monitorToken } from "../support/running.js";
 import { filePart, form, formHeaders } from "../support/serving.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
-const updatesInARow = 20;
+const updatesInARow = runs(20) < 20 ? 4 : 20;
 
 for (const model of models)
 	test(`a ${model} in XS is updated through /monitor and runs the new version`, async (t) => {
