@@ -45,9 +45,11 @@ test("each folder of gateway/ that is not the core's has its parts listed", () =
 	assert.deepEqual(unlisted, [], "add it to test/gateway/extension-parts.ts");
 	const extensions = Object.keys(extensionParts).filter(isExtension);
 	const isHere = (name: ExtensionName) => existsSync(`gateway/${name}`);
-	const untested = extensions.filter((name) => isHere(name) && !existsSync(`test/gateway/${name}`));
-	assert.deepEqual(untested, [], "add its tests in test/gateway/<name>/");
 	const removed = extensions.filter((name) => !isHere(name)).flatMap(pathsOf);
+	// The tests of one may need another that was removed.
+	const hasTests = (path: string) => existsSync(path) || removed.includes(path);
+	const untested = extensions.filter((name) => isHere(name) && !hasTests(`test/gateway/${name}`));
+	assert.deepEqual(untested, [], "add its tests in test/gateway/<name>/");
 	const stale = extensions
 		.filter(isHere)
 		.flatMap((name) => extensionParts[name])
