@@ -33,6 +33,14 @@ const named = [
 ] as const;
 /** All others need a token. */
 const open = ["GET /healthz", "GET /readyz", "GET /login", "POST /login", "POST /logout"];
+/** All others refuse the device token. */
+const ofDevices = [
+	"GET /sounds/:file",
+	"GET /ota/status",
+	"GET /ota/catalog",
+	"GET /ota/firmware.bin",
+	"GET /releases/:path",
+];
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -78,6 +86,7 @@ describe("with no token, a device's, its own, and those of people of each role a
 			if (extension !== null && !existsSync(`gateway/${extension}`)) continue;
 			for (const [route, { roles, devices = false }] of Object.entries(routes)) {
 				assert.equal(roles === null, open.includes(route), `${route}: who needs no token?`);
+				assert.equal(devices, ofDevices.includes(route), `${route}: is it for devices?`);
 				if (roles === null) continue;
 				const [method = "", path = ""] = route.replaceAll(/:(\w+)/g, "{$1}").split(" ");
 				const found: Record<string, string> = {};

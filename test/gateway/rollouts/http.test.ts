@@ -169,13 +169,12 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.deepEqual((await call("GET", "")).body.rollouts, []);
 	});
 
-	test("refuses what is no JSON or too long, an id that is none, and requests without a token", async (t) => {
+	test("refuses what is no JSON or too long, an id that is none, and other methods", async (t) => {
 		const { call, url } = await run(t);
 		assert.equal((await call("PUT", "/autumn", "{")).status, 400);
 		assert.equal((await call("PUT", "/autumn", " ".repeat(1 << 21))).status, 400);
 		assert.equal((await call("PUT", "/Autumn", smallest)).status, 422);
 		assert.equal((await call("PUT", "/preview", smallest)).status, 405);
-		assert.equal((await fetch(`${url}/api/rollouts`)).status, 401);
 		const foreign = { method: "PUT", headers: { Origin: "http://evil.example" } };
 		assert.equal((await fetch(`${url}/api/rollouts/autumn`, foreign)).status, 403);
 		assert.equal((await call("PATCH", "/autumn", smallest)).status, 405);
