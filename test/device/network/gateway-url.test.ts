@@ -2,16 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 
-test("a gateway's address is parsed, with the usual defaults", () => {
-	for (const [url, isSecure, host, port, path] of [
-		["ws://127.0.0.1:8080/device", false, "127.0.0.1", 8080, "/device"],
-		["ws://gateway.local", false, "gateway.local", 80, "/device"],
-		["wss://gateway.example.org/", true, "gateway.example.org", 443, "/device"],
-		["wss://a:8443/below/device", true, "a", 8443, "/below/device"],
-	] as const)
-		assert.deepEqual(parseGatewayUrl(url), { isSecure, host, port, path });
-});
-
 test("another address is refused with a sentence that says what is expected", () => {
 	for (const url of [
 		"",

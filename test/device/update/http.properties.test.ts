@@ -18,10 +18,7 @@ import { clock } from "./timer.js";
 
 const host = fc.oneof(fc.domain(), fc.ipV4(), fc.stringMatching(/^[a-z][A-Za-z0-9.-]{0,30}$/));
 const port = fc.option(fc.integer({ min: 1, max: 65_535 }), { nil: undefined });
-const path = fc.oneof(
-	fc.constantFrom("", "/"),
-	fc.stringMatching(/^(\/[\w.~%@:!$&'()*+,;=-]{0,12}){1,4}$/),
-);
+const path = fc.oneof(fc.constantFrom("", "/"), fc.stringMatching(/^(\/[\w.~%@:!$&'()*+,;=-]{0,12}){1,4}$/));
 const parts = fc.record({ isSecure: fc.boolean(), host, port, path });
 const textOf = (
 	scheme: string,
