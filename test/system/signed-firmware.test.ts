@@ -11,9 +11,8 @@ import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent, waitUntil } from "../support/eventually.js";
 import { type Fleet, type FleetDevice, runFleet } from "../support/fleet.js";
-import { rewritten } from "../support/images.js";
 import { portOf } from "../support/ports.js";
-import { badSignatures, makeReleaseKey, type ReleaseKey } from "../support/signing.js";
+import { makeReleaseKey, type ReleaseKey } from "../support/signing.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
 let program: Program;
@@ -71,23 +70,14 @@ describe("a device with a release key", () => {
 		});
 		await device.report();
 		const good = image("2.0.0", { releaseKeys: key.text });
-		const altered = rewritten(good, good.length - 5000, [(good[good.length - 5000] ?? 0) ^ 1]);
-		const url = await serve(t, good);
-		const reasons: string[] = [];
-		for (const [fault, signature] of Object.entries(badSignatures(key, good, image("2.1.0", {})))) {
-			const reason = await startOta(fleet, device, url, signature);
-			assert.match(reason, /is not signed|is not one of ECDSA P-256|signature is wrong/, fault);
-			reasons.push(`${fault}: ${reason}`);
-		}
-		const ofAltered = await startOta(fleet, device, await serve(t, altered), key.sign(good));
-		assert.match(ofAltered, /signature is wrong/);
+		const reason = await startOta(fleet, device, await serve(t, good), makeReleaseKey().sign(good));
+		assert.match(reason, /signature is wrong/);
 		const { system } = await device.report();
 		assert.equal(system.firmware_version, "1.0.0");
 		await device.device.powerCycle();
 		const { system: after } = await device.report(({ health }) => health.reset_reason === "POWERON_RESET");
 		assert.equal(after.firmware_version, "1.0.0");
 		assert.deepEqual(boots, ["1.0.0", "1.0.0"]);
-		for (const reason of reasons) t.diagnostic(reason);
 	});
 
 	test("gets a release with its signature from the catalog, and one that is not signed not at all", async (t) => {

@@ -8,7 +8,6 @@ import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { withoutHash } from "../support/images.js";
 import { runs } from "../support/property-runs.js";
-import { Random } from "../support/random.js";
 import { bearer, monitorToken } from "../support/running.js";
 import { filePart, form, formHeaders } from "../support/serving.js";
 import { pass, passUntil } from "../support/virtual-time.js";
@@ -31,38 +30,22 @@ for (const model of models)
 		assert.equal(device.started.slot, 1);
 	});
 
-test("a device in XS installs uploads and releases with other data after the image", async (t) => {
+test("a device in XS installs an upload with other data after an image without SHA-256", async (t) => {
 	const fleet = await runFleet(t);
 	const program = await buildFirmware();
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
 	await report();
-	const random = new Random(11);
-	const following = () =>
-		Buffer.from(Array.from({ length: random.between(1, 5000) }, () => random.between(0, 255)));
-	const image = (version: string) => makeVirtualImage(program.bytes, "DEV-1", version);
-	const files: readonly (readonly [version: string, image: Buffer, data: Buffer])[] = [
-		["1.1.0", image("1.1.0"), following()],
-		["1.2.0", withoutHash(image("1.2.0")), following()],
-		["1.3.0", image("1.3.0"), image("1.3.0").subarray(-32)],
-		["1.4.0", image("1.4.0"), image("1.3.0").subarray(0, 4096)],
-	];
-	for (const [index, [version, bytes, data]] of files.entries()) {
-		const file = Buffer.concat([bytes, data]);
-		const isUpload = index < 2;
-		if (isUpload) {
-			const body = form(filePart(file));
-			const headers = { ...formHeaders, ...bearer(monitorToken) };
-			const answer = await fetch(`${fleet.url}/ota/upload`, { method: "POST", body, headers });
-			assert.equal(answer.status, 201, await answer.text());
-		} else await fleet.release(version, file);
-		const asked = { targetId: deviceId, version: isUpload ? "custom" : version };
-		await fleet.monitorClient.ask({ type: "trigger_ota", ...asked });
-		await report((state) => state.system.firmware_version === version);
-		assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
-		const { offset } = slots[device.started.slot];
-		assert.deepEqual(device.flash.read(offset, file.length), file, "what follows is in flash too");
-		await waitUntil(() => !device.isPendingVerify);
-	}
+	const image = withoutHash(makeVirtualImage(program.bytes, "DEV-1", "1.1.0"));
+	const file = Buffer.concat([image, Buffer.from("other data".repeat(99))]);
+	const body = form(filePart(file));
+	const headers = { ...formHeaders, ...bearer(monitorToken) };
+	const answer = await fetch(`${fleet.url}/ota/upload`, { method: "POST", body, headers });
+	assert.equal(answer.status, 201, await answer.text());
+	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version: "custom" });
+	await report((state) => state.system.firmware_version === "1.1.0");
+	assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
+	const { offset } = slots[device.started.slot];
+	assert.deepEqual(device.flash.read(offset, file.length), file, "what follows is in flash too");
 });
 
 test(`${updatesInARow} updates in a row end each with the next version, in the other slot, confirmed`, async (t) => {
