@@ -95,13 +95,13 @@ export class Improv {
 	#execute(data: Uint8Array): void {
 		const [id = 0, length] = data;
 		const body = data.subarray(2);
-		this.#send(packetType.errorState, improvError.none);
+		this.#writePacket(packetType.errorState, improvError.none);
 		try {
 			if (length !== body.length) throw new RangeError("a command's length is wrong");
 			this.#answer(id, body);
 		} catch (error) {
 			trace(`Improv: ${error}\n`);
-			this.#send(packetType.errorState, improvError.invalidPacket);
+			this.#writePacket(packetType.errorState, improvError.invalidPacket);
 		}
 		this.#planRestart();
 	}
@@ -119,7 +119,7 @@ export class Improv {
 			case command.settings:
 				return this.#takeSettings(body);
 			default:
-				this.#send(packetType.errorState, improvError.unknownCommand);
+				this.#writePacket(packetType.errorState, improvError.unknownCommand);
 		}
 	}
 
@@ -159,7 +159,7 @@ export class Improv {
 		this.#state = improvState.ready;
 		this.#isChanged = false;
 		this.#options.onWiFi("failed");
-		this.#send(packetType.errorState, improvError.unableToConnect);
+		this.#writePacket(packetType.errorState, improvError.unableToConnect);
 		this.#sendState();
 		this.#planRestart();
 	}
@@ -247,7 +247,7 @@ export class Improv {
 	#sendState(id?: number): void {
 		const { isConnected, store } = this.#options;
 		const state = this.#state ?? (isConnected() ? improvState.provisioned : improvState.ready);
-		this.#send(packetType.currentState, state);
+		this.#writePacket(packetType.currentState, state);
 		if (id === undefined || state !== improvState.provisioned) return;
 		const gateway = store.read("gateway") ?? "";
 		this.#sendResult(id, gateway === "" ? [] : [pageOf(gateway)]);
@@ -258,7 +258,7 @@ export class Improv {
 		this.#port.write(encodeCommand(packetType.result, id, joinFields(fields)));
 	}
 
-	#send(type: number, value: number): void {
+	#writePacket(type: number, value: number): void {
 		this.#port.write(encodePacket(type, [value]));
 	}
 }

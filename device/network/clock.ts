@@ -43,7 +43,7 @@ export class Clock {
 	}
 
 	start(): void {
-		if (this.#timer === undefined && this.#query === undefined) this.#ask();
+		if (this.#timer === undefined && this.#query === undefined) this.#requestTime();
 	}
 
 	stop(): void {
@@ -76,7 +76,7 @@ export class Clock {
 		if (Math.abs(nowSeconds() - this.#storedSeconds) >= storeIntervalSeconds) this.store();
 	}
 
-	#ask(): void {
+	#requestTime(): void {
 		const { part, system, server } = this.#options;
 		try {
 			this.#query = new part({
@@ -101,7 +101,7 @@ export class Clock {
 	#plan(delayMs: number): void {
 		this.#timer = Timer.set(() => {
 			this.#timer = undefined;
-			this.#ask();
+			this.#requestTime();
 		}, delayMs);
 	}
 }

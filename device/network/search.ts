@@ -40,7 +40,7 @@ export class GatewaySearch {
 		const subtype = `${this.#nonce}.${options.deviceId}`;
 		const proof = this.#proofOf(questionText(this.#nonce, options.deviceId));
 		this.#question = gatewayQuestion(`${subtype}.${proof}`);
-		this.#ask();
+		this.#query();
 	}
 
 	close(): void {
@@ -49,7 +49,7 @@ export class GatewaySearch {
 		this.#socket = undefined;
 	}
 
-	#ask(): void {
+	#query(): void {
 		const { network, onMissed } = this.#options;
 		const onReadable = (count: number) => this.#onReadable(count);
 		try {
@@ -59,7 +59,7 @@ export class GatewaySearch {
 			// Such as no memory for a socket. An exception in a timer restarts the board.
 			trace(`gateway: it cannot be searched: ${error}\n`);
 		}
-		this.#timer = Timer.set(() => this.#ask(), this.#pauseMs);
+		this.#timer = Timer.set(() => this.#query(), this.#pauseMs);
 		this.#pauseMs = Math.min(2 * this.#pauseMs, longestPauseMs);
 		if (this.#pauseMs < longestPauseMs) return;
 		trace("gateway: none in this network has shown that it knows this device's token\n");

@@ -56,7 +56,7 @@ export class ImageScanner {
 	write(bytes: Uint8Array): string | undefined {
 		for (let at = 0; at < bytes.byteLength && this.#problem === undefined; ) {
 			const end = Math.min(bytes.byteLength, at + this.#pieceEnd - this.#offset);
-			this.#read(bytes, at, end);
+			this.#scan(bytes, at, end);
 			this.#offset += end - at;
 			at = end;
 			if (this.#offset === this.#pieceEnd) this.#endPiece();
@@ -64,7 +64,7 @@ export class ImageScanner {
 		return this.#problem;
 	}
 
-	#read(bytes: Uint8Array, start: number, end: number): void {
+	#scan(bytes: Uint8Array, start: number, end: number): void {
 		const toPiece = this.#offset - this.#pieceStart - start;
 		switch (this.#piece) {
 			case "header":

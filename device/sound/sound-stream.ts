@@ -75,7 +75,7 @@ export class SoundStream {
 		if (this.#isClosed || this.isWhole || this.#pullTimer) return;
 		if (!this.#connection && !this.#retryTimer) return this.#connect();
 		try {
-			this.#read();
+			this.#pump();
 		} catch (error) {
 			this.#fail(error instanceof Error ? error.message : String(error));
 		}
@@ -159,7 +159,7 @@ export class SoundStream {
 	}
 
 	/** @throws Error whose message is the reason of a failure */
-	#read(): void {
+	#pump(): void {
 		const loaded = this.#loadedBytes;
 		let left = turnBytes;
 		while (this.#unread > 0 && this.#connection && !this.isWhole) {
@@ -178,7 +178,7 @@ export class SoundStream {
 			this.#unread -= bytes.byteLength;
 			left -= bytes.byteLength;
 			if (isSkipping) this.#skip -= bytes.byteLength;
-			else this.#take(bytes);
+			else this.#onBytes(bytes);
 		}
 		// What follows the samples is not needed.
 		if (this.isWhole) this.#disconnect();
@@ -203,7 +203,7 @@ export class SoundStream {
 		return this.#scratch.subarray(0, Math.min(most, this.#header.wantedBytes, this.#scratch.byteLength));
 	}
 
-	#take(bytes: Uint8Array): void {
+	#onBytes(bytes: Uint8Array): void {
 		this.#position += bytes.byteLength;
 		if (this.#header.isWhole) {
 			this.#options.ring.add(bytes.byteLength);

@@ -128,14 +128,14 @@ export class Sounds implements Component {
 	#repeat(id: string): boolean {
 		const isUnsent = this.#updates.some((update) => update.id === id);
 		const update = isUnsent ? undefined : this.#options.results.find(id);
-		if (update) this.#send(update);
+		if (update) this.#report(update);
 		return isUnsent || update !== undefined || this.#active.some((sound) => sound.id === id);
 	}
 
 	/** Accepts it; a sound_update follows. */
 	#play(request: SoundRequest): Answer {
 		if (this.#options.audio.isUrgentOnly && request.priority !== "urgent") {
-			this.#send({ id: request.id, state: "stopped", reason: "quiet hours", underruns: 0, heard_ms: 0 });
+			this.#report({ id: request.id, state: "stopped", reason: "quiet hours", underruns: 0, heard_ms: 0 });
 			return "executed";
 		}
 		if (request.priority === undefined) this.#stopAll("another sound");
@@ -146,7 +146,7 @@ export class Sounds implements Component {
 			...this.#options,
 			request,
 			ring: this.#ring,
-			send: (update) => this.#send(update),
+			send: (update) => this.#report(update),
 			onEnd: (update) => this.#onEnd(sound, update),
 		});
 		if (sound.isUrgent && this.#sound && !this.#sound.isUrgent) this.#interrupt(this.#sound);
@@ -168,21 +168,21 @@ export class Sounds implements Component {
 		sound.suspend();
 		this.#sound = undefined;
 		this.#waiting.unshift(sound);
-		this.#send({ id: sound.id, state: "waiting" });
+		this.#report({ id: sound.id, state: "waiting" });
 	}
 
 	/** Behind those of its priority. */
 	#wait(sound: Sound): void {
 		const behind = this.#waiting.findIndex(({ rank }) => rank > sound.rank);
 		this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, sound);
-		this.#send({ id: sound.id, state: "waiting" });
+		this.#report({ id: sound.id, state: "waiting" });
 	}
 
 	#onEnd(sound: Sound, update: SoundUpdate): void {
 		if (this.#sound === sound) this.#sound = undefined;
 		const at = this.#waiting.indexOf(sound);
 		if (at >= 0) this.#waiting.splice(at, 1);
-		this.#send(update);
+		this.#report(update);
 	}
 
 	/** @param id undefined: all, also those that wait */
@@ -198,7 +198,7 @@ export class Sounds implements Component {
 		this.#sound?.stop(by);
 	}
 
-	#send(update: SoundUpdate): void {
+	#report(update: SoundUpdate): void {
 		this.#updates.push(update);
 		this.#planFlush();
 	}

@@ -127,7 +127,7 @@ export class Tokens {
 				await makeFolder(disk, dirname(this.#path));
 				await writeTokenFile(disk, this.#path, made);
 			}
-			await this.#read();
+			await this.#reload();
 			this.#requireDifferent();
 		} catch (error) {
 			if (error instanceof StartError) throw error;
@@ -141,7 +141,7 @@ export class Tokens {
 	async refresh(maxAgeMs = 0): Promise<void> {
 		if (performance.now() - this.#readAt < maxAgeMs) return;
 		this.#readAt = performance.now();
-		this.#refreshing ??= this.#read()
+		this.#refreshing ??= this.#reload()
 			.catch((error: unknown) => {
 				if (this.areGiven && errorCode(error) === "ENOENT") this.#file = undefined;
 				else this.#report(error);
@@ -199,7 +199,7 @@ export class Tokens {
 	async replace(file: TokenFile): Promise<void> {
 		await makeFolder(this.#options.disk, dirname(this.#path));
 		await writeTokenFile(this.#options.disk, this.#path, file);
-		await this.#read();
+		await this.#reload();
 	}
 
 	/** @returns the secret of a new token @throws {HttpProblem} 409 @throws {NodeJS.ErrnoException} it is not written */
@@ -251,7 +251,7 @@ export class Tokens {
 		throw new StartError("DEVICE_TOKEN and MONITOR_TOKEN are the same; set one of them to another value.");
 	}
 
-	async #read(): Promise<void> {
+	async #reload(): Promise<void> {
 		const { disk } = this.#options;
 		const { state } = await stateOf(disk, this.#path);
 		if (state === this.#state) return;

@@ -130,7 +130,8 @@ export class Announcements {
 		const { id, parts } = announcement;
 		this.#preparations.get(id)?.ending.abort();
 		for (const deviceId of parts.running)
-			if (announcement.isSent(deviceId)) void this.#send(deviceId, { command: "stop_sound", value: { id } });
+			if (announcement.isSent(deviceId))
+				void this.#execute(deviceId, { command: "stop_sound", value: { id } });
 			else parts.set(deviceId, "stopped", this.jobs.moment, "command");
 	}
 
@@ -218,14 +219,14 @@ export class Announcements {
 	}
 
 	async #play({ parts }: Announcement, deviceId: string, value: PlayRequest): Promise<void> {
-		const problem = await this.#send(deviceId, { command: "play_sound", value });
+		const problem = await this.#execute(deviceId, { command: "play_sound", value });
 		if (problem === undefined || parts.stateOf(deviceId) !== "waiting") return;
 		parts.set(deviceId, "failed", this.jobs.moment, problem);
 		this.#sendNext(deviceId);
 	}
 
 	/** @returns why it was not sent; undefined if it was */
-	async #send(targetId: string, payload: object): Promise<string | undefined> {
+	async #execute(targetId: string, payload: object): Promise<string | undefined> {
 		const { core } = this.#options;
 		try {
 			const { refusal } = await core.execute({ type: "control_device", targetId, payload });
@@ -278,7 +279,7 @@ export class Announcements {
 
 	#start(announcement: Announcement): void {
 		for (const deviceId of announcement.starts(this.#options.core.monotonic()))
-			void this.#send(deviceId, { command: "start_sound", value: { id: announcement.id } });
+			void this.#execute(deviceId, { command: "start_sound", value: { id: announcement.id } });
 	}
 
 	#onTick(announcement: Announcement): void {

@@ -119,7 +119,7 @@ export class Sounds {
 		const kept = this.#sounds.get(id);
 		const bytes =
 			kept &&
-			(await this.#read(id).catch((error: unknown) => {
+			(await this.#cached(id).catch((error: unknown) => {
 				throw error instanceof BusError ? this.#notReached("read from") : error;
 			}));
 		if (!bytes) return undefined;
@@ -128,7 +128,7 @@ export class Sounds {
 	}
 
 	/** Many devices play the same sound at once: the latest few are in memory. */
-	#read(id: string): Promise<Buffer | undefined> {
+	#cached(id: string): Promise<Buffer | undefined> {
 		const reading = this.#recent.get(id) ?? this.#blobs.read(id);
 		this.#recent.delete(id);
 		this.#recent.set(id, reading);

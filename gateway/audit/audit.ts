@@ -117,7 +117,7 @@ export class Audit {
 			if (revision === undefined) await new Promise((resolve) => setTimeout(resolve, retryMs / 20));
 			else {
 				this.#waiting.splice(this.#waiting.indexOf(next), 1);
-				this.#take({ revision, text: JSON.stringify(next) });
+				this.#onEntry({ revision, text: JSON.stringify(next) });
 			}
 			if (this.#isClosed && revision === undefined) return;
 		}
@@ -134,15 +134,15 @@ export class Audit {
 			onAll: (entries) => {
 				this.#lines.clear();
 				this.#latest = 0;
-				for (const [, entry] of entries) this.#take(entry);
+				for (const [, entry] of entries) this.#onEntry(entry);
 			},
-			onEntry: (_key, entry) => this.#take(entry),
+			onEntry: (_key, entry) => this.#onEntry(entry),
 		});
 		this.#log = log;
 		return log;
 	}
 
-	#take({ revision, text }: Entry): void {
+	#onEntry({ revision, text }: Entry): void {
 		this.#latest = Math.max(this.#latest, revision);
 		const value = parseJson(text);
 		if (matches(line, value)) this.#lines.set(revision, value);

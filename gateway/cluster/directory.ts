@@ -222,7 +222,7 @@ export class Directory {
 		}
 		if (entry.revision <= (this.#revisions.get(deviceId) ?? 0)) return;
 		this.#revisions.set(deviceId, entry.revision);
-		const other = this.#read(entry.text);
+		const other = this.#parse(entry.text);
 		if (!other) return;
 		if (other.gateway === this.#options.id) {
 			// It was written although it seemed to fail, and the device is forgotten.
@@ -236,7 +236,7 @@ export class Directory {
 		this.#options.onEntry(other);
 	}
 
-	#read(text: string): DirectoryEntry | undefined {
+	#parse(text: string): DirectoryEntry | undefined {
 		try {
 			return readEntry(text);
 		} catch (error) {

@@ -123,10 +123,10 @@ export class Reports {
 			list.push(id);
 			asked.set(member, list);
 		}
-		await Promise.all([...asked].map(([member, list]) => this.#ask(member, list)));
+		await Promise.all([...asked].map(([member, list]) => this.#requestStates(member, list)));
 	}
 
-	async #ask(member: Member, ids: readonly string[]): Promise<void> {
+	async #requestStates(member: Member, ids: readonly string[]): Promise<void> {
 		const { bus, onError } = this.#options;
 		const subject = subjectOf("gw", "states", member.id);
 		try {

@@ -41,7 +41,7 @@ export class SharedTokens {
 			const isFirst = !(await bucket.get(key));
 			if (isFirst) await bucket.set(key, JSON.stringify(own ?? (await tokens.make())), 0);
 			this.#stopWatching = await bucket.watch((name, entry) => {
-				if (name === key && entry) this.#take(entry);
+				if (name === key && entry) this.#onEntry(entry);
 				else if (name === key) this.#restore();
 			});
 			const shared = parsed(this.#shared?.text);
@@ -58,7 +58,7 @@ export class SharedTokens {
 		this.#stopWatching();
 	}
 
-	#take(entry: Entry): void {
+	#onEntry(entry: Entry): void {
 		const { tokens, onProblem } = this.#options;
 		if (entry.revision <= (this.#shared?.revision ?? 0)) return;
 		const isNews = this.#bucket && entry.text !== this.#shared?.text;

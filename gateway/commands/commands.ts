@@ -58,13 +58,13 @@ export class Commands {
 		const ids = command.next(this.jobs.moment);
 		if (ids.length === 0) return;
 		this.jobs.follow();
-		for (const deviceId of ids) void this.#ask(command, deviceId);
+		for (const deviceId of ids) void this.#begin(command, deviceId);
 	}
 
-	async #ask(command: Command, deviceId: string): Promise<void> {
+	async #begin(command: Command, deviceId: string): Promise<void> {
 		const { log } = this.#core;
 		try {
-			const { refusal } = await this.#send(deviceId, command.ask);
+			const { refusal } = await this.#execute(deviceId, command.ask);
 			if (refusal) command.refuse(deviceId, refusal, this.jobs.moment);
 		} catch (error) {
 			log.error({ deviceId, err: error }, "a command could not be sent");
@@ -76,7 +76,7 @@ export class Commands {
 		this.#askMore(command);
 	}
 
-	#send(targetId: string, ask: Ask): Promise<Outcome> {
+	#execute(targetId: string, ask: Ask): Promise<Outcome> {
 		const { execute } = this.#core;
 		if (ask.command === "boot_device") return execute({ type: "boot_device", targetId });
 		return execute({ type: "control_device", targetId, payload: ask });

@@ -79,7 +79,7 @@ export class Responder {
 		const address = await defaultAddress();
 		const isMeant = this.#own().some((own) => own.address === address && own.mac !== noMac);
 		if (address !== undefined && isMeant)
-			await this.#send({ answers: this.#records([address], gatewayService, [], ttl) });
+			await this.#respond({ answers: this.#records([address], gatewayService, [], ttl) });
 	}
 
 	async #onQuery({ id, questions = [], answers = [] }: QueryPacket, from: RemoteInfo): Promise<void> {
@@ -95,10 +95,11 @@ export class Responder {
 			if (!facts) continue;
 			const answers = this.#records(own, isForAll ? gatewayService : name, facts);
 			// A simple client, such as a device, gets an answer of its own (RFC 6762, 6.7).
-			if (from.port !== multicast.port) await this.#send({ id, questions: [{ name, type }], answers }, from);
+			if (from.port !== multicast.port)
+				await this.#respond({ id, questions: [{ name, type }], answers }, from);
 			// Multicast goes to the default network alone.
-			else if (own[0] === (await defaultAddress())) await this.#send({ answers });
-			else await this.#send({ answers }, from);
+			else if (own[0] === (await defaultAddress())) await this.#respond({ answers });
+			else await this.#respond({ answers }, from);
 		}
 	}
 
@@ -136,7 +137,7 @@ export class Responder {
 	}
 
 	/** What cannot be sent is lost, as any datagram may be. */
-	#send(packet: ResponseOutgoingPacket, to?: RemoteInfo): Promise<void> {
+	#respond(packet: ResponseOutgoingPacket, to?: RemoteInfo): Promise<void> {
 		return new Promise((resolve) => this.#network.respond(packet, to, () => resolve()));
 	}
 }

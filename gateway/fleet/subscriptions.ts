@@ -79,7 +79,7 @@ export class Subscriptions {
 		await this.#core.peers.gather(added);
 		for (const id of added) {
 			const session = sessions.devices.get(id)?.session;
-			if (session && monitor.devices.has(id)) this.#send(monitor, session, "identified");
+			if (session && monitor.devices.has(id)) this.#sendChange(monitor, session, "identified");
 		}
 		return { command: "subscribe" };
 	}
@@ -93,7 +93,7 @@ export class Subscriptions {
 		return bucket.take();
 	}
 
-	#send(monitor: Monitor, session: Session, reason: ChangeReason): void {
+	#sendChange(monitor: Monitor, session: Session, reason: ChangeReason): void {
 		const text = statusUpdateText(reason, session, this.#core.now());
 		monitor.sendChange(session.sessionId, textFrame(text));
 	}
@@ -101,7 +101,7 @@ export class Subscriptions {
 	/** No summary names them. */
 	#sendNameless(monitor: Monitor): void {
 		for (const session of this.#core.sessions.list())
-			if (!session.device) this.#send(monitor, session, "connected");
+			if (!session.device) this.#sendChange(monitor, session, "connected");
 	}
 
 	#sendSummary(monitor: Monitor, form: TextOf): void {

@@ -42,7 +42,7 @@ export class Tallies<T> {
 			format: (tally) => `${JSON.stringify(tally, undefined, "\t")}\n`,
 			parse: (content) => parse(JSON.parse(content)),
 			onProblem: (problem) => core.log.warn({ problem }, what),
-			onRecord: (id, tally) => this.#take(id, tally),
+			onRecord: (id, tally) => this.#onRecord(id, tally),
 		});
 	}
 
@@ -81,7 +81,7 @@ export class Tallies<T> {
 		await this.#records.close();
 	}
 
-	#take(id: string, tally: T | undefined): void {
+	#onRecord(id: string, tally: T | undefined): void {
 		if (tally === undefined) return void this.#known.delete(id);
 		this.#known.set(id, tally);
 		this.#options.onWritten(tally, false, id);

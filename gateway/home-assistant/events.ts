@@ -61,7 +61,8 @@ export class Events {
 			if (!device || isAtAnotherGateway(device)) continue;
 			const state = this.#stateOf(device);
 			const latest = `${id} ${event_type}`;
-			if (state.announcement !== latest) this.#send(device, "announcement", { event_type, id, name, reason });
+			if (state.announcement !== latest)
+				this.#publish(device, "announcement", { event_type, id, name, reason });
 			state.announcement = latest;
 		}
 	}
@@ -78,11 +79,11 @@ export class Events {
 	}
 
 	#sendSeldom(device: Device, entity: string, event_type: string): void {
-		if (this.#stateOf(device).bucket.take()) this.#send(device, entity, { event_type });
+		if (this.#stateOf(device).bucket.take()) this.#publish(device, entity, { event_type });
 	}
 
 	/** Without the broker it is lost: later it would be taken for a new one. */
-	#send({ deviceId }: Device, entity: string, event: object): void {
+	#publish({ deviceId }: Device, entity: string, event: object): void {
 		const { broker, base } = this.#options;
 		broker.send(`${base}/${deviceId}/${entity}`, JSON.stringify(event));
 	}

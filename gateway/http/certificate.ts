@@ -134,8 +134,8 @@ export class ServerCertificate {
 	async #load(): Promise<Loaded | string> {
 		const { cert: certPath, key: keyPath } = this.#options.files;
 		try {
-			const cert = await this.#read("TLS_CERT", certPath);
-			const key = await this.#read("TLS_KEY", keyPath);
+			const cert = await this.#readFile("TLS_CERT", certPath);
+			const key = await this.#readFile("TLS_KEY", keyPath);
 			const chain = chainOf(cert);
 			requirePair(chain, keyOf(key));
 			for (const [index, certificate] of chain.entries()) requireUsable(certificate, index, chain[index + 1]);
@@ -148,7 +148,7 @@ export class ServerCertificate {
 		}
 	}
 
-	async #read(name: string, path: string): Promise<Buffer> {
+	async #readFile(name: string, path: string): Promise<Buffer> {
 		try {
 			return await this.#options.disk.readFile(path);
 		} catch (error) {

@@ -87,11 +87,11 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 	/** @throws {HttpProblem} 404, 503 */
 	async find(id: string): Promise<D> {
 		if (this.#isOwn(id)) return this.#options.jobs.find(id);
-		const first = await this.#ask({ id, from: 0 });
+		const first = await this.#request({ id, from: 0 });
 		const devices = [...first.devices];
 		const total = Object.values(first.counts).reduce((sum, count) => sum + count, 0);
 		while (devices.length < total) {
-			const next = (await this.#ask({ id, from: devices.length })).devices;
+			const next = (await this.#request({ id, from: devices.length })).devices;
 			if (next.length === 0) break;
 			devices.push(...next);
 		}
@@ -101,7 +101,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 	/** @throws {HttpProblem} 404, 503 */
 	async stop(id: string): Promise<void> {
 		if (this.#isOwn(id)) this.#options.jobs.stop(id);
-		else await this.#ask({ id, from: 0, stop: true });
+		else await this.#request({ id, from: 0, stop: true });
 	}
 
 	#isOwn(id: string): boolean {
@@ -121,7 +121,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 		}
 	}
 
-	async #ask(question: Question): Promise<D> {
+	async #request(question: Question): Promise<D> {
 		const gateway = this.#gateways.get(question.id) ?? "";
 		const subject = subjectOf("gw", "job", this.#channel, gateway);
 		try {

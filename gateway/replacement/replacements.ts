@@ -93,7 +93,7 @@ export class Replacements implements ReplacementService {
 
 	readonly sessions: SessionListener = {
 		onUplink: (session, uplink) => {
-			if (uplink.type === "state_report") this.#send(session, uplink);
+			if (uplink.type === "state_report") this.#sendSettings(session, uplink);
 		},
 		onForgotten: ({ deviceId }, why) => {
 			if (why === "removed" || this.#kept.has(deviceId)) return;
@@ -247,7 +247,7 @@ export class Replacements implements ReplacementService {
 	}
 
 	/** Sends a new board the settings of the old one at the first report of a session, until a report shows them. */
-	#send(session: Session, report: StateReport): void {
+	#sendSettings(session: Session, report: StateReport): void {
 		const { sessionId, device } = session;
 		const from = this.#unsent.get(device?.deviceId ?? "");
 		const { settings, volume: before } = this.#kept.get(from ?? "") ?? {};

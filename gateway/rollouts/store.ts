@@ -82,7 +82,7 @@ export class RolloutStore {
 		await log.read({
 			onAll: (entries) => this.#readAll(entries),
 			onEntry: (key, entry) => {
-				if (this.#read(key, entry)) this.#options.onStale?.();
+				if (this.#onEntry(key, entry)) this.#options.onStale?.();
 			},
 		});
 		this.#log = log;
@@ -243,7 +243,7 @@ export class RolloutStore {
 		const entry = { ...content, by: this.#options.gatewayId };
 		try {
 			const revision = await this.#log.append(id, JSON.stringify(entry), this.revisionOf(id));
-			if (revision !== undefined) this.#take(id, revision, entry);
+			if (revision !== undefined) this.#applyEntry(id, revision, entry);
 			return revision !== undefined;
 		} catch (error) {
 			if (this.#options.gatewayId === undefined) throw error;
@@ -267,23 +267,23 @@ export class RolloutStore {
 	#readAll(entries: readonly (readonly [string, Entry])[]): void {
 		const before = [...this.#kept].map(([id, { revision }]) => ({ id, revision, rollout: this.find(id) }));
 		this.#kept.clear();
-		for (const [key, entry] of entries) this.#read(key, entry, false);
+		for (const [key, entry] of entries) this.#onEntry(key, entry, false);
 		for (const { id, rollout } of before) this.onChange?.(id, this.find(id) ? undefined : rollout);
 		for (const { id } of this.list()) this.onChange?.(id);
 		if (before.some(({ id, revision }) => this.revisionOf(id) !== revision)) this.#options.onStale?.();
 	}
 
 	/** @returns whether another gateway has claimed the roll-outs by it */
-	#read(id: string, { text, revision }: Entry, isNews = true): boolean {
+	#onEntry(id: string, { text, revision }: Entry, isNews = true): boolean {
 		// Own entries are read too, maybe before they are answered.
 		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
 		const value = withoutCrashRate(parseJson(text));
-		this.#take(id, revision, value, isNews);
+		this.#applyEntry(id, revision, value, isNews);
 		for (const check of this.#waiting) check();
 		return matches(claimedEntry, value) && value.by !== this.#options.gatewayId;
 	}
 
-	#take(id: string, revision: number, value: unknown, isNews = true): void {
+	#applyEntry(id: string, revision: number, value: unknown, isNews = true): void {
 		if (revision <= this.revisionOf(id)) return;
 		const removed = isNews && matches(removedEntry, value) ? this.find(id) : undefined;
 		this.#kept.set(id, this.#apply(id, { ...(this.#kept.get(id) ?? emptied(0)), revision }, value));

@@ -80,7 +80,7 @@ export class FolderLock {
 		const own = this.#own;
 		this.#own = undefined;
 		try {
-			if (own && (await this.#read())?.id === own.id)
+			if (own && (await this.#readHolder())?.id === own.id)
 				await this.#options.disk.rm(this.#path, { force: true });
 		} catch {
 			// The file stays; its process has ended.
@@ -89,11 +89,11 @@ export class FolderLock {
 
 	/** In place: if two processes try at once, one wins. */
 	async #takeOver(own: Holder): Promise<void> {
-		const previous = await this.#read();
+		const previous = await this.#readHolder();
 		if (await this.#isAlive(previous, own)) throw this.#refusal(previous);
 		await this.#write(own, "w");
 		await pause(this.#beatMs / 10);
-		const now = await this.#read();
+		const now = await this.#readHolder();
 		if (now?.id !== own.id) throw this.#refusal(now);
 	}
 
@@ -114,7 +114,7 @@ export class FolderLock {
 	async #beat(own: Holder): Promise<void> {
 		const { disk, onLost } = this.#options;
 		try {
-			const holder = await this.#read();
+			const holder = await this.#readHolder();
 			if (this.#own !== own) return;
 			if (holder?.id === own.id) {
 				const now = new Date();
@@ -141,7 +141,7 @@ export class FolderLock {
 	}
 
 	/** @returns undefined if missing or incomplete */
-	async #read(): Promise<Holder | undefined> {
+	async #readHolder(): Promise<Holder | undefined> {
 		const content = await ifThere(this.#options.disk.readFile(this.#path, "utf8"));
 		try {
 			const value: unknown = JSON.parse(content ?? "");

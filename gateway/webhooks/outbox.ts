@@ -74,7 +74,7 @@ export class Outbox {
 			},
 			onProblem: (problem) => core.log.warn({ problem }, "webhooks"),
 			onRecord: (key, record) => {
-				if (record) this.#take(key, record);
+				if (record) this.#restore(key, record);
 				else this.#kept.delete(key);
 				if (record && key === endedMark) this.#tellEnd();
 			},
@@ -83,7 +83,7 @@ export class Outbox {
 
 	/** @throws {Error} if its records cannot be had */
 	async open(): Promise<void> {
-		await this.#records.each((key, record) => this.#take(key, record));
+		await this.#records.each((key, record) => this.#restore(key, record));
 		this.removeMark(endedMark);
 	}
 
@@ -233,7 +233,7 @@ export class Outbox {
 	}
 
 	/** What is added later comes after it, also where the clock has gone back. */
-	#take(key: string, record: Kept): void {
+	#restore(key: string, record: Kept): void {
 		this.#kept.set(key, record);
 		if (record.body !== "") this.#newest = Math.max(this.#newest, numberOf(key));
 	}

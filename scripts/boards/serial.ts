@@ -76,12 +76,12 @@ export class SerialPort {
 		}
 		const decoder = new StringDecoder("utf8");
 		this.#stream
-			.on("data", (bytes) => this.#take(decoder.write(bytes)))
+			.on("data", (bytes) => this.#splitLines(decoder.write(bytes)))
 			.on("error", () => this.#onLost())
 			.on("end", () => this.#onLost());
 	}
 
-	#take(text: string): void {
+	#splitLines(text: string): void {
 		const lines = (this.#rest + text).split(/\r*\n/);
 		this.#rest = (lines.pop() ?? "").slice(-longestLine);
 		for (const line of lines) if (!this.#isClosed) this.#options.onLine(line);

@@ -64,7 +64,7 @@ export class BringUpBoard {
 	async reach(): Promise<void> {
 		for (let waitedMs = 0; waitedMs < longestAnswerMs; waitedMs += retryMs) {
 			try {
-				await this.#send("about", {}, retryMs);
+				await this.#request("about", {}, retryMs);
 				return;
 			} catch (error) {
 				if (this.#end !== undefined) throw error;
@@ -75,7 +75,7 @@ export class BringUpBoard {
 
 	/** @throws Error that says what the device could not do, or that it did not answer */
 	async ask<N extends RequestName>(name: N, ask: Ask<N>): Promise<Answer<N>> {
-		const answer = await this.#send(name, ask, longestAnswerMs);
+		const answer = await this.#request(name, ask, longestAnswerMs);
 		const schema: (typeof requests)[N]["answer"] = requests[name].answer;
 		if (matches(schema, answer)) return answer;
 		throw new Error(
@@ -83,7 +83,7 @@ export class BringUpBoard {
 		);
 	}
 
-	async #send(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
+	async #request(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
 		this.#lastId += 1;
 		const id = this.#lastId;
 		const late = `the board did not answer "${request}" within ${limitMs / 1000} s: press its reset button, and repeat the step`;

@@ -79,7 +79,7 @@ export class Fleet {
 	update({ reason, timestamp, sessions, remaining }: FrameOf<"status_update">): boolean {
 		const keys = sessions.map(({ deviceId, sessionId }) => deviceId ?? sessionId);
 		const isListed = this.#list(reason, keys, remaining);
-		for (const session of sessions) this.#take(session, reason, heardAt(session.lastSeenAt, timestamp));
+		for (const session of sessions) this.#merge(session, reason, heardAt(session.lastSeenAt, timestamp));
 		return isListed;
 	}
 
@@ -121,7 +121,7 @@ export class Fleet {
 		return isListed;
 	}
 
-	#take(session: SessionRecord, reason: ChangeReason, heardAt: number): void {
+	#merge(session: SessionRecord, reason: ChangeReason, heardAt: number): void {
 		const key = session.deviceId ?? session.sessionId;
 		if (session.deviceId !== null) this.#remove(session.sessionId);
 		const known = this.#entries.get(key);

@@ -68,7 +68,7 @@ export class NatsReader {
 	/** Resolves once all that the stream holds was read. @throws {BusError} */
 	async open(): Promise<Unsubscribe> {
 		try {
-			await this.#options.link.ask(() => this.#read());
+			await this.#options.link.ask(() => this.#consume());
 			this.#isOpening = false;
 			return () => this.#close();
 		} catch (error) {
@@ -98,13 +98,13 @@ export class NatsReader {
 		this.#stop();
 		const reading = this.#reading + 1;
 		link
-			.ask(() => this.#read())
+			.ask(() => this.#consume())
 			.catch(() => {
 				if (reading === this.#reading) this.#timer = setTimeout(() => this.#readAgain(), retryMs).unref();
 			});
 	}
 
-	async #read(): Promise<void> {
+	async #consume(): Promise<void> {
 		const { client, stream, consumer: config, onBegin, onMessage, onRead } = this.#options;
 		this.#reading += 1;
 		const reading = this.#reading;

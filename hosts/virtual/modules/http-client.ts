@@ -75,7 +75,7 @@ export class HttpClient implements Interface {
 		if (this.#isInDone) throw new Error("a request from within onDone is lost");
 		this.#requests.push(options);
 		if (this.#state === "idle") this.#timer = Timer.set(() => this.#next());
-		return { read: (buffer) => this.#read(buffer) };
+		return { read: (buffer) => this.#readBody(buffer) };
 	}
 
 	close(): void {
@@ -156,7 +156,7 @@ export class HttpClient implements Interface {
 		if (this.#headers.has("transfer-encoding") && this.#socket) throw new Error("a body in chunks");
 	}
 
-	#read(buffer: Uint8Array): number | undefined {
+	#readBody(buffer: Uint8Array): number | undefined {
 		if (this.#state !== "body" || !this.#socket) return undefined;
 		const available = Math.min(this.#readable, this.#remaining);
 		const target = buffer.byteLength > available ? buffer.subarray(0, available) : buffer;

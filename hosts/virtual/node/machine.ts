@@ -112,7 +112,7 @@ export class Machine {
 		});
 		// onExit reports the same.
 		this.ready.catch(() => {});
-		this.#send(frameKind.start, 0, startHeader(options), options.program);
+		this.#writeFrame(frameKind.start, 0, startHeader(options), options.program);
 	}
 
 	/** Undefined if the process could not be started. */
@@ -154,7 +154,7 @@ export class Machine {
 
 	/** @param collect whether to collect garbage first */
 	async statistics(collect = false): Promise<Statistics> {
-		return JSON.parse(await this.#ask(frameKind.inspect, collect ? "1" : "0"));
+		return JSON.parse(await this.#request(frameKind.inspect, collect ? "1" : "0"));
 	}
 
 	/** Ends the process. No callback is called afterwards. */
@@ -169,7 +169,7 @@ export class Machine {
 		return this.exited;
 	}
 
-	#send(kind: number, channel: number, header: string, payload?: Uint8Array): void {
+	#writeFrame(kind: number, channel: number, header: string, payload?: Uint8Array): void {
 		if (this.#hasEnded || this.#isClosed) return;
 		this.#corkForNow();
 		for (const part of encodeFrame(kind, channel, header, payload)) this.#stream.write(part);
@@ -193,15 +193,15 @@ export class Machine {
 		});
 	}
 
-	#ask(kind: number, header: string): Promise<string> {
+	#request(kind: number, header: string): Promise<string> {
 		const reply = this.#reply();
-		this.#send(kind, 0, header);
+		this.#writeFrame(kind, 0, header);
 		return reply;
 	}
 
 	/** On to the next timer that is due by `target`, in milliseconds since start; a target that has passed changes no time. */
 	async #step(target: number): Promise<Times> {
-		return this.#noteTimes(await this.#ask(frameKind.step, String(target)));
+		return this.#noteTimes(await this.#request(frameKind.step, String(target)));
 	}
 
 	#noteTimes(header: string): Times {
@@ -248,7 +248,8 @@ export class Machine {
 		// Registered first, so that the handler can send from its constructor.
 		this.#handlers.set(id, {});
 		const send = (name: string, detail?: unknown, payload?: Uint8Array) => {
-			if (this.#handlers.has(id)) this.#send(frameKind.event, id, JSON.stringify([name, detail]), payload);
+			if (this.#handlers.has(id))
+				this.#writeFrame(frameKind.event, id, JSON.stringify([name, detail]), payload);
 		};
 		this.#handlers.set(id, this.#options.onOpen({ id, kind, options, send }));
 	}
@@ -261,10 +262,10 @@ export class Machine {
 			const answered = handler.onCall(request, detail, payload);
 			// Awaiting a plain answer would cost a turn of the event loop.
 			const answer = answered instanceof Promise ? await answered : answered;
-			this.#send(frameKind.answer, channel, JSON.stringify({ value: answer?.detail }), answer?.payload);
+			this.#writeFrame(frameKind.answer, channel, JSON.stringify({ value: answer?.detail }), answer?.payload);
 		} catch (error) {
 			const failure = error instanceof Error ? error.message : String(error);
-			this.#send(frameKind.answer, channel, JSON.stringify({ failure }));
+			this.#writeFrame(frameKind.answer, channel, JSON.stringify({ failure }));
 		}
 	}
 

@@ -85,7 +85,7 @@ export class FirmwareStore {
 		this.#sending = undefined;
 		this.#resume = () => {};
 		if (!file) this.upload = { name: "refused", filename, reason: "choose the .bin together with its .sig." };
-		else if (this.#isLive()) return this.#send(file, signature);
+		else if (this.#isLive()) return this.#upload(file, signature);
 		else {
 			this.upload = { name: "waiting", filename };
 			this.#resume = () => this.take(files);
@@ -94,7 +94,7 @@ export class FirmwareStore {
 	}
 
 	/** By XMLHttpRequest, since fetch does not report how much was sent. */
-	#send(file: File, signature: File | undefined): void {
+	#upload(file: File, signature: File | undefined): void {
 		const { name: filename } = file;
 		const request = new XMLHttpRequest();
 		const form = new FormData();

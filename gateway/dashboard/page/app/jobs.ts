@@ -118,7 +118,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		const heads = await this.#options.requests.list().catch(() => []);
 		for (const head of heads) {
 			const wasRunning = this.#jobs.get(head.id)?.isRunning;
-			this.#take(head, []);
+			this.#update(head, []);
 			if (wasRunning) await this.read(head.id);
 		}
 		const isListed = (id: string) => heads.some((head) => head.id === id);
@@ -131,10 +131,10 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	/** Reads one with all its devices; what cannot be read stays as it was. */
 	async read(id: string): Promise<void> {
 		const read = await this.#options.requests.read(id).catch(() => undefined);
-		if (read) this.#take(read, read.devices);
+		if (read) this.#update(read, read.devices);
 	}
 
-	#take(head: H, devices: readonly P[]): void {
+	#update(head: H, devices: readonly P[]): void {
 		const { id, endedAt } = head;
 		this.#heads.set(id, head);
 		const isOver = endedAt !== null;

@@ -59,7 +59,7 @@ export class Subscription {
 	/** There is a new connection. */
 	onOpen(): void {
 		this.#sent = new Set();
-		void this.#send(this.#wanted());
+		void this.#subscribe(this.#wanted());
 	}
 
 	onLost(): void {
@@ -74,16 +74,16 @@ export class Subscription {
 		const wanted = this.#wanted();
 		const sent = this.#sent;
 		if (!sent || (wanted.size === sent.size && [...wanted].every((id) => sent.has(id)))) return;
-		void this.#send(wanted);
+		void this.#subscribe(wanted);
 	}
 
-	async #send(ids: ReadonlySet<string>): Promise<void> {
+	async #subscribe(ids: ReadonlySet<string>): Promise<void> {
 		this.#sent = ids;
 		this.#options.onChanged(ids);
 		const answer = await this.#options.send([...ids]);
 		if (answer.isTaken || this.#sent !== ids) return;
 		this.#options.later(() => {
-			if (this.#sent === ids) void this.#send(this.#wanted());
+			if (this.#sent === ids) void this.#subscribe(this.#wanted());
 		}, retryMs);
 	}
 

@@ -58,7 +58,7 @@ export class FirmwarePort {
 
 	/** @returns the names of the networks in range, the strongest first @throws InstallError */
 	async networks(): Promise<readonly string[]> {
-		const results = await this.#ask(command.networks, new Uint8Array(), (fields) => fields.length === 0);
+		const results = await this.#request(command.networks, new Uint8Array(), (fields) => fields.length === 0);
 		return results.flatMap(([name = ""]) => (name === "" ? [] : [name]));
 	}
 
@@ -67,22 +67,27 @@ export class FirmwarePort {
 		const inAscii = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 		const json = new TextEncoder().encode(JSON.stringify(settings).replace(/[^ -~]/g, inAscii));
 		for (let at = 0; at < json.length; at += pieceBytes)
-			await this.#ask(command.settings, json.subarray(at, at + pieceBytes));
-		const [[problem] = []] = await this.#ask(command.settings);
+			await this.#request(command.settings, json.subarray(at, at + pieceBytes));
+		const [[problem] = []] = await this.#request(command.settings);
 		if (problem !== undefined) throw new InstallError("refused", `${problem}.`);
 	}
 
 	/** @throws InstallError */
 	async join(ssid: string, password: string): Promise<void> {
 		const fields = [ssid, password].map((text) => new TextEncoder().encode(text));
-		await this.#ask(command.wifiSettings, joinFields(fields));
+		await this.#request(command.wifiSettings, joinFields(fields));
 	}
 
 	async #identify(): Promise<string> {
 		const id = command.deviceInformation;
-		const again = setInterval(() => this.#send(id).catch(() => {}), repeatMs);
+		const again = setInterval(() => this.#writeCommand(id).catch(() => {}), repeatMs);
 		try {
-			const [[firmware, , , deviceId = ""] = []] = await this.#ask(id, new Uint8Array(), undefined, startMs);
+			const [[firmware, , , deviceId = ""] = []] = await this.#request(
+				id,
+				new Uint8Array(),
+				undefined,
+				startMs,
+			);
 			if (firmware === firmwareName) return deviceId;
 			throw new InstallError("not_set_up", `The board runs another firmware, ${firmware}.`);
 		} finally {
@@ -91,7 +96,7 @@ export class FirmwarePort {
 	}
 
 	/** @param isLast of the results @returns the fields of each result */
-	async #ask(
+	async #request(
 		id: number,
 		data: Uint8Array = new Uint8Array(),
 		isLast: (fields: readonly string[]) => boolean = () => true,
@@ -108,7 +113,7 @@ export class FirmwarePort {
 			this.#waiting = { id, onResult, onFailed };
 		});
 		try {
-			await Promise.all([answered, this.#send(id, data)]);
+			await Promise.all([answered, this.#writeCommand(id, data)]);
 		} finally {
 			clearTimeout(timer);
 			this.#waiting = undefined;
@@ -116,7 +121,7 @@ export class FirmwarePort {
 		return results;
 	}
 
-	async #send(id: number, data: Uint8Array = new Uint8Array()): Promise<void> {
+	async #writeCommand(id: number, data: Uint8Array = new Uint8Array()): Promise<void> {
 		try {
 			await this.#sink.write(encodeCommand(packetType.command, id, data));
 		} catch (cause) {

@@ -99,7 +99,7 @@ export class Asks {
 				onEnd,
 			};
 			this.#slots.set(name, slot);
-			void this.#send(slot, send);
+			void this.#attempt(slot, send);
 			this.#options.onChanged(deviceId);
 		});
 	}
@@ -122,7 +122,7 @@ export class Asks {
 		}
 	}
 
-	async #send(slot: Slot, send: Send): Promise<void> {
+	async #attempt(slot: Slot, send: Send): Promise<void> {
 		const answer = await send().catch(
 			(error: unknown) => ({ isTaken: false, message: messageOf(error) }) as const,
 		);

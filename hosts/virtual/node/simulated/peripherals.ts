@@ -55,7 +55,7 @@ export class AudioOutput implements Simulated<"audio"> {
 				this.#isStarted = true;
 				board.play({ samples: Buffer.concat(this.#queued), sampleRate });
 			},
-			played: (byteCount) => board.played(this.#take(byteCount)),
+			played: (byteCount) => board.played(this.#shift(byteCount)),
 			stop: () => this.onClose(),
 		};
 	}
@@ -67,7 +67,7 @@ export class AudioOutput implements Simulated<"audio"> {
 	}
 
 	/** @returns the next bytes of what is queued, followed by silence where it is shorter */
-	#take(byteCount: number): Uint8Array {
+	#shift(byteCount: number): Uint8Array {
 		const taken = Buffer.alloc(byteCount);
 		const queued = Buffer.concat(this.#queued);
 		queued.copy(taken);

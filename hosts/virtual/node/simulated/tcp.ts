@@ -33,9 +33,9 @@ export class TcpSocket implements Simulated<"tcp"> {
 	readonly calls: Peripherals["tcp"]["calls"] = {
 		readLine: (limit) => {
 			const feed = this.#received.indexOf(0x0a);
-			return this.#take(feed < 0 ? limit : Math.min(limit, feed + 1)).toString("latin1");
+			return this.#shift(feed < 0 ? limit : Math.min(limit, feed + 1)).toString("latin1");
 		},
-		read: (byteCount) => this.#take(byteCount),
+		read: (byteCount) => this.#shift(byteCount),
 	};
 
 	constructor(channel: Opened<"tcp">, { receiveBuffers }: Hardware) {
@@ -81,7 +81,7 @@ export class TcpSocket implements Simulated<"tcp"> {
 		});
 	}
 
-	#take(byteCount: number): Buffer {
+	#shift(byteCount: number): Buffer {
 		const taken = this.#received.subarray(0, byteCount);
 		this.#received = this.#received.subarray(byteCount);
 		this.#toldBytes -= byteCount;
