@@ -1,23 +1,11 @@
 import assert from "node:assert/strict";
-import disk, { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import disk, { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { describe, type TestContext, test } from "node:test";
-import { Device, Session } from "../../../gateway/sessions/device.js";
-import { DeviceStore } from "../../../gateway/sessions/device-store.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
-import { fileRecords } from "../../../gateway/storage/file-records.js";
+import { describe, test } from "node:test";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { waitUntil } from "../../support/eventually.js";
-import {
-	bearer,
-	deviceToken,
-	monitorToken,
-	type Running,
-	reportWithVolume,
-	runGateway,
-} from "../../support/running.js";
+import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
@@ -107,141 +95,6 @@ describe("a device that was connected", () => {
 		assert.equal(json.firstSeenAt, "2026-11-20T12:00:00.000Z");
 	});
 
-	test("is on disk within a second after a change, in a file of its own", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const gateway = await runGateway(t, { dataDir });
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
-		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
-		const untilVersionsAre = async (count: number) => {
-			await waitUntil(async () => {
-				const content = await readFile(path, "utf8").catch(() => "{}");
-				return JSON.parse(content).versions?.length === count;
-			});
-		};
-		await untilVersionsAre(1);
-		device.send(reported("9.9.9", 0, "SW_RESET"));
-		await untilVersionsAre(2);
-	});
-
-	test("is on disk with its last state while the gateway still waits for it to close", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		let now = 1_000_000;
-		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { closeTimeoutMs: 600_000 } });
-		const monitor = await gateway.monitor();
-		const { device } = await gateway.namedDevice(monitor);
-		const path = join(dataDir, "devices", "dev-1-a1b2c3.json");
-		const lastReportIs = async (time: number) => {
-			await waitUntil(async () => {
-				const content = await readFile(path, "utf8").catch(() => "{}");
-				return JSON.parse(content).lastReportAt === time;
-			});
-		};
-		await lastReportIs(now);
-		now += 1000;
-		device.send(reportWithVolume(7));
-		await monitor.until(({ message }) => JSON.stringify(message ?? null).includes('"volume":7'));
-		device.socket.pause();
-		const stopped = gateway.gateway.close();
-		await lastReportIs(now);
-		device.socket.terminate();
-		await stopped;
-	});
-
-	describe("is written", () => {
-		/** Devices that have just been seen, and written, for the first time. */
-		async function seen(t: TestContext, count: number) {
-			t.mock.timers.enable({ apis: ["setInterval"] });
-			let now = 0;
-			const directory = await temporaryDirectory(t);
-			const onProblem = (problem: string) => assert.fail(problem);
-			const settles: (() => Promise<void>)[] = [];
-			const known = new DeviceStore({
-				records: ({ name, ...kind }) => {
-					const made = fileRecords({ ...kind, directory: join(directory, name), disk });
-					settles.push(() => made.settle());
-					return made;
-				},
-				sessions: new Sessions({ now: () => now, monotonic: () => now, maxDevices: 10 }),
-				monotonic: () => now,
-				onProblem,
-			});
-			await known.open();
-			const devices = Array.from({ length: count }, (_, index) => {
-				const handshake = {
-					deviceId: undefined,
-					isBound: false,
-					features: [],
-					model: undefined,
-					chip: undefined,
-				};
-				const connection = { send: () => {}, isOpen: () => true, close: () => {} };
-				const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, connection, now);
-				return new Device(`dev-1-${index}`, session);
-			});
-			/** @returns how many files were written */
-			const settle = async () => {
-				for (const each of settles) await each();
-				const names = await readdir(join(directory, "devices"));
-				for (const name of names) await rm(join(directory, "devices", name));
-				return names.length;
-			};
-			/** One second, after some minutes. */
-			const pass = (minutes = 0) => {
-				now += minutes * 60_000 + 1000;
-				t.mock.timers.tick(1000);
-				return settle();
-			};
-			for (const device of devices) known.onSeen(device);
-			assert.equal(await settle(), count, "a device that is new does not wait for its second");
-			return { known, devices, pass, settle };
-		}
-
-		test("immediately when it has changed, and within minutes when it connects, disconnects or reports", async (t) => {
-			const { known, devices, pass, settle } = await seen(t, 1);
-			const [device] = devices;
-			assert.ok(device, "no device");
-			known.onSeen(device);
-			assert.equal(await pass(), 0);
-			device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
-			known.onSeen(device);
-			assert.equal(await pass(), 1);
-			known.onSeen(device);
-			assert.equal(await pass(5), 1);
-			known.onSeen(device);
-			await known.close();
-			assert.equal(await settle(), 1);
-		});
-
-		test("when the gateway stops: changes always, times alone as long as the stop may take", async (t) => {
-			const { known, devices, settle } = await seen(t, 300);
-			for (const device of devices) known.onSeen(device);
-			for (const device of devices.slice(-10)) {
-				device.resets = [{ reason: "BROWNOUT_RESET", at: 0 }];
-				known.onSeen(device);
-			}
-			let asked = 0;
-			await known.settle(() => ++asked > 100);
-			assert.equal(await settle(), 110);
-			await known.close();
-			assert.equal(await settle(), 190);
-		});
-
-		test("at a time of its own, even if many were seen at the same time", async (t) => {
-			const { known, devices, pass } = await seen(t, 40);
-			for (const device of devices) known.onSeen(device);
-			assert.equal(await pass(2), 0);
-			const written: number[] = [];
-			for (let second = 0; second < 200; second += 1) written.push(await pass());
-			assert.equal(
-				written.reduce((sum, each) => sum + each),
-				40,
-			);
-			assert.ok(Math.max(...written) < 20, `${Math.max(...written)} in one second`);
-			await known.close();
-		});
-	});
-
 	test("is found again even if the clock was before 1970", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir, now: () => -86_400_000 });
@@ -305,27 +158,6 @@ describe("a device that was connected", () => {
 		assert.equal(
 			(await readdir(join(dataDir, "devices"))).some((name) => name.endsWith(".tmp")),
 			false,
-		);
-	});
-
-	test("is forgotten with its files when there are too many and it was away longest", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const first = await runGateway(t, { dataDir, maxDevices: 2 });
-		const monitor = await first.monitor();
-		for (const id of ["one", "two", "three"]) {
-			const device = await first.device({ "Device-Id": id });
-			device.send({ type: "ota_error", reason: "x" });
-			await monitor.change("ota");
-			device.socket.close();
-			await monitor.change("disconnected");
-		}
-		await first.gateway.close();
-		for (const folder of ["devices", "updates"])
-			assert.deepEqual((await readdir(join(dataDir, folder))).sort(), ["three.json", "two.json"]);
-		const second = await runGateway(t, { dataDir, maxDevices: 1 });
-		assert.deepEqual(
-			(await second.monitor()).snapshot.sessions.map(({ deviceId }) => deviceId),
-			["three"],
 		);
 	});
 });
@@ -394,38 +226,6 @@ describe("/api/devices", () => {
 			const again = await runGateway(t, { dataDir });
 			assert.equal((await ask(again, "/dev-1-a1b2c3")).json.updates[0].reason, "x");
 			assert.equal((await ask(again, "/dev-1-a1b2c3", "DELETE")).status, 204);
-		}
-	});
-});
-
-describe("a disk that cannot be written", () => {
-	test("makes /readyz fail until everything is written, also a device that was first seen meanwhile", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		let code: string | undefined;
-		const open: typeof disk.open = async (path, flags, mode) => {
-			if (code !== undefined && flags === "wx") throw Object.assign(new Error(code), { code });
-			return disk.open(path, flags, mode);
-		};
-		const gateway = await runGateway(t, { dataDir, disk: { ...disk, open } });
-		const readyz = async () => {
-			const response = await fetch(`${gateway.url}/readyz`);
-			return { status: response.status, text: await response.text() };
-		};
-		assert.equal((await readyz()).status, 200);
-		for (const [id, each] of [
-			["dev-1-000001", "ENOSPC"],
-			["dev-1-000002", "EMFILE"],
-		] as const) {
-			code = each;
-			const monitor = await gateway.monitor();
-			(await gateway.device({ "Device-Id": id })).send(reportWithVolume(1, id));
-			await monitor.change("identified");
-			await waitUntil(async () => (await readyz()).status !== 200);
-			assert.match((await readyz()).text, new RegExp(`cannot be written \\(${each}\\)`));
-			code = undefined;
-			await waitUntil(async () => (await readyz()).status === 200);
-			const path = join(dataDir, "devices", `${id}.json`);
-			assert.equal(JSON.parse(await readFile(path, "utf8")).firmwareVersion, "1.2.3");
 		}
 	});
 });
