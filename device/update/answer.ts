@@ -18,17 +18,16 @@ export interface Known {
 	readonly isInParts: boolean;
 }
 
+/** Why a response is of no use: ask again, give up, or the connection was lost. */
+export interface Problem {
+	readonly kind: "retry" | "end" | "lost";
+	readonly reason: string;
+}
+
 type Verdict =
-	/** `expected` bytes follow, from `first` on, with `sha256` in base64. */
-	| {
-			readonly kind: "bytes";
-			readonly known: Known;
-			readonly first: number;
-			readonly expected: number;
-			readonly sha256: string | undefined;
-	  }
-	| { readonly kind: "retry"; readonly reason: string }
-	| { readonly kind: "end"; readonly reason: string };
+	| Problem
+	/** The requested part, or the whole firmware, with `sha256` in base64. */
+	| { readonly kind: "bytes"; readonly known: Known; readonly sha256: string | undefined };
 
 /** @param headers names in lower case */
 export function judge(status: number, headers: ReadonlyMap<string, string>, asked: Asked): Verdict {
@@ -59,8 +58,6 @@ function judgePart(headers: ReadonlyMap<string, string>, { offset, byteLength, k
 	return {
 		kind: "bytes",
 		known: { total, etag, isInParts: true },
-		first,
-		expected,
 		sha256: readSha256(headers.get("content-digest")),
 	};
 }
@@ -71,8 +68,7 @@ function judgeWhole(headers: ReadonlyMap<string, string>, { known }: Asked): Ver
 	if (total === undefined) return end("The server does not say how long the firmware is.");
 	if (total === 0) return end("The firmware on the server is empty.");
 	if (known && (known.total !== total || known.etag !== etag)) return retry(changed);
-	const now = { total, etag, isInParts: false };
-	return { kind: "bytes", known: now, first: 0, expected: total, sha256: undefined };
+	return { kind: "bytes", known: { total, etag, isInParts: false }, sha256: undefined };
 }
 
 /** Retried: a byte lost in a response's head looks the same. */

@@ -378,20 +378,6 @@ describe("bytes that change in transit", () => {
 		}
 	});
 
-	test("are noticed even if the connection breaks before their block was verified", () => {
-		const { heads } = run({ isInstant: true }).server;
-		const [, bodyStart = 0] = heads[3] ?? [];
-		const [nextHeadStart = 0] = heads[4] ?? [];
-		const faults = [
-			{ at: bodyStart + 100, kind: "flip" },
-			{ at: nextHeadStart + 10, kind: "cut" },
-		] as const;
-		const outcome = run({ isInstant: true, faults });
-		assert.equal(outcome.server.faultsLeft, 0);
-		assert.equal(outcome.server.connections, 2, "the download begins again once, not for each of the two");
-		assertUpdated(outcome);
-	});
-
 	test("at any place of a response's head are repaired too", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;

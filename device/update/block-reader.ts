@@ -1,0 +1,146 @@
+/**
+ * Receives a firmware's blocks into one buffer and verifies them. While a verified block is passed on from the buffer's
+ * front, the next one is received into the room that this leaves.
+ */
+
+import type { Digest, Part } from "../host.js";
+import { judge, type Known, type Problem } from "./answer.js";
+import { isBase64Of } from "./base64.js";
+
+/** Passed on per turn: the unit of an erase, which with the write blocks everything for tens of milliseconds. */
+const pieceBytes = 4 * 1024;
+
+export class BlockReader {
+	readonly #buffer: Uint8Array;
+	readonly #sha256: Part<object, Digest>;
+	#known: Known | undefined;
+	/** Start of the block that is requested next or being received. */
+	#offset = 0;
+	/** Bytes before it that a stream without ranges, which has no digest, has still to repeat. */
+	#repeated = 0;
+	/** Bytes of it in the buffer. */
+	#filled = 0;
+	#digest: Digest | undefined;
+	/** Its digest from the server. */
+	#expectedSha256: string | undefined;
+	/** End of the verified block in the buffer until it is passed on, then 0. */
+	#verified = 0;
+	/** Bytes of that block already passed on. */
+	#passedOn = 0;
+
+	/** @param buffer as long as the block of a request */
+	constructor(buffer: Uint8Array, sha256: Part<object, Digest>) {
+		this.#buffer = buffer;
+		this.#sha256 = sha256;
+	}
+
+	/** Start of the block that is requested next or being received. */
+	get offset(): number {
+		return this.#offset;
+	}
+
+	/** Whether the server sends requested parts, not the whole firmware. */
+	get isInParts(): boolean {
+		return this.#known?.isInParts ?? true;
+	}
+
+	/** Whether the last block was verified. */
+	get isDone(): boolean {
+		return this.#offset > 0 && this.#offset === this.#total;
+	}
+
+	/** Whether a verified block is still to be passed on. */
+	get isPassingOn(): boolean {
+		return this.#verified > 0;
+	}
+
+	/** Whether the whole block has arrived. */
+	get isFull(): boolean {
+		return this.#filled === this.#length;
+	}
+
+	/** For a reason. */
+	get where(): string {
+		return `byte ${this.#offset}${this.#known ? ` of ${this.#known.total}` : ""}`;
+	}
+
+	/** @param base the other fields @returns the fields of a request for the next block */
+	request(base: Iterable<readonly [string, string]>): Map<string, string> {
+		const headers = new Map(base);
+		headers.set("accept-encoding", "identity");
+		if (this.isInParts) {
+			headers.set("range", `bytes=${this.#offset}-${this.#offset + this.#buffer.byteLength - 1}`);
+			const etag = this.#known?.etag;
+			// A weak one must not be sent (RFC 9110, 13.1.5).
+			if (etag && !etag.startsWith("W/")) headers.set("if-range", etag);
+		}
+		this.#filled = 0;
+		this.close();
+		return headers;
+	}
+
+	/** @returns why this response is of no use, if it is not */
+	begin(status: number, headers: ReadonlyMap<string, string>): Problem | undefined {
+		const verdict = judge(status, headers, {
+			offset: this.#offset,
+			byteLength: this.#buffer.byteLength,
+			known: this.#known,
+		});
+		if (verdict.kind !== "bytes") return verdict;
+		this.#known = verdict.known;
+		this.#repeated = verdict.known.isInParts ? 0 : this.#offset;
+		this.#expectedSha256 = verdict.sha256;
+		this.#digest = verdict.sha256 === undefined ? undefined : new this.#sha256({});
+		return undefined;
+	}
+
+	/** @returns where to read the next bytes to, at most so many; empty: no room; undefined: none was announced */
+	findRoom(byteCount: number): Uint8Array | undefined {
+		const start = this.#repeated > 0 ? 0 : this.#filled;
+		const expected = this.#repeated > 0 ? this.#repeated : this.#length - start;
+		if (expected === 0) return undefined;
+		const end = this.#verified === 0 ? this.#buffer.byteLength : this.#passedOn;
+		return this.#buffer.subarray(start, Math.min(end, start + Math.min(byteCount, expected)));
+	}
+
+	/** @param bytes that were read to where findRoom said */
+	take(bytes: Uint8Array): void {
+		this.#digest?.write(bytes);
+		if (this.#repeated > 0) this.#repeated -= bytes.byteLength;
+		else this.#filled += bytes.byteLength;
+	}
+
+	/** Makes the full block the one to pass on. @returns false if it is damaged */
+	verify(): boolean {
+		const sha256 = this.#digest?.close();
+		this.#digest = undefined;
+		if (sha256 && !isBase64Of(this.#expectedSha256 ?? "", new Uint8Array(sha256))) return false;
+		this.#verified = this.#filled;
+		this.#passedOn = 0;
+		this.#offset += this.#filled;
+		this.#filled = 0;
+		return true;
+	}
+
+	/** Passes on the next piece of the verified block. @throws Error of `onPiece` */
+	passOn(onPiece: (piece: Uint8Array, total: number) => boolean): void {
+		const end = Math.min(this.#verified, this.#passedOn + pieceBytes);
+		if (!onPiece(this.#buffer.subarray(this.#passedOn, end), this.#total)) return;
+		this.#passedOn = end;
+		if (end === this.#verified) this.#verified = 0;
+	}
+
+	/** Frees the digest of a block that did not arrive whole. */
+	close(): void {
+		this.#digest?.close();
+		this.#digest = undefined;
+	}
+
+	get #total(): number {
+		return this.#known?.total ?? 0;
+	}
+
+	get #length(): number {
+		return Math.min(this.#buffer.byteLength, this.#total - this.#offset);
+	}
+}
