@@ -189,6 +189,7 @@ function command<
 
 /** @param keys in flash of what the command sets, which a device keeps over a restart; a replacement gets it */
 function keeping<const K extends readonly string[], C extends Schema>(keys: K, command: C) {
+	Object.freeze(keys);
 	const lasting: C & { readonly keeps: K } = { ...command, keeps: keys };
 	return Object.freeze(lasting);
 }
