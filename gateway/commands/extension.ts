@@ -58,7 +58,7 @@ export function createCommands(core: Core): Extension {
 
 /** @throws {HttpProblem} 422 */
 function readAsk(payload: unknown): Ask {
-	const name = isRecord(payload) ? String(payload.command) : "";
+	const name = isRecord(payload) && typeof payload.command === "string" ? payload.command : "";
 	const schema = entryOf(asks, name);
 	if (!schema) throw new HttpProblem(422, `payload: command must be one of ${keysOf(asks).join(", ")}.`);
 	const picked = pick(schema, payload);
