@@ -22,7 +22,7 @@ import { createMetrics, type Metrics } from "./telemetry/metrics.js";
 
 export interface Base {
 	readonly settings: Settings;
-	/** Of which extensions read their own settings. */
+	/** The variables from which extensions read their own settings. */
 	readonly environment: Environment;
 	readonly limits: SocketLimits;
 	readonly log: Logger;

@@ -1,4 +1,4 @@
-/** What happens in one part of a gateway, and others may need. */
+/** Events that the parts of a gateway emit for others. */
 
 import type { Crash } from "../device/protocol/messages.js";
 import type { Change } from "./access/access.js";
@@ -10,23 +10,23 @@ export type GatewayEvent =
 	| { readonly type: "change"; readonly change: Change }
 	/** A crash of a device of this gateway was stored. */
 	| { readonly type: "crash"; readonly device: Device; readonly crash: Crash }
-	/** Of a cause that was not known; of several gateways one tells it. */
+	/** A crash with a new cause; emitted by one of several gateways. */
 	| {
 			readonly type: "crash_new";
 			readonly device: Device;
 			readonly cause: Pick<Crash, "id" | "kind" | "message"> & {
 				readonly frames: readonly string[];
-				/** Of the firmware that crashed; empty if unknown. */
+				/** Version of the crashed firmware; empty if unknown. */
 				readonly version: string;
 			};
 	  }
-	/** What devices have come to in an announcement of this gateway or another one: an `announcement_update`. */
+	/** Progress of an announcement of this gateway or another one: an `announcement_update`. */
 	| { readonly type: "announcement"; readonly frame: string }
 	/** A roll-out has changed, here or at another gateway; it may come again. */
 	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> }
 	/** Quiet hours were changed, here or at another gateway. */
 	| { readonly type: "quiet_hours" }
-	/** What was due was left out, or has failed; of several gateways one tells it. */
+	/** A schedule was missed or has failed; emitted by one of several gateways. */
 	| {
 			readonly type: "schedule_failed";
 			readonly id: string;

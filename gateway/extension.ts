@@ -33,7 +33,7 @@ export interface Core extends Base {
 	readonly emit: (event: GatewayEvent) => void;
 	/** Has all extensions give a new board what they have of an old one: `Extension.onReplaced`. */
 	readonly handOver: (from: string, by: string) => Promise<void>;
-	/** What the extensions do for others. */
+	/** Services that extensions provide to each other. */
 	readonly services: Services;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
@@ -76,7 +76,7 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	 */
 	onReplaced?(from: string, by: string): Promise<void>;
 	readonly services?: readonly Provision[];
-	/** @returns why a device of this id is not let in, one sentence; undefined: it is */
+	/** @returns a sentence that says why a device of this id is rejected; undefined: it is accepted */
 	refusalOf?(deviceId: string): string | undefined;
 	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;

@@ -75,7 +75,7 @@ export function given(environment: Environment, name: string): string | undefine
 	return text;
 }
 
-/** As `given`, for a text that may begin and end with quotes. */
+/** Reads a variable as `given` does, but accepts quotes. */
 export function trimmed(environment: Environment, name: string): string | undefined {
 	return environment[name]?.trim() || undefined;
 }
@@ -83,8 +83,7 @@ export function trimmed(environment: Environment, name: string): string | undefi
 /** @throws {StartError} if one of these variables is set although the main one is not */
 export function refuseWithout(environment: Environment, main: string, others: readonly string[]): void {
 	const stray = others.find((name) => given(environment, name) !== undefined);
-	if (stray !== undefined)
-		throw new StartError(`${stray} is of no use without ${main}; set that too, or leave it out.`);
+	if (stray !== undefined) throw new StartError(`${stray} requires ${main}; set that too, or leave it out.`);
 }
 
 /** @param what the file should be @returns undefined if the variable is not set @throws {StartError} */

@@ -65,7 +65,7 @@ const tls: Setting<TlsFiles | undefined> = {
 const dataDir = folder(
 	"DATA_DIR",
 	"data",
-	"what must not be lost, or with `NATS_URL` copies of it; a second gateway on the same folder is refused",
+	"folder of the persistent data; with `NATS_URL`, of copies. A second gateway on the same folder is rejected",
 );
 
 /** Catalog and images, from the release script. */
@@ -78,7 +78,7 @@ const releasesDir = folder(
 const deviceToken = tokens("DEVICE_TOKEN", "of devices");
 const monitorToken = tokens("MONITOR_TOKEN", "of people and programs");
 
-/** Where people reach the gateway behind a proxy, and devices that use its host name. */
+/** Public address of a gateway behind a proxy. */
 const publicUrl: Setting<URL | undefined> = {
 	variables: {
 		PUBLIC_URL: {
@@ -160,10 +160,7 @@ const logLevel = parsed("LOG_LEVEL", {
 
 const auth = switched("AUTH", "`off`: no tokens; on loopback only");
 
-const imageCheck = switched(
-	"IMAGE_CHECK",
-	"`off`: any upload is stored, for firmware that is not this project's",
-);
+const imageCheck = switched("IMAGE_CHECK", "`off`: accepts any upload, for third-party firmware");
 
 /** IANA name of the zone of times that people give. */
 const timeZone: Setting<string> = {
@@ -254,7 +251,7 @@ export function readSettings(environment: Environment): Settings {
 
 export const defaultSettings: Settings = Object.freeze(readSettings({}));
 
-/** Without tokens the gateway is for this machine alone. @throws {StartError} */
+/** Restricts a gateway without tokens to loopback. @throws {StartError} */
 export function requireSafe({ auth, host, trustProxy }: Settings): void {
 	if (!auth && !isLoopback(host))
 		throw new StartError(

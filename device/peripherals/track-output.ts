@@ -15,9 +15,9 @@ const blockBytes = 4092;
 const blocks = 6;
 const blocksBeforeStart = 5;
 const bytesPerMs = (sampleRate * 2) / 1000;
-/** Of samples where a sound breaks off and goes on: at full scale 102 a sample. */
+/** Length of the fade where a sound breaks off and continues: at full scale 102 a sample. */
 const fadeBytes = 20 * bytesPerMs;
-/** With less in the output, samples that did not come in time are replaced by silence. A block is played in 128 ms. */
+/** Threshold below which late samples are replaced by silence. A block is played in 128 ms. */
 const lowBytes = 2 * blockBytes;
 /** After everything that was written: a turn lasts less, by the watchdog. */
 const silentOutputBytes = 10_000 * bytesPerMs;
@@ -52,15 +52,15 @@ export class TrackOutput {
 	#startedAtMs: number | undefined;
 	/** Bytes written since. */
 	#writtenBytes = 0;
-	/** Of these, where the track's samples began after the start or the last gap. */
+	/** Output position at which the track's samples began after the start or the last gap. */
 	#runAtByte = 0;
-	/** Of the track, what was written first then. */
+	/** Track position that was written there. */
 	#runFromByte = 0;
 	/** Whether samples of the track are still to be written. */
 	#isStreaming = false;
 	/** Samples did not come in time, and are awaited. */
 	#isStarved = false;
-	/** Where the track's last sample ends, once that is written. */
+	/** Output position of the track's end, once its last sample is written. */
 	#endAtByte: number | undefined;
 
 	constructor({ output, now, onHeard, onEnd }: TrackOutputOptions) {
@@ -102,7 +102,7 @@ export class TrackOutput {
 		this.#planEnd();
 	}
 
-	/** Of a track, in whole bytes of samples: all that was taken, unless it is being played. */
+	/** Bytes of a track that were heard: all that were taken, unless it is playing. */
 	heardBytesOf(track: Track): number {
 		if (this.#startedAtMs === undefined || this.#track !== track) return track.taken;
 		const heard = this.#runFromByte + Math.max(0, this.#outputBytes - this.#runAtByte);
@@ -218,7 +218,7 @@ export class TrackOutput {
 		this.#writtenBytes += samples.byteLength;
 	}
 
-	/** What the output refuses is taken again. */
+	/** Rewinds the track if the output rejects its samples. */
 	#putTaken(track: Track, samples: Uint8Array): void {
 		try {
 			this.#put(samples);

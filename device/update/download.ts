@@ -205,7 +205,7 @@ export class Download {
 		this.#hangUp();
 		// After lost or doubled bytes the next response would begin at the wrong place.
 		if (this.#isReceived || !this.#interruption) return this.#startPause(retries.onDamaged(where));
-		// Without its own connection the device cannot distinguish a lost network from a lost server.
+		// A device that is offline cannot distinguish a lost network from a lost server.
 		this.#isAwaitingGateway = !this.#options.isOnline();
 		this.#startPause(retries.onProblem(this.#interruption, offset, !this.#isAwaitingGateway));
 	}

@@ -15,7 +15,7 @@ const piecesPerTurn = 4;
 export interface PatchOptions {
 	readonly source: Pick<RunningImage, "byteLength" | "read">;
 	readonly sha256: Part<object, Digest>;
-	/** Of the host, if it has one. */
+	/** The host's native decoder, if it has one. */
 	readonly decoder?: PatchDecoderPart | undefined;
 	/** SHA-256 of source and result, in hex and lower case. */
 	readonly from: string;

@@ -6,7 +6,7 @@ import type { Problem } from "./answer.js";
 export const mostDrops = 5;
 const progressBytes = 1024 * 1024;
 const progressMs = 30_000;
-/** Of a damaged block. */
+/** Attempts to fetch a damaged block again. */
 const mostRefetches = 3;
 /** Before the first reconnection; doubled for each further one, with jitter in the upper half. */
 const retryDelayMs = 1_000;
@@ -20,7 +20,7 @@ export class Retries {
 	readonly #now: () => number;
 	#drops = 0;
 	#refetches = 0;
-	/** Where the drops were last reset, and how long blocks have been received since. */
+	/** Offset at the last reset of the drops, and the time of receiving since. */
 	#countedFrom = 0;
 	#progressMs = 0;
 	/** When the last block was passed on, or this connection began. */

@@ -50,7 +50,7 @@ export const askedSeen = object({
 	items: list(
 		object({
 			kind: oneOf(...attentionKinds, "refused", "crash_new"),
-			/** Of the device; of `refused` that of the refusal, of `crash_new` that of the cause. */
+			/** Id of the device, of the refusal (`refused`) or of the cause (`crash_new`). */
 			id: string(64),
 			/** As it was shown; absent: it was null. */
 			since: optional(isoTime),

@@ -1,5 +1,5 @@
 /**
- * What monitors can ask of a device, one entry each: who may ask it, how the page and the audit log name it, what confirms it, and
+ * The commands of monitors, one entry each: who may send it, how the page and the audit log name it, what confirms it, and
  * how a replacement gets it. The device's part of a command is its entry in device/protocol/messages.ts.
  */
 
@@ -48,7 +48,7 @@ interface Wording<P> {
 /** @param passedMs since the command was sent */
 type Confirms<P> = (report: StateReport, payload: P, passedMs: number) => boolean;
 
-/** What the device has done is known from a report that shows the value, from another report, or from its next connection. */
+/** A command is confirmed by a report that shows its value, by another report, or by the next connection. */
 type Confirmation<P> =
 	| { readonly reported: (report: StateReport) => ValueOf<P> | undefined }
 	/** Null: nothing confirms it, so neither many devices nor a control can be asked. */

@@ -2,13 +2,13 @@ import { StartError } from "../problem.js";
 import { contentOf, given, refuseWithout, type Setting, serverUrl, trimmed } from "../setting.js";
 
 export interface MqttSettings {
-	/** Without a user name and a password. */
+	/** Address without credentials. */
 	readonly url: string;
 	readonly username: string | undefined;
 	readonly password: string | undefined;
 	/** PEM; undefined: the system's authorities. */
 	readonly authority: Buffer | undefined;
-	/** Of topics that Home Assistant reads. */
+	/** Prefix of the discovery topics. */
 	readonly prefix: string;
 }
 
@@ -50,7 +50,7 @@ export const mqtt: Setting<MqttSettings | undefined> = {
 		const { protocol, host } = server.url;
 		if (protocol === "mqtt:" && given(environment, "MQTT_CA_FILE") !== undefined)
 			throw new StartError(
-				"MQTT_CA_FILE is of no use with mqtt://; set MQTT_URL to mqtts://, or leave it out.",
+				"MQTT_CA_FILE requires mqtts://; set MQTT_URL to such an address, or leave MQTT_CA_FILE out.",
 			);
 		const prefix = given(environment, "MQTT_DISCOVERY_PREFIX") ?? "homeassistant";
 		if (!/^[^+#/\p{C}]+(\/[^+#/\p{C}]+)*$/u.test(prefix))

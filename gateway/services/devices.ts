@@ -1,4 +1,4 @@
-/** What extensions know of devices. */
+/** Services that know crashes, histories and replacements of devices. */
 
 import type { CrashKind } from "../../device/protocol/messages.js";
 import type { Device } from "../sessions/device.js";
@@ -7,14 +7,14 @@ import { Service } from "./service.js";
 export interface LatestCrash {
 	readonly id: string;
 	readonly kind: CrashKind;
-	/** Of the firmware that crashed; empty if unknown. */
+	/** Version of the crashed firmware; empty if unknown. */
 	readonly version: string;
 }
 
 /** The latest crash of a device, at all gateways together; undefined if none is known. */
 export const latestCrash = new Service<(deviceId: string) => LatestCrash | undefined>();
 
-/** What has happened to a device, as `GET /api/devices/<id>` says it. */
+/** The history of a device, as in `GET /api/devices/<id>`. */
 export const deviceHistory = new Service<(device: Device) => Promise<object>>();
 
 /** Knows which boards others have replaced. */

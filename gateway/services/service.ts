@@ -1,6 +1,6 @@
 /**
- * What one extension does for others, under a typed key, which neither side imports from the other: an extension that is deleted
- * provides nothing, and the others do without.
+ * Services that one extension provides to others under a typed key. Neither side imports the other, so the rest works without an
+ * extension that was deleted.
  */
 
 /** The key of a service. */

@@ -9,12 +9,12 @@
 /** Room for decompressed text, after the window. */
 #define PATCH_TEXT_BYTES 256
 
-/** Without pointers into itself: XS may move it between two calls. All counts are of bytes. */
+/** State of a decoder. Has no pointers into itself, since XS may move it between two calls. All counts are bytes. */
 struct patch_decoder {
 	uint32_t source_bytes;
 	/** Part of the result that no operation has made so far. */
 	uint32_t rest;
-	/** What the operation has still to make. */
+	/** Remaining output of the operation. */
 	uint32_t left;
 	/** In the source, at most `source_bytes`. */
 	uint32_t position;

@@ -64,7 +64,7 @@ function allVariables(pem: string): Readonly<Record<string, string>> {
 	};
 }
 
-/** What the core and all extensions read. @throws {StartError} */
+/** Reads the settings of the core and of all extensions. @throws {StartError} */
 function readEvery(environment: Environment) {
 	const extended = extensionSettings.map((setting) => setting.read(environment));
 	return { ...readSettings(environment), extended };
@@ -114,7 +114,7 @@ test("a blank variable is unset, and what files leave around a value is not part
 test("each variable that is read is documented", () => {
 	const read = new Set<string>();
 	readEvery(new Proxy({}, { get: (_, name) => void read.add(String(name)) }));
-	// Where the system has programs.
+	// The search path of programs.
 	read.delete("PATH");
 	assert.deepEqual([...read].sort(), [...documented].sort());
 });

@@ -66,7 +66,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 interface ControlSliderProps {
 	readonly deviceKey: string;
 	readonly name: SliderName;
-	/** What the device reports; null: not known. */
+	/** The reported value; null: unknown. */
 	readonly value: number | null;
 	/** Names the device in the label of a slider in one line, which says nothing of how it ended. */
 	readonly deviceName?: string;
