@@ -220,7 +220,6 @@ describe("a new roll-out", { skip }, () => {
 			["Stop the rest after", "25%"],
 			["Watch each for", "60"],
 			["Attempts", "4"],
-			["Stop it if it crashes", "2.5"],
 			["Begin at", "2036-11-22T20:00"],
 			["Begin none after", "2036-11-30T20:00"],
 			["Daily from", "22:00"],
