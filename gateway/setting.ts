@@ -53,8 +53,7 @@ export function parsed<T>(
 
 /** Defines a setting that is `on` by default, and `off` otherwise. */
 export function switched(name: string, description: string): Setting<boolean> {
-	const values: Environment = { on: "on", off: "off" };
-	const parse = (text: string) => (text === "on" || text === "off" ? text === values.on : undefined);
+	const parse = (text: string) => (text === "on" || text === "off" ? text === "on" : undefined);
 	return parsed(name, { description, defaultText: "on", parse, form: "on or off" });
 }
 

@@ -378,6 +378,18 @@ describe("bytes that change in transit", () => {
 		}
 	});
 
+	test("are noticed in a short last block whose connection ends right after it", () => {
+		for (const isInstant of [false, true]) {
+			const { heads } = run({ isInstant }).server;
+			const [, bodyStart = 0] = heads.at(-1) ?? [];
+			const faults = [{ at: bodyStart + 100, kind: "flip" }] as const;
+			const outcome = run({ isInstant, faults, endAfter: heads.length - 1 });
+			assert.equal(outcome.server.faultsLeft, 0);
+			assert.equal(outcome.server.requests.length, heads.length + 1, "only that block is fetched again");
+			assertUpdated(outcome);
+		}
+	});
+
 	test("at any place of a response's head are repaired too", () => {
 		const file = makeFirmware("2.0.0", 40_000);
 		const { heads } = run({ file }).server;
