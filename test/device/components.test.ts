@@ -10,9 +10,9 @@ import { entryOf, keysOf } from "../../device/protocol/schema.js";
 import { commandDocuments } from "../../gateway/api/commands.js";
 import { buildFirmware, firmwareModules } from "../../hosts/virtual/node/firmware.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
-import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { nextEvent, waitUntil } from "../support/eventually.js";
-import { portOf } from "../support/ports.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { waitUntil } from "../support/eventually.js";
+import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -22,10 +22,7 @@ test("each command of the protocol is executed by a component, and each feature 
 	const connection = await gateway.connection();
 	// The gateway sends a command only to a device that names its feature.
 	assert.equal(connection.headers["device-features"], features.join());
-	const server = createServer().listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	onEnd(t, () => server.close());
-	const silent = `http://127.0.0.1:${portOf(server)}`;
+	const silent = `http://127.0.0.1:${await listen(t, createServer())}`;
 	// The last two are refused while the update runs, whose server never answers.
 	const { start_ota, set_settings, restart, ...others } = commandDocuments;
 	const all = { ...others, start_ota, set_settings, restart };

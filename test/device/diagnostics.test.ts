@@ -6,9 +6,7 @@ import { type Crash, longestLogSeconds } from "../../device/protocol/messages.js
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { onEnd } from "../support/cleanup.js";
-import { nextEvent } from "../support/eventually.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { powerOnInVirtualTime } from "../support/virtual-time.js";
 
@@ -240,10 +238,10 @@ describe("the live log", () => {
 		const server = createServer((_request, response) =>
 			response.writeHead(200, { "Content-Length": image.length }).end(image),
 		);
-		onEnd(t, () => server.close());
-		server.listen(0, "127.0.0.1");
-		await nextEvent(server, "listening");
-		connection.send({ command: "start_ota", url: `http://127.0.0.1:${portOf(server)}/firmware.bin` });
+		connection.send({
+			command: "start_ota",
+			url: `http://127.0.0.1:${await listen(t, server)}/firmware.bin`,
+		});
 		await connection.next("ota_progress");
 		await connection.next("ota_progress");
 		const { reason } = await connection.next("ota_error");

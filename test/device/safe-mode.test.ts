@@ -9,7 +9,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
 import { waitUntil } from "../support/eventually.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
@@ -70,12 +70,7 @@ async function serve(t: TestContext, image: Buffer): Promise<string> {
 	const server = createServer((_request, response) =>
 		response.writeHead(200, { "Content-Length": image.length }).end(image),
 	);
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	onEnd(t, () => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return `http://127.0.0.1:${portOf(server)}/firmware.bin`;
+	return `http://127.0.0.1:${await listen(t, server)}/firmware.bin`;
 }
 
 type End = "crash" | "brown-out" | "power cut";

@@ -5,9 +5,8 @@ import { describe, type TestContext, test } from "node:test";
 import type { ChangedSettings } from "../../device/protocol/messages.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { Authority, whyNoCertificates } from "../support/certificates.js";
-import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { nextEvent } from "../support/eventually.js";
-import { portOf } from "../support/ports.js";
+import { temporaryDirectory } from "../support/cleanup.js";
+import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -57,9 +56,7 @@ test("a gateway that has moved takes its device along, and the device stays ther
 async function runRefusing(t: TestContext): Promise<string> {
 	const server = createServer();
 	server.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	onEnd(t, () => server.close());
-	return `ws://127.0.0.1:${portOf(server)}/device`;
+	return `ws://127.0.0.1:${await listen(t, server)}/device`;
 }
 
 describe("wrong settings are given up after 120 s, and the device says why:", () => {
@@ -132,10 +129,7 @@ describe("a gateway over TLS that is not trusted is given up too, and the device
 	] as const)
 		test(name, async (t) => {
 			const authority = new Authority(await temporaryDirectory(t), "authority");
-			const server = createSecureServer(issue(authority)).listen(0, "127.0.0.1");
-			onEnd(t, () => server.close());
-			await nextEvent(server, "listening");
-			const port = portOf(server);
+			const port = await listen(t, createSecureServer(issue(authority)));
 			const { device, gateway, connection } = await start(t, clock);
 			connection.send(
 				setSettings({

@@ -9,7 +9,7 @@ import { WebSocket } from "ws";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
 import { printed, startProcess } from "../support/gateway-process.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import {
 	bearer,
 	Client,
@@ -92,10 +92,7 @@ describe("npm start", () => {
 	});
 
 	test("a port in use ends it with one sentence and exit code 1", async (t) => {
-		const other = createServer().listen(0, "127.0.0.1");
-		t.after(() => other.close());
-		await nextEvent(other, "listening");
-		const PORT = String(portOf(other));
+		const PORT = String(await listen(t, createServer()));
 		const DATA_DIR = await temporaryDirectory(t);
 		const draft = join(DATA_DIR, "firmware", "upload.1.tmp");
 		await mkdir(dirname(draft));

@@ -8,10 +8,9 @@ import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extensions } from "../../gateway/extensions.js";
 import { webhooksPath } from "../../gateway/services/configuration.js";
-import { onEnd } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
-import { eventually, nextEvent } from "../support/eventually.js";
-import { portOf } from "../support/ports.js";
+import { eventually } from "../support/eventually.js";
+import { listen } from "../support/ports.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 
 async function run(t: TestContext, name: string, words: readonly string[], env: Record<string, string>) {
@@ -110,9 +109,7 @@ describe("npm run backup and npm run restore", () => {
 				if (ending === "ends too early") response.end(half);
 				else response.write(half, () => response.destroy());
 			});
-			await nextEvent(server.listen(0, "127.0.0.1"), "listening");
-			onEnd(t, () => server.close());
-			const port = portOf(server);
+			const port = await listen(t, server);
 			const before = await readdir(folder);
 			const words = [file, "--gateway", `http://127.0.0.1:${port}`];
 			const { code, output } = await run(t, "backup", words, { MONITOR_TOKEN: monitorToken });

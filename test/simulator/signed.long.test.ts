@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { before, describe, type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
-import { nextEvent } from "../support/eventually.js";
 import { rewritten } from "../support/images.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { runScriptedGateway } from "../support/scripted-gateway.js";
 import { badSignatures, makeReleaseKey } from "../support/signing.js";
 import { type Builds, builds } from "./builds.js";
@@ -23,13 +22,7 @@ async function serve(t: TestContext): Promise<string> {
 		const file = url === "/altered" ? altered : image;
 		response.writeHead(200, { "Content-Length": file.length }).end(file);
 	});
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	t.after(() => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return `http://127.0.0.1:${portOf(server)}`;
+	return `http://127.0.0.1:${await listen(t, server)}`;
 }
 
 describe("signed firmware in the Moddable simulator", { skip: reason ?? false, timeout: 560_000 }, () => {

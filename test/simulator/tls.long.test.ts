@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createServer as createHttpsServer } from "node:https";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
 import { WebSocketServer } from "ws";
@@ -19,8 +19,7 @@ import {
 	tlsFiles,
 	whyNoCertificates,
 } from "../support/certificates.js";
-import { nextEvent } from "../support/eventually.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
 import { order } from "../support/signing.js";
@@ -31,13 +30,6 @@ import { findSimulator, SimulatedDevice, testToken } from "./simulated.js";
 const { sdk, reason } = findSimulator();
 const skip = reason ?? whyNoCertificates() ?? false;
 const name = "IP:127.0.0.1";
-
-async function listen(t: TestContext, server: Server): Promise<number> {
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	t.after(() => server.close());
-	return portOf(server);
-}
 
 describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {
 	let app = "";
@@ -59,7 +51,6 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		const server = createHttpsServer({ cert, key, maxVersion: "TLSv1.2" });
 		const gateway = new ScriptedGateway(t, new WebSocketServer({ server }));
 		const url = `wss://127.0.0.1:${await listen(t, server)}/device`;
-		t.after(() => server.closeAllConnections());
 		return { gateway, url };
 	}
 
@@ -73,7 +64,6 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			resolve(request.url);
 			response.writeHead(404, { "Content-Length": 0 }).end();
 		});
-		t.after(() => updates.closeAllConnections());
 		const port = await listen(t, updates);
 		await start(t, url, { ca: authority.base64 });
 		const connection = await gateway.connection();
@@ -200,7 +190,6 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			response.writeHead(404, { "Content-Length": 0 }).end();
 		});
 		server.on("connection", (socket) => socket.on("close", () => resolve(undefined)));
-		t.after(() => server.closeAllConnections());
 		const device = await fetchFrom(t, await listen(t, server), authority);
 		return { device, asked: await promise };
 	}

@@ -1,6 +1,8 @@
 /** Ports of 127.0.0.1. */
 
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import type { TestContext } from "node:test";
+import { onEnd } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 
 /**
@@ -43,6 +45,19 @@ export async function isListening(port: number): Promise<boolean> {
 	} finally {
 		socket.destroy();
 	}
+}
+
+/** Listens on a free port of 127.0.0.1 until the test ends, then also closes HTTP connections. @returns the port */
+export async function listen(
+	t: TestContext,
+	server: Server & { closeAllConnections?(): void },
+): Promise<number> {
+	await nextEvent(server.listen(0, "127.0.0.1"), "listening");
+	onEnd(t, () => {
+		server.closeAllConnections?.();
+		server.close();
+	});
+	return portOf(server);
 }
 
 /** @returns the TCP port on which the server listens */

@@ -21,9 +21,9 @@ import { createAnswerError } from "../../gateway/problem.js";
 import type { Disk } from "../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../gateway/storage/blobs.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";
-import { onEnd, temporaryDirectory } from "./cleanup.js";
+import { temporaryDirectory } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
-import { portOf } from "./ports.js";
+import { listen } from "./ports.js";
 
 export interface ServingOptions {
 	readonly directory?: string;
@@ -113,13 +113,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	const server = createServer((request, response) => {
 		if (!binaries(request, response)) app(request, response);
 	});
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	onEnd(t, () => {
-		server.closeAllConnections();
-		server.close();
-	});
-	const port = portOf(server);
+	const port = await listen(t, server);
 	const url = `http://127.0.0.1:${port}`;
 	const ask: Serving["ask"] = (path, headers = {}, method = "GET") =>
 		exchange(port, { path, headers, method });

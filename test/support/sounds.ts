@@ -4,9 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Board } from "../../hosts/virtual/node/board.js";
-import { onEnd } from "./cleanup.js";
-import { nextEvent } from "./eventually.js";
-import { portOf } from "./ports.js";
+import { listen } from "./ports.js";
 
 export const bytesPerSecond = 32_000;
 
@@ -108,13 +106,7 @@ export class SoundServer {
 			server.#sockets.add(socket);
 			socket.on("close", () => server.#sockets.delete(socket));
 		});
-		http.listen(0, "127.0.0.1");
-		await nextEvent(http, "listening");
-		onEnd(t, () => {
-			http.close();
-			http.closeAllConnections();
-		});
-		server.#port = portOf(http);
+		server.#port = await listen(t, http);
 		return server;
 	}
 

@@ -3,8 +3,7 @@
 import { connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
-import { nextEvent } from "./eventually.js";
-import { portOf } from "./ports.js";
+import { listen } from "./ports.js";
 
 export interface TcpProxy {
 	readonly port: number;
@@ -43,13 +42,9 @@ export async function startProxy(
 				other.destroy();
 			});
 		}
-	}).listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	onEnd(t, () => {
-		cut();
-		server.close();
 	});
-	const port = portOf(server);
+	const port = await listen(t, server);
+	onEnd(t, cut);
 	return {
 		port,
 		cut,

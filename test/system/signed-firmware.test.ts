@@ -8,10 +8,9 @@ import { type BuiltIn, makeVirtualImage } from "../../hosts/virtual/node/boot/fa
 import type { Program } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { addRelease } from "../../scripts/release/folder.js";
-import { onEnd } from "../support/cleanup.js";
-import { nextEvent, waitUntil } from "../support/eventually.js";
+import { waitUntil } from "../support/eventually.js";
 import { type Fleet, type FleetDevice, runFleet } from "../support/fleet.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { makeReleaseKey, type ReleaseKey } from "../support/signing.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
@@ -30,13 +29,7 @@ async function serve(t: TestContext, file: Buffer): Promise<string> {
 	const server = createServer((_request, response) => {
 		response.writeHead(200, { "Content-Length": file.length }).end(file);
 	});
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	onEnd(t, () => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return `http://127.0.0.1:${portOf(server)}/firmware.bin`;
+	return `http://127.0.0.1:${await listen(t, server)}/firmware.bin`;
 }
 
 /** As a gateway would that is in other hands: the command is forwarded as it is. @returns the reason of its `ota_error` */

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
 /** A server that sends the first `byteCount` bytes, and the rest when the test lets it. */
@@ -20,12 +20,7 @@ async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {
 		await released;
 		response.end(image.subarray(byteCount));
 	});
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	t.after(() => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return { url: `http://127.0.0.1:${portOf(server)}/firmware.bin`, authorizations, release };
+	return { url: `http://127.0.0.1:${await listen(t, server)}/firmware.bin`, authorizations, release };
 }
 
 test("while it updates, the ring shows 6, the player is stopped, commands are answered, and a second update is busy", async (t) => {

@@ -11,7 +11,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { makePatch } from "../../scripts/release/patch.js";
 import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { deviceToken } from "../support/running.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { startProxy } from "../support/tcp-proxy.js";
@@ -34,12 +34,7 @@ async function serve(t: TestContext, files: Readonly<Record<string, Uint8Array>>
 		});
 		return response.end(part);
 	});
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	t.after(() => {
-		server.closeAllConnections();
-		server.close();
-	});
-	const port = portOf(server);
+	const port = await listen(t, server);
 	return { urlOf: (path: string) => `http://127.0.0.1:${port}${path}`, asked };
 }
 

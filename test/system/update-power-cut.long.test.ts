@@ -14,7 +14,7 @@ import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { waitUntil } from "../support/eventually.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -30,12 +30,7 @@ async function serveVersions(t: TestContext, program: Uint8Array) {
 		if (!image) return response.writeHead(404).end();
 		return response.writeHead(200, { "Content-Length": image.length }).end(image);
 	});
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	t.after(() => {
-		server.closeAllConnections();
-		server.close();
-	});
-	const port = portOf(server);
+	const port = await listen(t, server);
 	return (version: string) => `http://127.0.0.1:${port}/${version}`;
 }
 

@@ -6,7 +6,7 @@ import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Authority, type Certificate, whyNoCertificates } from "../support/certificates.js";
-import { portOf } from "../support/ports.js";
+import { listen } from "../support/ports.js";
 import { temporaryDirectory } from "../support/running.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
@@ -20,12 +20,7 @@ async function serveOverTls(t: TestContext, { cert, key }: Certificate, image: B
 		response.writeHead(200, { "Content-Length": image.length });
 		response.end(image);
 	});
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	t.after(() => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return { url: `https://localhost:${portOf(server)}/firmware.bin`, requests: () => requests };
+	return { url: `https://localhost:${await listen(t, server)}/firmware.bin`, requests: () => requests };
 }
 
 test("an update over https", { skip }, async (t) => {

@@ -5,7 +5,7 @@ import { endOfClose, endOfRefusal } from "../../../device/network/connection-end
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { listen, portOf } from "../../support/ports.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
@@ -192,10 +192,7 @@ async function runRefusingGateway(t: TestContext, answer: string) {
 		});
 		onEnd(t, () => socket.destroy());
 	});
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	onEnd(t, () => server.close());
-	return { url: `ws://127.0.0.1:${portOf(server)}/device`, count: () => count };
+	return { url: `ws://127.0.0.1:${await listen(t, server)}/device`, count: () => count };
 }
 
 /** Powers a device on that is refused so; each refusal reaches it before its clock advances. */

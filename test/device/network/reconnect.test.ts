@@ -3,8 +3,8 @@ import { createServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import type { StateReport } from "../../../device/protocol/messages.js";
 import { onEnd } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { waitUntil } from "../../support/eventually.js";
+import { listen } from "../../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
@@ -16,13 +16,11 @@ async function runCountingServer(t: TestContext, onConnection: (socket: Socket) 
 		socket.on("error", () => {});
 		onConnection(socket);
 	});
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
+	const port = await listen(t, server);
 	onEnd(t, () => {
 		for (const socket of sockets) socket.destroy();
-		server.close();
 	});
-	return { url: `ws://127.0.0.1:${portOf(server)}/device`, connections: () => sockets.length };
+	return { url: `ws://127.0.0.1:${port}/device`, connections: () => sockets.length };
 }
 
 const red = "2f0000".repeat(12);

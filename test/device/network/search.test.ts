@@ -6,9 +6,8 @@ import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { decode, encode } from "dns-packet";
 import { FirstStart } from "../../../scripts/boards/first-start.js";
-import { onEnd } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { freePort, portOf } from "../../support/ports.js";
+import { waitUntil } from "../../support/eventually.js";
+import { freePort, listen } from "../../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
 import { letSocketsWork, pass, passUntil } from "../../support/virtual-time.js";
 
@@ -105,10 +104,7 @@ describe("a device without an address of its gateway", () => {
 	test("is not taken in by those that do not know the token, which never get it", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const other = createServer();
-		other.listen(0, "127.0.0.1");
-		await nextEvent(other, "listening");
-		onEnd(t, () => other.close());
-		const url = `ws://127.0.0.1:${portOf(other)}/device`;
+		const url = `ws://127.0.0.1:${await listen(t, other)}/device`;
 		const { traced, fail, connectionTo } = await search(t, (question, count) => {
 			const { nonce, answer } = question;
 			answer([`address=${url}`]);

@@ -8,7 +8,8 @@ import { WebSocketServer } from "ws";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
 import { onEnd } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
+import { waitUntil } from "../../support/eventually.js";
+import { listen } from "../../support/ports.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { powerOn, ScriptedGateway } from "../../support/scripted-gateway.js";
 import { pass, passUntil } from "../../support/virtual-time.js";
@@ -42,11 +43,9 @@ async function runSecureGateway(t: TestContext, name: string) {
 		attempts += 1;
 	});
 	const webSockets = new WebSocketServer({ server });
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
+	await listen(t, server);
 	onEnd(t, () => {
 		for (const client of webSockets.clients) client.terminate();
-		server.close();
 	});
 	const authority = await readFile(file("ca.pem"), "utf8");
 	const gateway = new ScriptedGateway(t, webSockets);

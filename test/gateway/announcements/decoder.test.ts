@@ -7,11 +7,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { onEnd } from "../../support/cleanup.js";
 import { runCommand } from "../../support/command-line.js";
-import { eventually, nextEvent } from "../../support/eventually.js";
+import { eventually } from "../../support/eventually.js";
 import { commandLine } from "../../support/gateway-settings.js";
-import { portOf } from "../../support/ports.js";
+import { listen } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -78,13 +77,7 @@ async function run(t: TestContext, options: RunOptions = {}) {
 }
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-	const server = createServer(listener).listen(0, "127.0.0.1");
-	onEnd(t, () => {
-		server.close();
-		server.closeAllConnections();
-	});
-	await nextEvent(server, "listening");
-	return `http://127.0.0.1:${portOf(server)}`;
+	return `http://127.0.0.1:${await listen(t, createServer(listener))}`;
 }
 
 describe("an upload that is no WAV", () => {

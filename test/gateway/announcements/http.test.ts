@@ -14,7 +14,7 @@ import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
 import { eventually, nextEvent, waitUntil } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { listen } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -270,9 +270,7 @@ describe("a sound", () => {
 test("an upload that stalls is refused, one that breaks off too", async (t) => {
 	const requests: IncomingMessage[] = [];
 	const server = createServer((request) => requests.push(request));
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	const port = portOf(server);
+	const port = await listen(t, server);
 	for (const [end, status] of [
 		[() => {}, 408],
 		[(socket: Socket) => socket.destroy(), 400],
@@ -291,7 +289,6 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 			(error) => error instanceof HttpProblem && error.refusal.status === status,
 		);
 	}
-	server.close();
 });
 
 describe("an announcement", () => {

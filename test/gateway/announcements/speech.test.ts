@@ -9,10 +9,9 @@ import { speechCommand } from "../../../gateway/announcements/settings.js";
 import { createSpeech, speechLimits } from "../../../gateway/announcements/speech.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { onEnd } from "../../support/cleanup.js";
 import { eventually, nextEvent, waitUntil } from "../../support/eventually.js";
 import { commandLine } from "../../support/gateway-settings.js";
-import { portOf } from "../../support/ports.js";
+import { listen } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -76,10 +75,8 @@ function voiceOf(words: readonly string[], yieldToLoop = async () => {}) {
 
 /** Where a process connects to for as long as it lives. */
 async function runHolders(t: TestContext) {
-	const server = createServer().listen(0, "127.0.0.1");
-	onEnd(t, () => server.close());
-	await nextEvent(server, "listening");
-	const port = portOf(server);
+	const server = createServer();
+	const port = await listen(t, server);
 	const connected = async () => {
 		const [socket]: Socket[] = await nextEvent(server, "connection");
 		assert.ok(socket, "no connection");

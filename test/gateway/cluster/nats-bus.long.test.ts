@@ -7,11 +7,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/bus.js";
 import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
-import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
+import { temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import { type NatsServer, natsMissing, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
-import { portOf } from "../../support/ports.js";
+import { listen } from "../../support/ports.js";
 import { Told } from "../storage/log-contract.js";
 import { contentOf, inChunks, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
@@ -37,10 +37,8 @@ async function onLine(
 		pass(client, server);
 		for (const socket of [client, server])
 			socket.on("error", () => {}).once("close", () => [client, server].map((each) => each.destroy()));
-	}).listen(0, "127.0.0.1");
-	await nextEvent(proxy, "listening");
-	onEnd(t, () => void proxy.close());
-	return `nats://127.0.0.1:${portOf(proxy)}`;
+	});
+	return `nats://127.0.0.1:${await listen(t, proxy)}`;
 }
 
 /** @returns the address of a line on which the server tells another version of itself */

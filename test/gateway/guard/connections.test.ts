@@ -20,7 +20,7 @@ import { Connections } from "../../../gateway/guard/connections.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil, within } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { listen } from "../../support/ports.js";
 import {
 	bearer,
 	deviceToken,
@@ -79,10 +79,7 @@ async function runHeldServer(t: TestContext, isTls: boolean) {
 	};
 	const server = isTls ? createTlsServer({ cert, key }, answerLater) : createServer(answerLater);
 	connections.watch(server, isTls);
-	server.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	onEnd(t, () => server.close());
-	const url = `${isTls ? "https" : "http"}://127.0.0.1:${portOf(server)}`;
+	const url = `${isTls ? "https" : "http"}://127.0.0.1:${await listen(t, server)}`;
 	return { url, paths, delayed, answers };
 }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import express from "express";
 import { sendList } from "../../../gateway/http/list.js";
-import { onEnd } from "../../support/cleanup.js";
-import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { waitUntil } from "../../support/eventually.js";
+import { listen } from "../../support/ports.js";
 
 const items = Array.from({ length: 2_000 }, (_, index) => ({ index, text: "x".repeat(1_000) }));
 const bytes = JSON.stringify({ items }).length;
@@ -25,13 +25,7 @@ async function serve(t: TestContext) {
 		await sendList(response, "items", items, textOf, yieldToLoop);
 		seen.ended += 1;
 	});
-	const server = app.listen(0, "127.0.0.1");
-	await nextEvent(server, "listening");
-	onEnd(t, () => {
-		server.closeAllConnections();
-		server.close();
-	});
-	return { seen, url: `http://127.0.0.1:${portOf(server)}/` };
+	return { seen, url: `http://127.0.0.1:${await listen(t, createServer(app))}/` };
 }
 
 test("a long list is the JSON of its items, made in pieces of at most 64 KiB and an item in a turn of the event loop", async (t) => {

@@ -10,7 +10,7 @@ import { Monitor } from "../../../gateway/sockets/monitor.js";
 import { textFrame } from "../../../gateway/sockets/text-frame.js";
 import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { listen } from "../../support/ports.js";
 
 const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
 
@@ -20,15 +20,10 @@ const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "1
  * @param held what the monitor writes to instead; the client then gets nothing
  */
 async function connected(t: TestContext, held?: Duplex, perMessageDeflate = false) {
-	const server = createServer().listen(0, "127.0.0.1");
+	const server = createServer();
 	const clock = { now: 0 };
 	const sockets = new WebSocketServer({ noServer: true, perMessageDeflate });
-	onEnd(t, () => {
-		server.closeAllConnections();
-		server.close();
-	});
-	await nextEvent(server, "listening");
-	const client = new WebSocket(`ws://127.0.0.1:${portOf(server)}`);
+	const client = new WebSocket(`ws://127.0.0.1:${await listen(t, server)}`);
 	client.on("error", () => {});
 	onEnd(t, () => client.terminate());
 	const [request, connection, head] = await nextEvent(server, "upgrade");

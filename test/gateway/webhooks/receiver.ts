@@ -8,9 +8,8 @@ import type { Core, CreateExtension } from "../../../gateway/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { createWebhooks } from "../../../gateway/webhooks/extension.js";
 import { eventNames, type Hook } from "../../../gateway/webhooks/hooks.js";
-import { onEnd } from "../../support/cleanup.js";
-import { nextEvent, within } from "../../support/eventually.js";
-import { portOf } from "../../support/ports.js";
+import { within } from "../../support/eventually.js";
+import { listen } from "../../support/ports.js";
 
 export const secret = "secret-of-the-receiver";
 /** Of the library of the Standard Webhooks, as receivers use it. */
@@ -43,13 +42,7 @@ export class Receiver {
 	readonly #server = createServer((request, response) => void this.#answer(request, response));
 
 	async listen(t: TestContext): Promise<this> {
-		this.#server.listen(0, "127.0.0.1");
-		await nextEvent(this.#server, "listening");
-		this.url = `http://127.0.0.1:${portOf(this.#server)}/a/secret-path`;
-		onEnd(t, () => {
-			this.#server.closeAllConnections();
-			this.#server.close();
-		});
+		this.url = `http://127.0.0.1:${await listen(t, this.#server)}/a/secret-path`;
 		return this;
 	}
 
