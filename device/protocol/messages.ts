@@ -488,7 +488,7 @@ export function checkUplink(value: unknown): CheckedUplink {
 	return { problem: `${type}: ${describeProblem(findProblem(uplinks[type], value, model))}` };
 }
 
-function isCommandName(name: string): name is CommandName {
+export function isCommandName(name: string): name is CommandName {
 	return Object.hasOwn(commands, name);
 }
 

@@ -16,20 +16,7 @@ import { jobsFile } from "./update-job.js";
 import { Updates } from "./updates.js";
 import { UploadStore } from "./upload-store.js";
 
-export interface FirmwareServiceOptions
-	extends Pick<
-		Base,
-		| "settings"
-		| "log"
-		| "metrics"
-		| "certificate"
-		| "now"
-		| "monotonic"
-		| "answerError"
-		| "disk"
-		| "records"
-		| "blobs"
-	> {
+export interface FirmwareServiceOptions extends Base {
 	readonly access: Access;
 	readonly sessions: Sessions;
 	readonly deviceStore: Pick<DeviceStore, "keep">;

@@ -4,7 +4,13 @@
  */
 
 import type { Logger } from "pino";
-import { checkCommand, commands, featureFor, longestCommandBytes } from "../../device/protocol/messages.js";
+import {
+	checkCommand,
+	commands,
+	featureFor,
+	isCommandName,
+	longestCommandBytes,
+} from "../../device/protocol/messages.js";
 import {
 	describeProblem,
 	findProblem,
@@ -213,8 +219,8 @@ function actionOf(message: MonitorMessage): string {
 function definedBy(message: MonitorMessage): object {
 	const { type, targetId: _, requestId: __, ...body } = message;
 	if (type !== "control_device") return body;
-	const checked = checkCommand(message.payload);
-	return checked.refusal ? {} : { payload: pick(commands[checked.command.command], checked.command) };
+	const command = actionOf(message);
+	return isCommandName(command) ? { payload: pick(commands[command], message.payload) } : {};
 }
 
 function control(session: Session, payload: unknown): Refused | undefined {

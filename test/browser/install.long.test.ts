@@ -374,7 +374,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 	});
 
 	test("the board has another chip", async (t) => {
-		const board = plugIn(t, { chip: "ESP32-C6", vendor: "f0f5bd" });
+		const board = plugIn(t, { chip: "ESP32-C6" });
 		const { page } = await openView(t, board);
 		await fillIn(page);
 		await install(page);
@@ -394,15 +394,6 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 			await failure(page),
 			/This board has another chip than the firmware is for; nothing was written\./,
 		);
-	});
-
-	test("a real board never gets the firmware of a virtual device", async (t) => {
-		const board = plugIn(t, { vendor: "f0f5bd" });
-		const { page } = await openView(t, board);
-		await fillIn(page);
-		await install(page);
-		assert.match(await failure(page), /chip is ESP32-S3, but the firmware for DEV-1 is for virtual devices/);
-		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 
 	test("the board is unplugged in the middle, and is repaired by installing again", async (t) => {

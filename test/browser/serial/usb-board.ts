@@ -26,8 +26,6 @@ export interface UsbBoardOptions {
 	readonly accessPoint?: VirtualDeviceOptions["accessPoint"];
 	/** Default: ESP32-S3. */
 	readonly chip?: keyof typeof chipIds;
-	/** The MAC's first three bytes. Default: those of virtual devices. */
-	readonly vendor?: string;
 	/** Whether the port is the chip's own, without a converter. Default false. */
 	readonly isNative?: boolean;
 	/** The reset lines are not connected: it stays as it is until its buttons are pressed. */
@@ -163,11 +161,11 @@ export class UsbBoard {
 	}
 
 	#startLoader(): void {
-		const { chip = "ESP32-S3", vendor = "020000", serial } = this.#options;
+		const { chip = "ESP32-S3", serial } = this.#options;
 		this.#rates.loader = 115_200;
 		this.#loader = new RomLoader({
 			flash: this.flash,
-			mac: Buffer.from(`${vendor}${serial}`, "hex"),
+			mac: Buffer.from(`020000${serial}`, "hex"),
 			chipId: chipIds[chip],
 			isBootHeld: () => this.#isBootHeld,
 			onBaudRate: (bitsPerSecond) => {

@@ -32,7 +32,7 @@ export interface FlashFile {
 }
 
 export class Board {
-	/** As ESP Web Tools names chips, or "virtual". */
+	/** As ESP Web Tools names chips: "ESP32-S3". */
 	readonly chipFamily: string;
 	/** Such as 02:00:00:a1:b2:c3. */
 	readonly macAddress: string;
@@ -45,8 +45,7 @@ export class Board {
 		this.#loader = loader;
 		this.#lost = lost;
 		this.macAddress = macAddress;
-		// A virtual device speaks as an ESP32-S3; its MAC is one that no real board has (IEEE 802, section 8.4).
-		this.chipFamily = macAddress.startsWith("02:00:00:") ? "virtual" : loader.chip.CHIP_NAME;
+		this.chipFamily = loader.chip.CHIP_NAME;
 	}
 
 	/** Starts the chip's loader. @throws InstallError */

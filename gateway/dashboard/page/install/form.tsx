@@ -47,7 +47,13 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 		if (!isRight) return;
 		if (way === "setUp") void installer.setUp(given);
 		else if (catalog && release)
-			void installer.install({ catalog, release, model, settings: way === "keep" ? undefined : given });
+			void installer.install({
+				catalog,
+				release,
+				model,
+				isVirtual: withVirtual,
+				settings: way === "keep" ? undefined : given,
+			});
 	};
 	const choice = (one: Way, label: string) => (
 		<Check isRadio name="settings" label={label} checked={way === one} onToggle={() => setWay(one)} />

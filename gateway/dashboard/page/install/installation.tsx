@@ -15,7 +15,7 @@ import { InstallForm } from "./form.js";
 import { Installer } from "./installer.js";
 import type { InstallError } from "./problems.js";
 
-/** @param search as in an address: "?virtual" where boards may be virtual ones, as in tests */
+/** @param search query of the address: "?virtual" where the boards are virtual devices, as in tests */
 export function InstallationView({ search }: { search: string }) {
 	const { serial } = navigator;
 	const withVirtual = search === "?virtual";

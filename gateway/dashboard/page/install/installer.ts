@@ -20,6 +20,8 @@ export interface Installation {
 	/** Where the catalog has none for the board's chip: names the chips that it is for. */
 	readonly release: Release;
 	readonly model: Model;
+	/** Whether an ESP32-S3 on the port is a virtual device. */
+	readonly isVirtual: boolean;
 	/** Undefined: the board keeps those that it has. */
 	readonly settings: GivenSettings | undefined;
 }
@@ -135,10 +137,12 @@ export class Installer {
 		this.#set({ name: "working", words, percent: null });
 	}
 
-	async #write(board: Board, { catalog, release, model, settings }: Installation): Promise<void> {
+	async #write(board: Board, installation: Installation): Promise<void> {
+		const { catalog, release, model, isVirtual, settings } = installation;
+		const chipFamily = isVirtual && board.chipFamily === "ESP32-S3" ? "virtual" : board.chipFamily;
 		const deviceId = `${model}-${board.macAddress.slice(-8).replaceAll(":", "")}`.toLowerCase();
-		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(board.chipFamily));
-		const files = await loadFiles(fitting ?? release, model, board.chipFamily);
+		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(chipFamily));
+		const files = await loadFiles(fitting ?? release, model, chipFamily);
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		if (settings) files.push(settingsFile(table, storedSettings(settings, await readToken(deviceId))));
 		else await requireSamePartitions(board, table);
