@@ -5,16 +5,15 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
-import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout, type Target } from "../api/rollout.js";
+import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
 import type { UpdateRefusal } from "../firmware/refusals.js";
-import type { Selection } from "../firmware/selection.js";
-import { devicesWithTags } from "../jobs/targets.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
 import type { Storage } from "../storage/records.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
+import { RolloutClock } from "./clock.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
 import {
 	findObstacle,
@@ -27,25 +26,17 @@ import {
 	soakSecondsLeft,
 } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
-import { parsePlan, storedPlan } from "./plan.js";
+import { Planner, type PlannerOptions } from "./planner.js";
 import { isBehind, isLater, isStanding, isUpdating, regroup, withRelease } from "./standing.js";
 import type { RolloutStore } from "./store.js";
-import { isInWindow } from "./window.js";
 
-export interface RolloutsOptions extends AttemptsOptions {
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
+export interface RolloutsOptions extends AttemptsOptions, PlannerOptions {
 	/** Open, if this gateway is alone. */
 	readonly store: RolloutStore;
 	/** Where that keeps them. */
 	readonly storage: Storage;
 	/** Whether steps are taken here; default: always. */
 	readonly isDriver?: () => boolean;
-	/** Of windows that name none; default: UTC. */
-	readonly timeZone?: string;
-	readonly selection: Pick<Selection, "pin">;
-	/** A plan for 10,000 devices takes more than one turn of the event loop. */
-	readonly yieldToLoop: () => Promise<void>;
 	/** Tells monitors and other parts. */
 	readonly announce: (frame: FrameOf<"rollout_update">) => void;
 }
@@ -61,8 +52,8 @@ export class Rollouts {
 	/** By roll-out, on the monotonic clock. */
 	readonly #announcedAt = new Map<string, number>();
 	readonly #changed = new Set<string>();
-	/** Milliseconds since 1970 at 0 of the monotonic clock. */
-	#origin: number;
+	readonly #clock: RolloutClock;
+	readonly #planner: Planner;
 	#attempts: Attempts;
 	/** By roll-out and device that has ended there: since when it is seen with an older version, as `Moment.now`. */
 	readonly #behind = new Map<string, ReadonlyMap<string, number>>();
@@ -70,7 +61,8 @@ export class Rollouts {
 
 	constructor(options: RolloutsOptions) {
 		this.#options = options;
-		this.#origin = options.now() - options.monotonic();
+		this.#clock = new RolloutClock(options);
+		this.#planner = new Planner(options);
 		this.#attempts = new Attempts(options);
 		options.store.onChange = (id, removed) => this.#onChange(id, removed);
 	}
@@ -93,7 +85,7 @@ export class Rollouts {
 			if (!begin()) return;
 			this.#attempts = new Attempts(this.#options);
 			this.#behind.clear();
-			this.#catchUp();
+			this.#clock.catchUp(this.active());
 			for (const rollout of this.list())
 				for (const { deviceId, status } of rollout.devices.values())
 					if (status === "offered") void this.#attempts.takeOver(rollout, deviceId);
@@ -126,7 +118,7 @@ export class Rollouts {
 	soakSecondsLeft(rollout: Rollout, steps: Iterable<DeviceStep> = rollout.devices.values()): number | null {
 		let most: number | null = null;
 		for (const step of steps) {
-			const left = soakSecondsLeft(rollout, step, this.#steady());
+			const left = soakSecondsLeft(rollout, step, this.#clock.now());
 			if (left !== null) most = Math.max(most ?? 0, left);
 		}
 		return most;
@@ -156,23 +148,23 @@ export class Rollouts {
 
 	/** @throws {HttpProblem} 409, 422 */
 	async #make(id: string, asked: unknown): Promise<Rollout> {
-		const plan = await this.#complete(asked);
-		const ids = this.#targetsOf(plan.target);
+		const plan = await this.#planner.complete(asked);
+		const ids = this.#planner.targetsOf(plan.target);
 		if (ids.length === 0 && !plan.standing)
 			throw new HttpProblem(422, "target names no device that this gateway knows.");
 		this.#refuseBusy(ids, id);
 		if (this.active().length >= keptAtMost)
 			throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
-		const at = this.#steady();
+		const at = this.#clock.now();
 		const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
 		return { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
 	}
 
 	/** What a plan would meet now. @throws {HttpProblem} 422 */
 	async preview(asked: unknown) {
-		const plan = await this.#complete(asked);
+		const plan = await this.#planner.complete(asked);
 		await this.#options.yieldToLoop();
-		const ids = this.#targetsOf(plan.target);
+		const ids = this.#planner.targetsOf(plan.target);
 		const held = this.#held();
 		const seen = ids.flatMap((id) => this.#look(id) ?? []);
 		const kinds = seen.map((device) => findObstacle({ ...plan, allowDowngrade: false }, device)?.kind);
@@ -201,7 +193,7 @@ export class Rollouts {
 						412,
 						`It has changed at the same moment, perhaps by another person; look again at revision ${rollout.head.revision}.`,
 					);
-				const change = executeCommand(rollout, command, this.#momentOf(rollout));
+				const change = executeCommand(rollout, command, this.#clock.momentOf(rollout));
 				if (typeof change === "string") throw new HttpProblem(409, change);
 				if (command === "retry")
 					this.#refuseBusy(
@@ -248,7 +240,7 @@ export class Rollouts {
 		const left = step && (step.status === "queued" || holdsSlot(step)) ? [step] : [];
 		const isIn = left.length > 0 || ("devices" in target && target.devices.includes(from));
 		const joins = isIn && !isOver(head) && !devices.has(by) && !this.#held().has(by);
-		const now = this.#steady();
+		const now = this.#clock.now();
 		return [
 			...left.map((each) => move(each, "removed", now, `${by} has replaced it.`)),
 			...(joins ? [queued(by, now)] : []),
@@ -302,7 +294,7 @@ export class Rollouts {
 		const later = await this.#findLater(id);
 		const rollout = store.find(id);
 		if (!rollout || !isDriver()) return;
-		const moment = this.#momentOf(rollout);
+		const moment = this.#clock.momentOf(rollout);
 		if (!later || !isStanding(rollout, moment) || !isLater(rollout.plan, later.version))
 			return this.#advance(rollout, moment);
 		// Until then no other device gets the earlier release.
@@ -365,48 +357,13 @@ export class Rollouts {
 			behind.set(deviceId, since);
 			return now - since >= settleMs;
 		};
-		const steps = regroup(rollout, this.#targetsOf(rollout.plan.target), isBack, this.#look, now);
+		const steps = regroup(rollout, this.#planner.targetsOf(rollout.plan.target), isBack, this.#look, now);
 		this.#behind.set(rollout.id, behind);
 		const held = steps.some(({ status }) => status === "queued") ? this.#held() : undefined;
 		return steps.filter(({ deviceId, status }) => status !== "queued" || !held?.has(deviceId));
 	}
 
 	readonly #look: Look = (id) => this.#attempts.look(id);
-
-	/** @throws {HttpProblem} 422 */
-	async #complete(asked: unknown): Promise<Plan> {
-		const { selection, now, timeZone } = this.#options;
-		const plan = parsePlan(asked, (target) => this.#targetsOf(target).length, now(), timeZone);
-		const pinned = await selection.pin(plan.firmware);
-		const { channel } = plan.firmware;
-		const field = channel === undefined ? "firmware.version" : "firmware.channel";
-		if ("refusal" in pinned) throw new HttpProblem(422, `${field}: ${pinned.refusal.message}`);
-		const { version = pinned.version, source = pinned.source, images = pinned.images } = plan.firmware;
-		if (channel !== undefined && version !== pinned.version)
-			throw new HttpProblem(
-				422,
-				`firmware.version must be ${pinned.version}, the latest of the channel ${channel}; leave it out.`,
-			);
-		if (source !== pinned.source || !isDeepStrictEqual(images, pinned.images))
-			throw new HttpProblem(422, "firmware.images must be those that this gateway has; leave them out.");
-		const { target } = plan;
-		const unknown = "devices" in target && target.devices.find((id) => !this.#options.devices.has(id));
-		if (unknown)
-			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
-		await this.#options.yieldToLoop();
-		// What is accepted must load at the next start.
-		return storedPlan({ ...plan, firmware: pinned });
-	}
-
-	#targetsOf(target: Target): readonly string[] {
-		if ("devices" in target) return target.devices;
-		const all = [...this.#options.devices.values()];
-		if ("all" in target) return all.map(({ deviceId }) => deviceId);
-		const { model, tags } = target;
-		return (tags === undefined ? all : devicesWithTags(all, tags))
-			.filter((device) => model === undefined || device.model === model)
-			.map(({ deviceId }) => deviceId);
-	}
 
 	/** By device: the active roll-out in which it has not ended. */
 	#held(): ReadonlyMap<string, Rollout> {
@@ -457,45 +414,18 @@ export class Rollouts {
 		}
 	}
 
-	#momentOf({ head, plan: { startsAt, deadline, window } }: Rollout): Moment {
-		const wall = this.#options.now();
-		return {
-			now: this.#steady(),
-			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
-			isOpen: !window || isInWindow(window, wall),
-			isLate: deadline !== undefined && wall >= Date.parse(deadline),
-		};
-	}
-
-	/** In milliseconds since 1970, whole; not changed when the clock is set. */
-	#steady(): number {
-		return Math.round(this.#origin + this.#options.monotonic());
-	}
-
-	/** Continues from the latest stored time: with an earlier clock devices would soak, or be silent, far too long. */
-	#catchUp(): void {
-		const latest = this.#latestTime();
-		this.#origin = Math.max(this.#origin, latest - this.#options.monotonic());
-	}
-
 	/**
-	 * As `#catchUp`, and with a later clock devices would soak too short. The time since the latest step does not count:
-	 * the gateway did not watch, or the clock was behind then.
+	 * Continues after a restart. The time since the latest step does not count: the gateway did not observe the devices,
+	 * or the clock was behind then.
 	 */
 	#resume(): void {
-		this.#catchUp();
-		const pausedMs = this.#steady() - this.#latestTime();
+		const latest = this.#clock.catchUp(this.active());
+		const pausedMs = this.#clock.now() - latest;
 		for (const rollout of this.active()) {
 			const held = [...rollout.devices.values()].filter(holdsSlot);
 			const devices = held.map((step) => ({ ...step, at: step.at + pausedMs }));
 			this.#options.store.show(rollout.id, devices);
 		}
-	}
-
-	/** Of the steps of active roll-outs; the present without any. */
-	#latestTime(): number {
-		const times = this.active().flatMap(({ devices }) => [...devices.values()].map(({ at }) => at));
-		return times.reduce((latest, at) => Math.max(latest, at), times[0] ?? this.#steady());
 	}
 }
 

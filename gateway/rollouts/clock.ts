@@ -1,0 +1,48 @@
+/** Clock of rollouts: wall time that does not change when the system clock is set. */
+
+import type { Rollout } from "../api/rollout.js";
+import type { Moment } from "./device-step.js";
+import { isInWindow } from "./window.js";
+
+export interface RolloutClockOptions {
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Monotonic milliseconds. */
+	readonly monotonic: () => number;
+}
+
+export class RolloutClock {
+	readonly #options: RolloutClockOptions;
+	/** Milliseconds since 1970 at 0 of the monotonic clock. */
+	#origin: number;
+
+	constructor(options: RolloutClockOptions) {
+		this.#options = options;
+		this.#origin = options.now() - options.monotonic();
+	}
+
+	/** Whole milliseconds since 1970. */
+	now(): number {
+		return Math.round(this.#origin + this.#options.monotonic());
+	}
+
+	/** Continues from the latest step of active rollouts: with an earlier clock, devices would soak far too long. @returns its time */
+	catchUp(active: Iterable<Rollout>): number {
+		let latest: number | undefined;
+		for (const { devices } of active)
+			for (const { at } of devices.values()) latest = Math.max(latest ?? at, at);
+		if (latest !== undefined) this.#origin = Math.max(this.#origin, latest - this.#options.monotonic());
+		return latest ?? this.now();
+	}
+
+	/** Whether a rollout may start updates now. */
+	momentOf({ head, plan: { startsAt, deadline, window } }: Rollout): Moment {
+		const wall = this.#options.now();
+		return {
+			now: this.now(),
+			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
+			isOpen: !window || isInWindow(window, wall),
+			isLate: deadline !== undefined && wall >= Date.parse(deadline),
+		};
+	}
+}

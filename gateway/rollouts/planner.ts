@@ -1,0 +1,65 @@
+/** Completes plans: fills in the defaults, pins the firmware, and resolves the target to devices. */
+
+import { isDeepStrictEqual } from "node:util";
+import type { Plan, Target } from "../api/rollout.js";
+import type { Selection } from "../firmware/selection.js";
+import { devicesWithTags } from "../jobs/targets.js";
+import { HttpProblem } from "../problem.js";
+import type { Device } from "../sessions/device.js";
+import { parsePlan, storedPlan } from "./plan.js";
+
+export interface PlannerOptions {
+	/** By id. */
+	readonly devices: ReadonlyMap<string, Device>;
+	readonly selection: Pick<Selection, "pin">;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Time zone of windows that name none; default: UTC. */
+	readonly timeZone?: string;
+	/** A plan for 10,000 devices takes more than one turn of the event loop. */
+	readonly yieldToLoop: () => Promise<void>;
+}
+
+export class Planner {
+	readonly #options: PlannerOptions;
+
+	constructor(options: PlannerOptions) {
+		this.#options = options;
+	}
+
+	/** @param asked plan as requested @throws {HttpProblem} 422 */
+	async complete(asked: unknown): Promise<Plan> {
+		const { selection, devices, now, timeZone, yieldToLoop } = this.#options;
+		const plan = parsePlan(asked, (target) => this.targetsOf(target).length, now(), timeZone);
+		const pinned = await selection.pin(plan.firmware);
+		const { channel } = plan.firmware;
+		const field = channel === undefined ? "firmware.version" : "firmware.channel";
+		if ("refusal" in pinned) throw new HttpProblem(422, `${field}: ${pinned.refusal.message}`);
+		const { version = pinned.version, source = pinned.source, images = pinned.images } = plan.firmware;
+		if (channel !== undefined && version !== pinned.version)
+			throw new HttpProblem(
+				422,
+				`firmware.version must be ${pinned.version}, the latest of the channel ${channel}; leave it out.`,
+			);
+		if (source !== pinned.source || !isDeepStrictEqual(images, pinned.images))
+			throw new HttpProblem(422, "firmware.images must be those that this gateway has; leave them out.");
+		const { target } = plan;
+		const unknown = "devices" in target && target.devices.find((id) => !devices.has(id));
+		if (unknown)
+			throw new HttpProblem(422, `target.devices names ${unknown}, which this gateway does not know.`);
+		await yieldToLoop();
+		// What is accepted must load at the next start.
+		return storedPlan({ ...plan, firmware: pinned });
+	}
+
+	/** @returns ids of the devices that a target selects now */
+	targetsOf(target: Target): readonly string[] {
+		if ("devices" in target) return target.devices;
+		const all = [...this.#options.devices.values()];
+		if ("all" in target) return all.map(({ deviceId }) => deviceId);
+		const { model, tags } = target;
+		return (tags === undefined ? all : devicesWithTags(all, tags))
+			.filter((device) => model === undefined || device.model === model)
+			.map(({ deviceId }) => deviceId);
+	}
+}
