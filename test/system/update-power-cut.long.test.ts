@@ -1,7 +1,7 @@
 /**
- * Power cut at flash operations of an update, with the whole firmware in XS, each cut in a run of its own. By default at
- * those that decide (every one on otadata, and the first ones) and at every 70th between; CUT_EVERY=1 takes every one, and ten
- * minutes. test/device/update/power-cut.long.test.ts does all of them always, without XS.
+ * Power cut in an update of the whole firmware in XS, where it decides: at each write of otadata, after each write of
+ * settings, which the firmware makes only here, and amid the image. test/device/update/power-cut.long.test.ts cuts at every
+ * flash operation, without XS and settings.
  */
 
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { boot } from "../../hosts/virtual/node/boot/boot-loader.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
-import { cutMoments, Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
+import { type CutMoment, Flash, type FlashOperation } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes, partitions } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
@@ -17,8 +17,6 @@ import { waitUntil } from "../support/eventually.js";
 import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
 import { passUntil } from "../support/virtual-time.js";
-
-const every = Number(process.env.CUT_EVERY || 70);
 
 /** A server that gives out the image of the version that the address names. */
 async function serveVersions(t: TestContext, program: Uint8Array) {
@@ -73,10 +71,13 @@ test("a power cut in an update of the firmware in XS leaves a device that runs a
 	operations.length = 0;
 	assert.equal(await update(gateway, first, urlOf("2.0.0")), "2.0.0");
 	await first.close();
-	const cuts = operations.flatMap(({ offset }, index) => {
+	const amidImage = Math.floor(operations.length / 2);
+	const cuts = operations.flatMap(({ kind, offset }, index) => {
 		const isInOtaData = offset < partitions.nvs.offset;
-		const isChosen = isInOtaData || index % every === 0 || index < 3;
-		return isChosen ? cutMoments.map((moment) => ({ operation: index + 1, moment })) : [];
+		// A setting that is replaced is the old one or the new one.
+		const moments: CutMoment[] = kind === "replace" ? ["after"] : ["middle", "after"];
+		const isChosen = isInOtaData || kind === "replace" || index === amidImage;
+		return isChosen ? moments.map((moment) => ({ operation: index + 1, moment })) : [];
 	});
 
 	for (const { operation, moment } of cuts) {
