@@ -1,14 +1,13 @@
 /** The page of a device as its owner looks at it: what needs attention, what stands still, and what is said in words. */
 
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { APIResponse, Locator, Page, Route } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import { runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
-import { violations, widerThan } from "./axe.js";
 import { browsing, type OpenOptions } from "./browsing.js";
 
 const open = browsing();
@@ -250,33 +249,5 @@ test("the page of a device", { skip }, async (t) => {
 		const { page } = await look(t, "");
 		await page.getByRole("slider", { name: "Volume" }).waitFor();
 		assert.equal(await page.locator("output").count(), 0);
-	});
-});
-
-const parts = ["Overview", "History", "Firmware", "Settings", "Log"];
-
-describe("every part of a device's page", { skip }, () => {
-	test("fits the window, from 320 to 1920 pixels", async (t) => {
-		const look = await setUp(t);
-		const { page } = await look(t, "", { crash: uplinkExamples.crash_report.crash });
-		for (const part of parts) {
-			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(part).click();
-			for (let width = 320; width <= 1920; width += 40) {
-				await page.setViewportSize({ width, height: 800 });
-				assert.deepEqual(await widerThan(page, width), [], `${part} at ${width}`);
-			}
-		}
-	});
-
-	test("and axe finds nothing in any part, at any width, in both themes", async (t) => {
-		const look = await setUp(t);
-		const { page } = await look(t, "", { crash: uplinkExamples.crash_report.crash });
-		for (const part of parts) {
-			await page.getByRole("navigation", { name: "Parts of this page" }).getByText(part).click();
-			for (const width of [320, 390, 568, 1280]) {
-				await page.setViewportSize({ width, height: 800 });
-				assert.deepEqual(await violations(page), [], `${part} at ${width}`);
-			}
-		}
 	});
 });
