@@ -101,7 +101,11 @@ export class Rollouts {
 
 	/** @throws Error that says why it was refused */
 	remove({ id }: RolloutHead): Promise<void> {
-		return this.#change(() => request("DELETE /api/rollouts/:id", { params: { id } }));
+		return this.#change(async () => {
+			await request("DELETE /api/rollouts/:id", { params: { id } });
+			// The reply may arrive before the update of `onUpdate`.
+			this.#details.delete(id);
+		});
 	}
 
 	/** @throws Refusal */
