@@ -23,7 +23,7 @@ export class Commands {
 	receive(message: unknown): void {
 		const { deviceId, model, send } = this.#options;
 		const checked = checkCommand(message, model);
-		const objection = checked.refusal ?? this.#execute(checked.command);
+		const objection = checked.rejection ?? this.#execute(checked.command);
 		if (!objection) return;
 		const name = isRecord(message) ? message.command : undefined;
 		const command = typeof name === "string" ? name.slice(0, 64) : "";

@@ -24,7 +24,7 @@ export interface PixelStrip {
 	readonly length: number;
 	/** Each 0 to 255, linear. */
 	makeRGB(red: number, green: number, blue: number): number;
-	setPixel(index: number, colour: number): void;
+	setPixel(index: number, color: number): void;
 	update(): void;
 	close(): void;
 }
@@ -183,7 +183,7 @@ export interface WebSocketClientOptions {
 	 * The upgrade was refused; onError follows.
 	 * @param retryAfterSeconds Retry-After (RFC 9110, 10.2.3), if in seconds
 	 */
-	onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
+	onRejected?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 	onClose: () => void;
 	onError: () => void;
 }

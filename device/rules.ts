@@ -19,7 +19,7 @@ export function showLink(state: LinkState, ring: LedRing): void {
 	if (state === "connecting") ring.connection = ledState.serverConnecting;
 	if (state === "connected") ring.connection = ledState.connected;
 	if (state === "failed" || state === "refused") ring.connection = ledState.serverFailed;
-	ring.isRefused = state === "refused";
+	ring.isRejected = state === "refused";
 }
 
 /**

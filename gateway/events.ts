@@ -22,7 +22,7 @@ export type GatewayEvent =
 	  }
 	/** Progress of an announcement of this gateway or another one: an `announcement_update`. */
 	| { readonly type: "announcement"; readonly frame: string }
-	/** A roll-out has changed, here or at another gateway; it may come again. */
+	/** A rollout has changed, here or at another gateway; it may come again. */
 	| { readonly type: "rollout"; readonly rollout: FrameOf<"rollout_update"> }
 	/** Quiet hours were changed, here or at another gateway. */
 	| { readonly type: "quiet_hours" }

@@ -77,7 +77,7 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	onReplaced?(from: string, by: string): Promise<void>;
 	readonly services?: readonly Provision[];
 	/** @returns a sentence that says why a device of this id is rejected; undefined: it is accepted */
-	refusalOf?(deviceId: string): string | undefined;
+	rejectionOf?(deviceId: string): string | undefined;
 	/** One sentence; undefined: devices may be sent here. */
 	readonly readinessProblem?: string | undefined;
 	/** Called in the order of the list, after the core has loaded its data. @throws {NodeJS.ErrnoException} */

@@ -74,11 +74,13 @@ export class Gateway {
 		});
 		this.#guard = extensions.find(({ guard }) => guard)?.guard;
 		this.#heartbeat = startHeartbeat(limits.pingIntervalMs, limits.unansweredPings, core.monotonic);
-		const refusalOf = (deviceId: string) =>
-			extensions.map((extension) => extension.refusalOf?.(deviceId)).find((refusal) => refusal !== undefined);
-		this.#devices = new DeviceSockets({ ...core, refusalOf });
+		const rejectionOf = (deviceId: string) =>
+			extensions
+				.map((extension) => extension.rejectionOf?.(deviceId))
+				.find((rejection) => rejection !== undefined);
+		this.#devices = new DeviceSockets({ ...core, rejectionOf });
 		const [heartbeat, devices, guard] = [this.#heartbeat, this.#devices, this.#guard];
-		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, refusalOf });
+		this.#upgrades = new Upgrades({ ...core, heartbeat, devices, guard, rejectionOf });
 		this.#app = this.#createApp();
 		this.#server = createHttpServer(
 			settings.tls !== undefined,

@@ -1,4 +1,4 @@
-/** Refusals for a person: at the start, and over HTTP as application/problem+json (RFC 9457). */
+/** Rejections for a person: at the start, and over HTTP as application/problem+json (RFC 9457). */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 
@@ -20,7 +20,7 @@ export function errorCode(error: unknown): string | undefined {
 	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-export interface HttpRefusal {
+export interface HttpRejection {
 	/** HTTP status, 400 to 599. */
 	readonly status: number;
 	/** One sentence that says what to change; never with a token. */
@@ -30,24 +30,24 @@ export interface HttpRefusal {
 
 /** An error that says how the request is answered that met it. */
 export class AnsweredError extends Error {
-	readonly refusal: HttpRefusal;
+	readonly rejection: HttpRejection;
 
 	/** @param message for the log */
-	constructor(message: string, refusal: HttpRefusal) {
+	constructor(message: string, rejection: HttpRejection) {
 		super(message);
-		this.refusal = refusal;
+		this.rejection = rejection;
 	}
 }
 
 /** A request is refused: no defect. */
 export class HttpProblem extends AnsweredError {
-	constructor(status: number, detail: string, headers: HttpRefusal["headers"] = {}) {
+	constructor(status: number, detail: string, headers: HttpRejection["headers"] = {}) {
 		super(detail, { status, detail, headers });
 	}
 }
 
 /** Body and headers of RFC 9457, section 3. */
-export function problemOf({ status, detail, headers }: HttpRefusal) {
+export function problemOf({ status, detail, headers }: HttpRejection) {
 	const body = JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });
 	const described = {
 		"Content-Type": "application/problem+json",
@@ -65,13 +65,13 @@ const lingerBytes = 64 * 1024;
  * Responds even while the request arrives. Closing the connection at once would reset it, and most clients would not
  * see the response (RFC 9112, 9.6).
  */
-export function sendProblem(response: ServerResponse, refusal: HttpRefusal): void {
+export function sendProblem(response: ServerResponse, rejection: HttpRejection): void {
 	const request = response.req;
 	if (request.complete) {
-		writeProblem(response, refusal);
+		writeProblem(response, rejection);
 		return void response.end();
 	}
-	writeProblem(response, { ...refusal, headers: { ...refusal.headers, Connection: "close" } });
+	writeProblem(response, { ...rejection, headers: { ...rejection.headers, Connection: "close" } });
 	const end = () => {
 		clearTimeout(timer);
 		response.end();
@@ -86,7 +86,7 @@ export function sendProblem(response: ServerResponse, refusal: HttpRefusal): voi
 }
 
 /** @param allow as in the `Allow` header */
-export function wrongMethod(method: string | undefined, allow: string): HttpRefusal {
+export function wrongMethod(method: string | undefined, allow: string): HttpRejection {
 	return { status: 405, detail: `${method} does not work here; ${allow} does.`, headers: { Allow: allow } };
 }
 
@@ -102,15 +102,15 @@ export type AnswerError = (error: unknown, response: ServerResponse) => void;
 /** @param onError called with errors that are not the client's */
 export function createAnswerError(onError: (error: unknown) => void): AnswerError {
 	return (error, response) => {
-		const refusal = refusalOf(error);
-		if (refusal.status >= 500) onError(error);
+		const rejection = rejectionOf(error);
+		if (rejection.status >= 500) onError(error);
 		if (response.headersSent) response.destroy();
-		else if (!response.destroyed) sendProblem(response, refusal);
+		else if (!response.destroyed) sendProblem(response, rejection);
 	};
 }
 
-function refusalOf(error: unknown): HttpRefusal {
-	if (error instanceof AnsweredError) return error.refusal;
+function rejectionOf(error: unknown): HttpRejection {
+	if (error instanceof AnsweredError) return error.rejection;
 	if (error instanceof URIError) return { status: 400, detail: "This address is not well formed." };
 	if (["ENOSPC", "EDQUOT"].includes(errorCode(error) ?? ""))
 		return { status: 507, detail: "The gateway's disk is full; nothing was changed." };
@@ -121,8 +121,8 @@ function refusalOf(error: unknown): HttpRefusal {
 	return { status: 500, detail: "The gateway failed at this; its log says why." };
 }
 
-/** Sends the refusal but does not end the response. */
-function writeProblem(response: ServerResponse, refusal: HttpRefusal): void {
-	const { headers, body } = problemOf(refusal);
-	response.writeHead(refusal.status, headers).write(body);
+/** Sends the rejection but does not end the response. */
+function writeProblem(response: ServerResponse, rejection: HttpRejection): void {
+	const { headers, body } = problemOf(rejection);
+	response.writeHead(rejection.status, headers).write(body);
 }

@@ -1,4 +1,4 @@
-/** `npm run backup`: downloads a back-up of a running gateway, and checks it. */
+/** `npm run backup`: downloads a backup of a running gateway, and checks it. */
 
 import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -18,7 +18,7 @@ import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
 const usage = `Usage: npm run backup -- file.tar.gz [--releases] [--passphrase-file file]
 
-Downloads a back-up of a running gateway: tokens, devices with their labels, updates and crashes, roll-outs, schedules, quiet
+Downloads a backup of a running gateway: tokens, devices with their labels, updates and crashes, rollouts, schedules, quiet
 hours, sounds, changes, replaced devices, and the file of webhooks. Settings of the environment are not in it. npm run restore brings it back.
 
   --releases               with the images of releases and of the upload

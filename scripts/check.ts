@@ -16,12 +16,12 @@ await runCommand({ name: "check", usage, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	refuseWords(words);
-	const hasColours = process.stdout.isTTY === true;
+	const hasColors = process.stdout.isTTY === true;
 	const tool = (name: string) => join(projectFolder, "node_modules/.bin", name);
 	const lint: Step = {
 		name: "biome ci .",
 		command: tool("biome"),
-		words: ["ci", `--colors=${hasColours ? "force" : "off"}`, "."],
+		words: ["ci", `--colors=${hasColors ? "force" : "off"}`, "."],
 	};
 	const types = projects(projectFolder).map((folder) => ({
 		name: `tsc -p ${folder}`,

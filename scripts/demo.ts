@@ -23,7 +23,7 @@ const usage = `Usage: npm run demo
 Runs a gateway and a virtual device of each model. Settings come from the environment, as for npm start; see gateway/README.md.`;
 
 const toTry = `Try next, on the page of a device:
-  1. Controls: turn the volume, colour the ring, press Identify.
+  1. Controls: turn the volume, color the ring, press Identify.
   2. Board: hold a button, dim the light, take the device out of Wi-Fi's range, cut its power.
   3. Board: "Hear it in this browser" plays its speaker; press Play, or "Announce…" a text.
   4. Board: "Make and install" makes a release of this checkout and updates the device to it.

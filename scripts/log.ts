@@ -70,7 +70,7 @@ function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Pr
 			// A gateway whose monitors cannot subscribe sends them everything.
 			if (frame.requestId === subscribing) return ask("info");
 			if (frame.type === "error") {
-				refusalOf(gateway, deviceId, frame)
+				rejectionOf(gateway, deviceId, frame)
 					.then(reject, reject)
 					.finally(() => socket.close());
 				return;
@@ -84,13 +84,13 @@ function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Pr
 	});
 }
 
-/** @returns what the gateway's answer means for a person @throws {Refusal} */
-async function refusalOf(
+/** @returns what the gateway's answer means for a person @throws {Rejection} */
+async function rejectionOf(
 	gateway: GatewayClient,
 	deviceId: string,
 	{ code, message }: Readonly<Record<string, unknown>>,
 ): Promise<Error> {
-	if (code === "forbidden") return gateway.refusal(403, message);
+	if (code === "forbidden") return gateway.rejection(403, message);
 	if (code === "target_offline") return new Error(`${deviceId} is not connected.`);
 	if (code !== "unknown_target") return new Error(sentence(String(message)));
 	const { devices } = await gateway.request("GET /api/devices");

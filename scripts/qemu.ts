@@ -1,4 +1,4 @@
-/** `npm run qemu`: runs a board in Espressif's QEMU, with a real image, boot loader, flash, update and roll-back. */
+/** `npm run qemu`: runs a board in Espressif's QEMU, with a real image, boot loader, flash, update and rollback. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -27,7 +27,7 @@ Builds the images of a version, such as 1.4.0 or 1.5.0-rc.1, and adds them to RE
 devices are always built, those for boards and QEMU where the Moddable SDK and ESP-IDF are found. Devices that run one of the three
 releases before it download a patch instead of the image, where it is less than half as large.
 
-  --channel       such as beta; by default stable, and none for a pre-release. A standing roll-out goes on to each later release
+  --channel       such as beta; by default stable, and none for a pre-release. A standing rollout goes on to each later release
                   of its channel; devices that ask for the latest release get that of stable
   --key           signs the images; their firmware then takes only what is signed by a key of RELEASE_KEYS, a file with one or
                   two public keys, by default that of this key alone (npm run keygen makes one)

@@ -1,4 +1,4 @@
-/** `npm run restore`: makes a data folder of a back-up, with which a gateway goes on. */
+/** `npm run restore`: makes a data folder of a backup, with which a gateway goes on. */
 
 import { createReadStream, existsSync } from "node:fs";
 import fs from "node:fs/promises";
@@ -40,7 +40,7 @@ async function run(words: readonly string[]): Promise<void> {
 			`${dataDir} belongs to root: give it to the gateway's user, if that is another one and not systemd's.`,
 		);
 	const hasImages = about.files.some(({ name }) => name.startsWith("releases/"));
-	if (!hasImages) print("No images are in it: RELEASES_DIR must have those of roll-outs that go on.");
+	if (!hasImages) print("No images are in it: RELEASES_DIR must have those of rollouts that go on.");
 	if (about.files.some(({ name }) => name.startsWith("data/webhooks.json")))
 		print(`Webhooks need WEBHOOKS_FILE=${dataDir}/webhooks.json.`);
 	if (isShared)

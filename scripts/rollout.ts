@@ -33,7 +33,7 @@ const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
        npm run rollout -- --list
 
 Updates devices to a release, to latest or to custom (the upload), and watches until that has ended. The gateway carries the
-roll-out: Ctrl-C ends only the watching. What is left out, the gateway chooses: first 5 devices, or 5 % of many, then the rest.
+rollout: Ctrl-C ends only the watching. What is left out, the gateway chooses: first 5 devices, or 5 % of many, then the rest.
 Up to 20 devices that --devices names are updated one after another, until one fails.
 
   --channel beta            the latest release of a channel, in place of a version
@@ -118,7 +118,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (!values.yes && !(await confirm(question(preview)))) return console.log("Nothing was begun.");
 	const id = makeRolloutId((values.standing && values.channel) || preview.plan.firmware.version);
 	await gateway.request("PUT /api/rollouts/:id", { params: { id }, body: plan });
-	console.log(`Roll-out ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
+	console.log(`Rollout ${id} is kept by the gateway. Ctrl-C ends only the watching.`);
 	await watchToEnd(gateway, id);
 }
 
@@ -170,7 +170,7 @@ async function confirm(text: string): Promise<boolean> {
 
 async function watchToEnd(gateway: GatewayClient, id: string): Promise<void> {
 	const stop = () => {
-		console.log(`\nThe roll-out goes on without this command. ${howToComeBack(id)}`);
+		console.log(`\nThe rollout goes on without this command. ${howToComeBack(id)}`);
 		process.exit(exitCodes.interrupted[0]);
 	};
 	process.once("SIGINT", stop);
@@ -180,7 +180,7 @@ async function watchToEnd(gateway: GatewayClient, id: string): Promise<void> {
 
 async function list(gateway: GatewayClient): Promise<void> {
 	const { rollouts } = await gateway.request("GET /api/rollouts");
-	if (rollouts.length === 0) console.log("There is no roll-out.");
+	if (rollouts.length === 0) console.log("There is no rollout.");
 	for (const rollout of rollouts) show(rollout);
 }
 

@@ -101,7 +101,7 @@ interface SoundFile {
 	readonly name: string;
 }
 
-/** @returns the id under which the gateway has it @throws {Refusal} */
+/** @returns the id under which the gateway has it @throws {Rejection} */
 async function send(
 	gateway: GatewayClient,
 	{ name, ...file }: SoundFile,

@@ -253,7 +253,7 @@ async function addReleases(releasesDir: string): Promise<void> {
 	}
 }
 
-/** A roll-out that goes on while the pictures are taken: one device updated, one rolled back, one downloading, one away. */
+/** A rollout that goes on while the pictures are taken: one device updated, one rolled back, one downloading, one away. */
 async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promise<void> {
 	const away = fleet.at(-1);
 	const headers = bearer(monitorToken);

@@ -57,7 +57,7 @@ export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
 }
 
 /** @param retryAfterSeconds limited to 1 to 120; undefined: not given */
-export function endOfRefusal(status: number, retryAfterSeconds: number | undefined): ConnectionEnd {
+export function endOfRejection(status: number, retryAfterSeconds: number | undefined): ConnectionEnd {
 	if ((status === 429 || status === 503) && retryAfterSeconds !== undefined) {
 		const seconds = limited(retryAfterSeconds);
 		return {

@@ -7,7 +7,7 @@
 import Timer from "timer";
 import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
 import { longestCommandBytes } from "../protocol/messages.js";
-import { type ConnectionEnd, endOfClose, endOfRefusal, failed } from "./connection-end.js";
+import { type ConnectionEnd, endOfClose, endOfRejection, failed } from "./connection-end.js";
 import { requireReadable } from "./json-bounds.js";
 import { LookupTicket } from "./lookup.js";
 import type { Url } from "./url.js";
@@ -86,8 +86,8 @@ export class GatewaySocket {
 			onDate: (date) => this.#guard(() => options.onDate?.(date)),
 			onWritable: (byteCount) => this.#guard(() => this.#onWritable(byteCount)),
 			onControl: (code, payload) => this.#guard(() => this.#onControl(code, payload)),
-			onRefused: (status, retryAfterSeconds) => {
-				this.#announcedEnd = endOfRefusal(status, retryAfterSeconds);
+			onRejected: (status, retryAfterSeconds) => {
+				this.#announcedEnd = endOfRejection(status, retryAfterSeconds);
 			},
 			onClose: () => this.#fail(),
 			onError: () => this.#fail(),

@@ -56,7 +56,7 @@ export interface WiFiStationOptions {
 interface Candidate extends WiFiNetwork {
 	hasConnected: boolean;
 	/** In this round of retries. */
-	isRefused: boolean;
+	isRejected: boolean;
 	/** Of the latest scan, in dBm. */
 	rssi: number;
 	/** Why the last attempt failed. */
@@ -87,7 +87,7 @@ export class WiFiStation {
 		this.#networks = options.networks.map((network) => ({
 			...network,
 			hasConnected: false,
-			isRefused: false,
+			isRejected: false,
 			rssi: notFound,
 			problem: undefined,
 		}));
@@ -241,7 +241,9 @@ export class WiFiStation {
 	/** Networks that are not found come last, and not never: they may be hidden. */
 	#nextTurn(): readonly Candidate[] {
 		const rank = (network: Candidate) => (this.#isBeingTried(network) ? 0 : network.rssi);
-		return this.#networks.filter(({ isRefused }) => !isRefused).sort((one, other) => rank(other) - rank(one));
+		return this.#networks
+			.filter(({ isRejected }) => !isRejected)
+			.sort((one, other) => rank(other) - rank(one));
 	}
 
 	#isBeingTried(network: Candidate): boolean {
@@ -279,10 +281,10 @@ export class WiFiStation {
 		this.#stopLeaving();
 		this.#wifi.disconnect();
 		// A weak signal looks like a wrong password: one that was right before is retried as usual.
-		network.isRefused = reason === "wrong_password" && !network.hasConnected;
+		network.isRejected = reason === "wrong_password" && !network.hasConnected;
 		const isHopeless =
-			network.isRefused &&
-			(this.#isBeingTried(network) || this.#networks.every(({ isRefused }) => isRefused));
+			network.isRejected &&
+			(this.#isBeingTried(network) || this.#networks.every(({ isRejected }) => isRejected));
 		this.#setState(isHopeless ? "failed" : "connecting");
 		// Closed by that.
 		if (!this.#current) return;
@@ -311,7 +313,7 @@ export class WiFiStation {
 
 	#startRound(): void {
 		this.#turn = [];
-		for (const network of this.#networks) network.isRefused = false;
+		for (const network of this.#networks) network.isRejected = false;
 	}
 
 	#clearTimers(): void {

@@ -118,8 +118,8 @@ export function countdownOverlay(lengthMs: number): Overlay {
 		paint(strip, timeMs) {
 			const lit = Math.ceil(strip.length * Math.max(0, 1 - timeMs / lengthMs));
 			fill(strip, 0, 0, 0, 0);
-			const colour = colourOf(strip, 255, 0, 255, overlayBrightness);
-			for (let index = 0; index < lit; index++) strip.setPixel(index, colour);
+			const color = colorOf(strip, 255, 0, 255, overlayBrightness);
+			for (let index = 0; index < lit; index++) strip.setPixel(index, color);
 		},
 	};
 }
@@ -149,31 +149,30 @@ export type ShownLight = Pick<Light, "color" | "effect"> & { readonly progress?:
 
 /** The ring as a light. */
 export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overlay {
-	const colour = Number.parseInt(color.slice(1), 16);
+	const rgb = Number.parseInt(color.slice(1), 16);
 	switch (effect) {
 		case "solid":
-			return { frameMs: 0, paint: (strip, _timeMs, brightness) => fillWith(strip, colour, brightness) };
+			return { frameMs: 0, paint: (strip, _timeMs, brightness) => fillWith(strip, rgb, brightness) };
 		case "breathe":
 			return {
 				frameMs: smoothFrameMs,
 				paint: (strip, timeMs, brightness) =>
-					fillWith(strip, colour, brightness * breath((timeMs % breathPeriodMs) / breathPeriodMs)),
+					fillWith(strip, rgb, brightness * breath((timeMs % breathPeriodMs) / breathPeriodMs)),
 			};
 		case "blink":
 			return {
 				frameMs: flashPeriodMs / 2,
-				paint: (strip, timeMs, brightness) => fillWith(strip, colour, isLit(timeMs) ? brightness : 0),
+				paint: (strip, timeMs, brightness) => fillWith(strip, rgb, isLit(timeMs) ? brightness : 0),
 			};
 		case "turn":
 			return {
 				frameMs: smoothFrameMs,
-				paint: (strip, timeMs, brightness) =>
-					paintTurning(strip, timeMs / rainbowPeriodMs, colour, brightness),
+				paint: (strip, timeMs, brightness) => paintTurning(strip, timeMs / rainbowPeriodMs, rgb, brightness),
 			};
 		case "progress":
 			return {
 				frameMs: 0,
-				paint: (strip, _timeMs, brightness) => paintArc(strip, progress, colour, brightness),
+				paint: (strip, _timeMs, brightness) => paintArc(strip, progress, rgb, brightness),
 			};
 	}
 }
@@ -192,7 +191,7 @@ export const unprovisionedOverlay: Overlay = Object.freeze({
 	paint(strip: PixelStrip, timeMs: number): void {
 		fill(strip, 0, 0, 0, 0);
 		const index = Math.floor(((timeMs % unprovisionedPeriodMs) / unprovisionedPeriodMs) * strip.length);
-		strip.setPixel(index, colourOf(strip, 255, 255, 255, overlayBrightness));
+		strip.setPixel(index, colorOf(strip, 255, 255, 255, overlayBrightness));
 	},
 });
 
@@ -211,36 +210,36 @@ function breath(phase: number): number {
 }
 
 function fill(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): void {
-	const colour = colourOf(strip, red, green, blue, brightness);
-	for (let index = 0; index < strip.length; index++) strip.setPixel(index, colour);
+	const color = colorOf(strip, red, green, blue, brightness);
+	for (let index = 0; index < strip.length; index++) strip.setPixel(index, color);
 }
 
-/** @param colour 0xrrggbb */
-function fillWith(strip: PixelStrip, colour: number, brightness: number): void {
-	for (let index = 0; index < strip.length; index++) paintPixel(strip, index, colour, brightness);
+/** @param color 0xrrggbb */
+function fillWith(strip: PixelStrip, color: number, brightness: number): void {
+	for (let index = 0; index < strip.length; index++) paintPixel(strip, index, color, brightness);
 }
 
 /** @param share of the ring, 0 to 1; the last LED is dim for a fraction */
-function paintArc(strip: PixelStrip, share: number, colour: number, brightness: number): void {
+function paintArc(strip: PixelStrip, share: number, color: number, brightness: number): void {
 	const lit = share * strip.length;
 	for (let index = 0; index < strip.length; index++)
-		paintPixel(strip, index, colour, brightness * Math.max(0, Math.min(1, lit - index)));
+		paintPixel(strip, index, color, brightness * Math.max(0, Math.min(1, lit - index)));
 }
 
 /** One bright LED with a tail that fades. @param turns since the start */
-function paintTurning(strip: PixelStrip, turns: number, colour: number, brightness: number): void {
+function paintTurning(strip: PixelStrip, turns: number, color: number, brightness: number): void {
 	for (let index = 0; index < strip.length; index++) {
 		const behind = (turns + 1 - index / strip.length) % 1;
-		paintPixel(strip, index, colour, brightness * Math.max(0, 1 - behind / tail));
+		paintPixel(strip, index, color, brightness * Math.max(0, 1 - behind / tail));
 	}
 }
 
-function paintPixel(strip: PixelStrip, index: number, colour: number, brightness: number): void {
-	const shown = colourOf(strip, colour >> 16, (colour >> 8) & 0xff, colour & 0xff, brightness);
+function paintPixel(strip: PixelStrip, index: number, color: number, brightness: number): void {
+	const shown = colorOf(strip, color >> 16, (color >> 8) & 0xff, color & 0xff, brightness);
 	strip.setPixel(index, shown);
 }
 
-function colourOf(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): number {
+function colorOf(strip: PixelStrip, red: number, green: number, blue: number, brightness: number): number {
 	const light = lightFor(brightness);
 	return strip.makeRGB(channel(red, light), channel(green, light), channel(blue, light));
 }
@@ -260,7 +259,7 @@ function paintRainbow(strip: PixelStrip, phase: number, brightness: number): voi
 	}
 }
 
-/** One channel of a saturated colour: 255 for a third of the circle, falling to 0 on both sides. */
+/** One channel of a saturated color: 255 for a third of the circle, falling to 0 on both sides. */
 function hueChannel(position: number): number {
 	const sixth = (position % 1) * 6;
 	if (sixth < 1) return 255 * sixth;
@@ -269,7 +268,7 @@ function hueChannel(position: number): number {
 	return 0;
 }
 
-/** A colour other than black stays visible at the lowest brightness. */
+/** A color other than black stays visible at the lowest brightness. */
 function channel(value: number, light: number): number {
 	if (value === 255 && light > 0) return Math.max(1, Math.round(255 * light));
 	return Math.round(value * light);

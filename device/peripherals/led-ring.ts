@@ -165,16 +165,16 @@ export class LedRing {
 		this.#onChanged();
 	}
 
-	/** Until isRefused is set. */
+	/** Until isRejected is set. */
 	showUnprovisioned(): void {
 		this.connection = ledState.off;
 		this.#cover(rank.standing, unprovisionedOverlay);
 	}
 
 	/** Whether the gateway refuses the token. */
-	set isRefused(isRefused: boolean) {
-		if (isRefused !== (this.#layers[rank.standing] !== undefined))
-			this.#cover(rank.standing, isRefused ? refusedOverlay : undefined);
+	set isRejected(isRejected: boolean) {
+		if (isRejected !== (this.#layers[rank.standing] !== undefined))
+			this.#cover(rank.standing, isRejected ? refusedOverlay : undefined);
 	}
 
 	/** Shows how much is left of `ms`, above everything else, until endCountdown(). */

@@ -52,7 +52,7 @@ export type LedPreset = Infer<typeof ledPreset>;
 export const lightEffects = Object.freeze(["solid", "breathe", "blink", "turn", "progress"] as const);
 const lightEffect = oneOf(...lightEffects);
 export type LightEffect = Infer<typeof lightEffect>;
-const hexColour = pattern(7, "^#[0-9A-Fa-f]{6}$", "a colour such as #ff8800,");
+const hexColor = pattern(7, "^#[0-9A-Fa-f]{6}$", "a color such as #ff8800,");
 
 export const chimes = Object.freeze(["startup", "wifi_connecting", "wifi_connected", "attention"] as const);
 const chime = oneOf(...chimes);
@@ -231,7 +231,7 @@ export const commands = Object.freeze({
 			either(
 				nothing,
 				object({
-					color: either(hexColour, list(integer(0, 255), 3, 3)),
+					color: either(hexColor, list(integer(0, 255), 3, 3)),
 					/** Absent: solid. */
 					effect: optional(lightEffect),
 					/** Of the effect `progress`; absent: 0. */
@@ -366,7 +366,7 @@ export const uplinks = Object.freeze({
 				state_name: ledPreset,
 				brightness_coef: float(0, 1),
 				/** What covers the state; absent: nothing. */
-				light: optional(object({ color: hexColour, effect: lightEffect, progress: optional(float(0, 1)) })),
+				light: optional(object({ color: hexColor, effect: lightEffect, progress: optional(float(0, 1)) })),
 				/** Only if true. */
 				auto_brightness: withPart("ambientLight", optional(boolean())),
 			}),
@@ -450,14 +450,14 @@ export type SoundUpdate = UplinkOf<"sound_update">;
 export type CrashReport = UplinkOf<"crash_report">;
 export type LogMessage = UplinkOf<"log">;
 
-export interface Refusal {
+export interface Rejection {
 	readonly code: Exclude<CommandErrorCode, "busy">;
 	/** One sentence that says what to change. */
 	readonly message: string;
 }
 export type CheckedCommand =
-	| { readonly command: Command; readonly refusal?: undefined }
-	| { readonly refusal: Refusal };
+	| { readonly command: Command; readonly rejection?: undefined }
+	| { readonly rejection: Rejection };
 
 /** @param value parsed JSON @param model undefined: commands of every part are accepted */
 export function checkCommand(value: unknown, model?: Model): CheckedCommand {
@@ -496,8 +496,8 @@ function isUplinkType(type: string): type is UplinkType {
 	return Object.hasOwn(uplinks, type);
 }
 
-function refuse(code: Refusal["code"], message: string): CheckedCommand {
-	return { refusal: { code, message } };
+function refuse(code: Rejection["code"], message: string): CheckedCommand {
+	return { rejection: { code, message } };
 }
 
 function modelNamedIn(report: unknown): Model | undefined {

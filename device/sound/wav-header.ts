@@ -1,4 +1,4 @@
-/** Reads the header of a WAV file (RIFF) piece by piece, up to the first sample. Each refusal names what the file is. */
+/** Reads the header of a WAV file (RIFF) piece by piece, up to the first sample. Each rejection names what the file is. */
 
 import { sampleRate } from "../peripherals/track.js";
 import { nameFormat } from "./file-format.js";

@@ -27,8 +27,8 @@ export class Retries {
 	#movedAtMs = 0;
 	/** When the last block was passed on, or the download began. */
 	#progressAtMs: number;
-	/** The server's last refusal, with the offset that was requested. */
-	#refusal = "";
+	/** The server's last rejection, with the offset that was requested. */
+	#rejection = "";
 
 	/** @param now monotonic milliseconds */
 	constructor(now: () => number) {
@@ -61,9 +61,9 @@ export class Retries {
 	 * @throws Error with the reason if there is no further attempt
 	 */
 	onProblem({ kind, reason }: Problem, offset: number, isOnline: boolean): number {
-		const refusal = `${offset}: ${reason}`;
-		if (kind === "end" || (kind === "retry" && refusal === this.#refusal)) throw new Error(reason);
-		if (kind === "retry") this.#refusal = refusal;
+		const rejection = `${offset}: ${reason}`;
+		if (kind === "end" || (kind === "retry" && rejection === this.#rejection)) throw new Error(reason);
+		if (kind === "retry") this.#rejection = rejection;
 		if (isOnline) this.#drops += 1;
 		const leftMs = this.#progressAtMs + longestWaitMs - this.#now();
 		if (isOnline ? this.#drops > mostDrops : leftMs <= 0) throw new Error(reason);

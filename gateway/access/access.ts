@@ -7,7 +7,7 @@ import { roleWords } from "../api/permissions.js";
 import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import type { RouteDefinition } from "../api/route.js";
 import type { Base } from "../base.js";
-import { HttpProblem, type HttpRefusal } from "../problem.js";
+import { HttpProblem, type HttpRejection } from "../problem.js";
 import { Logins, type LoginsOptions } from "./logins.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { AddressLimit } from "./rates.js";
@@ -24,7 +24,7 @@ export interface AccessOptions extends LoginsOptions, Pick<Base, "log"> {
 
 export interface Admission {
 	/** Undefined if it is admitted. */
-	readonly refusal?: HttpRefusal;
+	readonly rejection?: HttpRejection;
 	/** If the token is for this device alone. */
 	readonly deviceId?: string;
 	/** If the token or login is a person's. */
@@ -79,7 +79,7 @@ export class Access {
 		maxAgeMs = 0,
 	): Promise<Admission> {
 		const admission = await this.#check(request, roles, maxAgeMs);
-		if (!admission.refusal) this.#options.onAdmitted(request);
+		if (!admission.rejection) this.#options.onAdmitted(request);
 		if (admission.person) this.#usedAt.set(admission.person.name, this.#options.now());
 		return admission;
 	}
@@ -97,7 +97,7 @@ export class Access {
 		if (admission) return admission;
 		// The token may be new.
 		if (age > 0) return this.#check(request, roles, 0);
-		return { refusal: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
+		return { rejection: isToken ? this.countFailure(request, countedAs(roles)) : unauthorized };
 	}
 
 	/** When a person's token or login last passed here; undefined: not since this gateway's start. */
@@ -106,7 +106,7 @@ export class Access {
 	}
 
 	/** For a token outside the headers. @returns undefined if it is valid */
-	async checkPersonsToken(request: IncomingMessage, shown: string): Promise<HttpRefusal | undefined> {
+	async checkPersonsToken(request: IncomingMessage, shown: string): Promise<HttpRejection | undefined> {
 		await this.#options.tokens.refresh();
 		return this.#grantsOfToken(shown).person ? undefined : this.countFailure(request, "monitor");
 	}
@@ -147,7 +147,7 @@ export class Access {
 	 * Wrong tokens are limited per address. Valid ones always pass, since others may share the address.
 	 * @param what counted separately @returns the response to send
 	 */
-	countFailure(request: IncomingMessage, what: string): HttpRefusal {
+	countFailure(request: IncomingMessage, what: string): HttpRejection {
 		const tooMany = this.#failures.count(request, what);
 		if (tooMany) return tooMany;
 		this.#options.log.warn({ remoteAddress: remoteAddressOf(request), what }, "wrong token");
@@ -158,7 +158,7 @@ export class Access {
 	 * Refuses requests that browsers send for other web sites, with a cookie or with AUTH=off. A page of another site cannot
 	 * add a bearer token, and a program that shows one may send any `Origin`.
 	 */
-	checkOrigin(request: IncomingMessage): HttpRefusal | undefined {
+	checkOrigin(request: IncomingMessage): HttpRejection | undefined {
 		if (!this.#options.isOff && bearerOf(request) !== undefined) return undefined;
 		return isSameOrigin(request, this.#options.publicUrl) ? undefined : fromElsewhere;
 	}
@@ -176,8 +176,8 @@ export class Access {
 		const foreign = isRead ? undefined : this.checkOrigin(request);
 		if (foreign) throw problemFor(foreign);
 		if (roles === null) return undefined;
-		const { refusal, person } = await this.check(request, devices ? ["device", ...roles] : roles);
-		if (refusal) throw problemFor(refusal);
+		const { rejection, person } = await this.check(request, devices ? ["device", ...roles] : roles);
+		if (rejection) throw problemFor(rejection);
 		return person;
 	}
 
@@ -214,7 +214,7 @@ export class Access {
 	#checkHost(request: IncomingMessage): Admission {
 		if (isLoopback(reachedAt(request).hostname)) return { person: anyone };
 		const detail = "With AUTH=off this gateway answers to localhost and 127.0.0.1 only.";
-		return { refusal: { status: 403, detail } };
+		return { rejection: { status: 403, detail } };
 	}
 }
 
@@ -223,7 +223,7 @@ export function requireAction(person: Person, action: Action): void {
 	if (!mayDo(person, action)) throw problemFor(forbiddenTo(person.role));
 }
 
-function problemFor({ status, detail, headers }: HttpRefusal): HttpProblem {
+function problemFor({ status, detail, headers }: HttpRejection): HttpProblem {
 	return new HttpProblem(status, detail, headers);
 }
 
@@ -231,7 +231,9 @@ function admissionOf({ device, person }: Grants, roles: readonly string[]): Admi
 	if (device && roles.includes("device")) return device;
 	if (!person) return undefined;
 	if (roles.includes(person.role)) return { person };
-	return personRoles.some((role) => roles.includes(role)) ? { refusal: forbiddenTo(person.role) } : undefined;
+	return personRoles.some((role) => roles.includes(role))
+		? { rejection: forbiddenTo(person.role) }
+		: undefined;
 }
 
 /** The key by which wrong tokens are counted. */
@@ -248,19 +250,19 @@ function bearerOf({ headers }: IncomingMessage): string | undefined {
 	return /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
-const fromElsewhere: HttpRefusal = {
+const fromElsewhere: HttpRejection = {
 	status: 403,
 	detail: "This request comes from another web site; set PUBLIC_URL to the address in use.",
 };
 
-function forbiddenTo(role: PersonRole): HttpRefusal {
+function forbiddenTo(role: PersonRole): HttpRejection {
 	return { status: 403, detail: `This token may ${roleWords[role]}; show a monitor's token.` };
 }
 
 /** With AUTH=off. */
 const anyone: Person = { name: "AUTH=off", role: "monitor" };
 
-const unauthorized: HttpRefusal = {
+const unauthorized: HttpRejection = {
 	status: 401,
 	detail: "Show a valid token: Authorization: Bearer <token>.",
 	headers: { "WWW-Authenticate": 'Bearer realm="gateway"' },

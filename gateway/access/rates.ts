@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
-import type { HttpRefusal } from "../problem.js";
+import type { HttpRejection } from "../problem.js";
 import { networkOf, remoteAddressOf } from "./origin.js";
 
 type Readable = Pick<WebSocket, "pause" | "resume">;
@@ -138,8 +138,8 @@ export class AddressLimit {
 		this.#options = options;
 	}
 
-	/** @param kind counted separately @returns the refusal if it is over the limit */
-	count(request: IncomingMessage, kind = ""): HttpRefusal | undefined {
+	/** @param kind counted separately @returns the rejection if it is over the limit */
+	count(request: IncomingMessage, kind = ""): HttpRejection | undefined {
 		const now = performance.now();
 		for (const [key, { endsAt }] of this.#windows) {
 			if (endsAt > now) break;

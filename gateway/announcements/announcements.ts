@@ -229,8 +229,8 @@ export class Announcements {
 	async #execute(targetId: string, payload: object): Promise<string | undefined> {
 		const { core } = this.#options;
 		try {
-			const { refusal } = await core.execute({ type: "control_device", targetId, payload });
-			return refusal?.message;
+			const { rejection } = await core.execute({ type: "control_device", targetId, payload });
+			return rejection?.message;
 		} catch (error) {
 			core.log.error({ deviceId: targetId, err: error }, "a sound could not be asked for");
 			return "The command could not be sent; see the gateway's log.";
@@ -253,7 +253,7 @@ export class Announcements {
 	}
 
 	/**
-	 * A refusal names no sound: it is of the latest that the device was asked to play. One for which it has no room, as sounds wait
+	 * A rejection names no sound: it is of the latest that the device was asked to play. One for which it has no room, as sounds wait
 	 * there that this gateway does not know of, waits here again.
 	 */
 	#refuse(deviceId: string, code: string, message: string): void {

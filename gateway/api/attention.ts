@@ -50,7 +50,7 @@ export const askedSeen = object({
 	items: list(
 		object({
 			kind: oneOf(...attentionKinds, "refused", "crash_new"),
-			/** Id of the device, of the refusal (`refused`) or of the cause (`crash_new`). */
+			/** Id of the device, of the rejection (`refused`) or of the cause (`crash_new`). */
 			id: string(64),
 			/** As it was shown; absent: it was null. */
 			since: optional(isoTime),

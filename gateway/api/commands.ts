@@ -285,7 +285,7 @@ export const commandDocuments: { readonly [N in CommandName]: CommandDocument<N>
 	},
 	set_light: {
 		description:
-			"Uses the LED ring as a light, over its state: a colour (#rrggbb, or a list of red, green and blue), an effect (solid without one), progress (0 to 1, how much of the ring is lit by the effect progress), and seconds after which it ends (0 or none: without end). null, no value, set_led or a restart ends it. set_brightness holds for it.",
+			"Uses the LED ring as a light, over its state: a color (#rrggbb, or a list of red, green and blue), an effect (solid without one), progress (0 to 1, how much of the ring is lit by the effect progress), and seconds after which it ends (0 or none: without end). null, no value, set_led or a restart ends it. set_brightness holds for it.",
 		example: { command: "set_light", value: { color: "#ff8800", effect: "breathe", seconds: 60 } },
 	},
 	set_auto_brightness: {

@@ -133,7 +133,7 @@ const past = described(
 export type Past = InferShape<typeof past>;
 
 /** A rejected device, dropped reports, a webhook that has ended, or a failed schedule. */
-const listedRefusal = closed({
+const listedRejection = closed({
 	id: described(text, "the same for the same rejection"),
 	what: described(
 		oneOf("connection", "report", "webhook", "schedule"),
@@ -148,7 +148,7 @@ const listedRefusal = closed({
 	seen: described(boolean(), "a person has seen it, and it was not repeated since"),
 	replacedBy: described(optional(text), "id of the device that has replaced it"),
 });
-export type ListedRefusal = InferShape<typeof listedRefusal>;
+export type ListedRejection = InferShape<typeof listedRejection>;
 
 const unknownDevice = "No device has this id.";
 
@@ -158,7 +158,7 @@ export const deviceRoutes = defineRoutes("fleet", {
 			"The latest 50 rejected connections, dropped reports, ended webhooks and failed schedules since the gateway's start, the newest first",
 		roles: everyone,
 		returns: "The rejections.",
-		reply: closed({ refusals: array(listedRefusal) }),
+		reply: closed({ refusals: array(listedRejection) }),
 	},
 	"GET /api/devices": {
 		summary: "Every known device, connected or not",

@@ -1,4 +1,4 @@
-/** A roll-out: its plan, its status, and the step of each device, as they are stored and shown. */
+/** A rollout: its plan, its status, and the step of each device, as they are stored and shown. */
 
 import { chips, deviceId } from "../../device/protocol/messages.js";
 import {
@@ -51,14 +51,14 @@ export interface Group {
 	readonly size: number | string;
 	/** Slots. */
 	readonly concurrency: number;
-	/** The roll-out is paused at this number of failures, or at this part of at least `minExecuted` devices. */
+	/** The rollout is paused at this number of failures, or at this part of at least `minExecuted` devices. */
 	readonly errorThreshold: {
 		readonly count?: number;
 		/** 1 to 100. */
 		readonly percent?: number;
 		readonly minExecuted: number;
 	};
-	/** The roll-out is paused before this group begins. */
+	/** The rollout is paused before this group begins. */
 	readonly approval: boolean;
 	/** How long a device must run the new firmware before it counts as succeeded. */
 	readonly soakSeconds: number;
@@ -193,7 +193,7 @@ export const planOptions = object({
 	),
 });
 
-/** What is stored of a roll-out beside its plan, each time that it changes. Times in milliseconds since 1970. */
+/** What is stored of a rollout beside its plan, each time that it changes. Times in milliseconds since 1970. */
 export const head = object({
 	status: oneOf(...rolloutStatuses),
 	pausedBecause: optional(oneOf(...pauseReasons)),

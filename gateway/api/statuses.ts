@@ -1,4 +1,4 @@
-/** The statuses of updates and roll-outs, with the words that people read: for the gateway, the page and the terminal. */
+/** The statuses of updates and rollouts, with the words that people read: for the gateway, the page and the terminal. */
 
 import { entryOf } from "../../device/protocol/schema.js";
 
@@ -33,7 +33,7 @@ export function isOver({ status }: { readonly status: RolloutStatus }): boolean 
 export const slotStatuses = ["offered", "downloading", "rebooting", "soaking"] as const;
 /** Counted against a group's error threshold; `retry` queues them again. */
 export const failureStatuses = ["failed", "rolled_back", "timed_out"] as const;
-/** Of a device in a roll-out, in the order in which people read them. */
+/** Of a device in a rollout, in the order in which people read them. */
 export const deviceStatuses = [
 	...failureStatuses,
 	"rejected",

@@ -1,5 +1,5 @@
 /**
- * The archive of a back-up: a tar.gz whose last file, backup.json, has the SHA-256 of each other file. It is written and read a
+ * The archive of a backup: a tar.gz whose last file, backup.json, has the SHA-256 of each other file. It is written and read a
  * file at a time; what was read counts only once `about` is there.
  */
 
@@ -62,7 +62,7 @@ export interface ArchiveFile {
 	readonly content: Buffer;
 }
 
-/** It is no archive of a back-up, is damaged, or is of a newer format. The message says so in a sentence. */
+/** It is no archive of a backup, is damaged, or is of a newer format. The message says so in a sentence. */
 export class ArchiveError extends Error {}
 
 /** @param describe called after the last file @returns a tar.gz */
@@ -115,7 +115,7 @@ export class ArchiveReader {
 			if (text !== undefined)
 				throw new ArchiveError("The archive is damaged: backup.json is not its last file.");
 			if (name === aboutName) text = content.toString();
-			else if (!isSafe(name)) throw new ArchiveError(`The archive is not a back-up: it has a file ${name}.`);
+			else if (!isSafe(name)) throw new ArchiveError(`The archive is not a backup: it has a file ${name}.`);
 			else {
 				found.push({ name, size: content.length, sha256: digestOf(content) });
 				yield { name, content };
@@ -128,7 +128,7 @@ export class ArchiveReader {
 /** @throws {ArchiveError} */
 function check(text: string | undefined, found: About["files"]): About {
 	if (text === undefined)
-		throw new ArchiveError("The archive is not a back-up, or its end is missing: it has no backup.json.");
+		throw new ArchiveError("The archive is not a backup, or its end is missing: it has no backup.json.");
 	const value = parseJson(text);
 	if (isRecord(value) && typeof value.format === "number" && value.format > format)
 		throw new ArchiveError(

@@ -1,5 +1,5 @@
 /**
- * What a back-up holds, in the form of a data folder, whether the gateway is alone or its data are on a bus. Files are replaced
+ * What a backup holds, in the form of a data folder, whether the gateway is alone or its data are on a bus. Files are replaced
  * atomically, so each is read whole; of a log that is being written to, the last whole line is the end.
  */
 
@@ -15,7 +15,7 @@ import type { Entry } from "../storage/log.js";
 import type { ArchiveFile } from "./archive.js";
 
 /**
- * Read in this order: a record before the blob that it names, and the roll-outs' log last, as a gateway writes to it before it
+ * Read in this order: a record before the blob that it names, and the rollouts' log last, as a gateway writes to it before it
  * acts: what a device was asked for is in it.
  */
 const kinds = { records: ".json", sounds: ".wav", images: ".bin", logs: ".jsonl" } as const;
@@ -57,7 +57,7 @@ function tokensOf(tokens: Core["tokens"]): TokenFile {
 	return { ...file, device, monitor, ...(Object.keys(previous).length > 0 && { previous }) };
 }
 
-/** A file, or what a back-up leaves out; `name` is below `data/` or `releases/`, with slashes. */
+/** A file, or what a backup leaves out; `name` is below `data/` or `releases/`, with slashes. */
 interface Found {
 	readonly path: string;
 	readonly name: string;
@@ -65,8 +65,8 @@ interface Found {
 }
 
 /**
- * The names of what a back-up leaves out because it is neither the gateway's nor a release's.
- * @throws {Error} if a back-up would not be complete, as it cannot be read
+ * The names of what a backup leaves out because it is neither the gateway's nor a release's.
+ * @throws {Error} if a backup would not be complete, as it cannot be read
  */
 export async function skippedBy(
 	{ settings, disk, peers, services }: Parts,

@@ -15,7 +15,7 @@ import type { Unsubscribe } from "../storage/log.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { Directory } from "./directory.js";
 import { type Member, Members, noInterest } from "./members.js";
-import { type Beat, type Interest, readBeat } from "./messages.js";
+import { type Beat, type Interest, outcomeText, readBeat, readOutcome } from "./messages.js";
 import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 import { Reports } from "./reports.js";
@@ -124,7 +124,7 @@ export class Cluster {
 				return this.#latestReports.describe(id, JSON.parse(text));
 			}),
 			bus.serve(subjectOf("gw", "cmd", id), async (text) =>
-				JSON.stringify(await this.#options.execute(JSON.parse(text))),
+				outcomeText(await this.#options.execute(JSON.parse(text))),
 			),
 			bus.onStatus((isConnected) => {
 				this.#beat();
@@ -199,7 +199,7 @@ export class Cluster {
 		this.#announceInterest();
 		try {
 			const subject = subjectOf("gw", "cmd", id);
-			return JSON.parse(await this.#options.bus.request(subject, JSON.stringify(message), commandMs));
+			return readOutcome(await this.#options.bus.request(subject, JSON.stringify(message), commandMs));
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			const what = error.problem === "timeout" ? "has not answered" : "cannot be reached";

@@ -27,6 +27,7 @@ import { noUpdate } from "../api/update.js";
 import type { Device, Session } from "../sessions/device.js";
 import { reset, version } from "../sessions/device-store.js";
 import { type EndReason, endReasons } from "../sessions/view.js";
+import type { Outcome } from "../sockets/monitor-commands.js";
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);
@@ -145,4 +146,15 @@ function factsOf(each: Device) {
 function required<S extends Schema>(schema: S, value: unknown): Infer<S> {
 	if (matches(schema, value)) return value;
 	throw new RangeError(describeProblem(findProblem(schema, value)));
+}
+
+/** Encodes the outcome of a monitor's message for another gateway. */
+export function outcomeText({ rejection, ...outcome }: Outcome): string {
+	return JSON.stringify({ ...outcome, refusal: rejection });
+}
+
+/** @returns the outcome that `outcomeText` has encoded */
+export function readOutcome(text: string): Outcome {
+	const { refusal: rejection, ...outcome } = JSON.parse(text);
+	return { ...outcome, rejection };
 }

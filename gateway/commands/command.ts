@@ -9,7 +9,7 @@ import { type CommandState, commandStates } from "../api/statuses.js";
 import type { Job } from "../jobs/jobs.js";
 import { type Moment, Parts } from "../jobs/parts.js";
 import { isoTime } from "../sessions/view.js";
-import type { Refused } from "../sockets/monitor-commands.js";
+import type { Rejected } from "../sockets/monitor-commands.js";
 
 /** A fleet that restarts all at once would load the network, and the gateway. */
 export const askedAtOnce = 20;
@@ -64,7 +64,7 @@ export class Command implements Job<SentCommand> {
 	}
 
 	/** The gateway could not send it. */
-	refuse(deviceId: string, { code, message }: Refused["refusal"], moment: Moment): void {
+	refuse(deviceId: string, { code, message }: Rejected["rejection"], moment: Moment): void {
 		const isAway = code === "target_offline" || code === "unknown_target";
 		const state = isAway ? "away" : code === "unsupported_command" ? "unsupported" : "failed";
 		this.#end(deviceId, state, moment, isAway ? "The device is not connected." : message);

@@ -64,8 +64,8 @@ export class Commands {
 	async #begin(command: Command, deviceId: string): Promise<void> {
 		const { log } = this.#core;
 		try {
-			const { refusal } = await this.#execute(deviceId, command.ask);
-			if (refusal) command.refuse(deviceId, refusal, this.jobs.moment);
+			const { rejection } = await this.#execute(deviceId, command.ask);
+			if (rejection) command.refuse(deviceId, rejection, this.jobs.moment);
 		} catch (error) {
 			log.error({ deviceId, err: error }, "a command could not be sent");
 			const message = "The command could not be sent; see the gateway's log.";

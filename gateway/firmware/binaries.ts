@@ -25,8 +25,8 @@ export function createBinaries(
 	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
 		if (method !== "GET" && method !== "HEAD") return sendProblem(response, wrongMethod(method, "GET, HEAD"));
-		const { refusal } = await access.check(request, readers, tokenAgeMs);
-		if (refusal) return sendProblem(response, refusal);
+		const { rejection } = await access.check(request, readers, tokenAgeMs);
+		if (rejection) return sendProblem(response, rejection);
 		sendFile(request, response, await repository.open(pathname, search));
 	};
 	return (request, response) => {

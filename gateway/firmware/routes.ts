@@ -56,8 +56,8 @@ function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutes
 	/** By address. */
 	const running: string[] = [];
 	return async (request: Request): Promise<Upload> => {
-		const refusal = uploadsByAddress.count(request);
-		if (refusal) throw new HttpProblem(refusal.status, refusal.detail, refusal.headers);
+		const rejection = uploadsByAddress.count(request);
+		if (rejection) throw new HttpProblem(rejection.status, rejection.detail, rejection.headers);
 		const address = networkOf(remoteAddressOf(request));
 		const ofAddress = running.filter((each) => each === address).length;
 		const detail = `${ofAddress} uploads of yours and ${running.length} in all are running; try again when some have ended.`;

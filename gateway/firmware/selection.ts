@@ -7,7 +7,7 @@ import type { Catalog, Release, ReleaseImage } from "../api/firmware.js";
 import { errorCode, HttpProblem } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, type Fit, fits } from "./image.js";
-import type { UpdateRefusal } from "./refusals.js";
+import type { UpdateRejection } from "./rejections.js";
 import { type FirmwareRepository, releaseAddress, uploadPath } from "./repository.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
@@ -23,7 +23,7 @@ export interface Choice {
 	readonly signature?: string | undefined;
 	/** What makes it from the firmware that the device runs: the path of its URL, and the SHA-256 of both images. */
 	readonly patch?: { readonly path: string; readonly from: string; readonly to: string };
-	readonly refusal?: undefined;
+	readonly rejection?: undefined;
 }
 
 /** As a plan names firmware. */
@@ -33,7 +33,7 @@ export interface Asked {
 	readonly channel?: string | undefined;
 }
 
-/** Part of a roll-out's plan. */
+/** Part of a rollout's plan. */
 export interface Pinned {
 	readonly version: string;
 	/** Of which it is the latest release; absent: the version was named. */
@@ -71,7 +71,10 @@ export class Selection {
 	 * @param version `latest`, `custom` or a semantic version; undefined: the latest release if it has an image for
 	 * this device, else the upload
 	 */
-	async choose(device: DeviceFit, version: string | undefined): Promise<Choice | { refusal: UpdateRefusal }> {
+	async choose(
+		device: DeviceFit,
+		version: string | undefined,
+	): Promise<Choice | { rejection: UpdateRejection }> {
 		const { catalog, uploads } = this.#options;
 		if (version === "custom") return this.#chooseUpload(device);
 		const known = await catalog.read();
@@ -86,14 +89,14 @@ export class Selection {
 			return refuse("no_firmware", "The catalog has no latest release; make a release, or upload firmware.");
 		}
 		const release = findRelease(known, version);
-		return "refusal" in release ? release : this.#chooseImage(release, device);
+		return "rejection" in release ? release : this.#chooseImage(release, device);
 	}
 
 	/**
 	 * The images of a version that devices may get.
 	 * @param version `latest`, `custom` or a semantic version; with a channel its latest release instead
 	 */
-	async pin({ version = "latest", channel }: Asked): Promise<Pinned | { refusal: UpdateRefusal }> {
+	async pin({ version = "latest", channel }: Asked): Promise<Pinned | { rejection: UpdateRejection }> {
 		const { catalog, uploads } = this.#options;
 		if (channel === undefined && version === "custom") {
 			if (!uploads.current) return noUpload;
@@ -110,22 +113,22 @@ export class Selection {
 			channel === undefined
 				? findRelease(known, version === "latest" ? (known.latest ?? version) : version)
 				: findLatest(known, channel);
-		if ("refusal" in release) return release;
+		if ("rejection" in release) return release;
 		const images = release.images.map(({ model, chip, sha256 }) => ({ model, chip, sha256 }));
 		return { version: release.version, ...(channel !== undefined && { channel }), source: "release", images };
 	}
 
-	#chooseUpload(device: DeviceFit): Choice | { refusal: UpdateRefusal } {
+	#chooseUpload(device: DeviceFit): Choice | { rejection: UpdateRejection } {
 		const upload = this.#options.uploads.current;
 		if (!upload) return noUpload;
 		const detail = `The uploaded firmware is for ${describeFit(upload)}, the device is ${describeFit(device)}.`;
 		if (!fits(upload, device)) return refuse("incompatible_firmware", detail, true);
 		const { version = null, sha256, signature } = upload;
-		const refusal = refuseDowngrade("The uploaded firmware", upload, device);
-		return refusal ?? { path: uploadPath, version, sha256, upload: sha256, signature };
+		const rejection = refuseDowngrade("The uploaded firmware", upload, device);
+		return rejection ?? { path: uploadPath, version, sha256, upload: sha256, signature };
 	}
 
-	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { refusal: UpdateRefusal }> {
+	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
 		const images = release.images.filter((image) => fits(image, device));
 		// With an unknown chip, the first of `chips`, which the boards have; a model is never guessed.
 		const image = chips.flatMap((chip) => images.filter((each) => each.chip === chip))[0];
@@ -133,8 +136,8 @@ export class Selection {
 		if (!image) return refuse("incompatible_firmware", none);
 		const unclear = "The device's model is not known yet; wait for its first state_report.";
 		if (images.some(({ model }) => model !== image.model)) return refuse("incompatible_firmware", unclear);
-		const refusal = refuseDowngrade(`Release ${release.version}`, image, device);
-		if (refusal) return refusal;
+		const rejection = refuseDowngrade(`Release ${release.version}`, image, device);
+		if (rejection) return rejection;
 		try {
 			await this.#options.repository.openImage(release, image);
 		} catch (error) {
@@ -168,14 +171,14 @@ export class Selection {
 	}
 }
 
-function findRelease(known: Catalog, version: string): Release | { refusal: UpdateRefusal } {
+function findRelease(known: Catalog, version: string): Release | { rejection: UpdateRejection } {
 	const asked = parse(version);
 	const release = known.releases.find((each) => asked && compareBuild(each.version, asked) === 0);
 	const code = known.releases.length === 0 ? "no_firmware" : "unknown_version";
 	return release ?? refuse(code, `There is no release "${version}"; ${describeReleases(known)}`);
 }
 
-function findLatest({ releases }: Catalog, channel: string): Release | { refusal: UpdateRefusal } {
+function findLatest({ releases }: Catalog, channel: string): Release | { rejection: UpdateRejection } {
 	const channels = [...new Set(releases.flatMap((release) => channelOf(release) ?? []))];
 	const others =
 		channels.length === 0 ? "no channel has one" : `there are releases of ${channels.join(", ")}`;
@@ -195,14 +198,18 @@ function refuseDowngrade(
 	what: string,
 	{ security_version: offered = 0 }: Pick<Upload, "security_version">,
 	{ securityVersion: least = 0 }: DeviceFit,
-): { refusal: UpdateRefusal } | undefined {
+): { rejection: UpdateRejection } | undefined {
 	if (offered >= least) return undefined;
 	const detail = `${what} has the security version ${offered}; the device runs ${least} and takes none below.`;
 	return refuse("incompatible_firmware", detail, true);
 }
 
-function refuse(code: UpdateRefusal["code"], message: string, isFinal?: true): { refusal: UpdateRefusal } {
-	return { refusal: { code, message, ...(isFinal && { isFinal }) } };
+function refuse(
+	code: UpdateRejection["code"],
+	message: string,
+	isFinal?: true,
+): { rejection: UpdateRejection } {
+	return { rejection: { code, message, ...(isFinal && { isFinal }) } };
 }
 
 const noUpload = refuse("no_firmware", "No firmware was uploaded yet; POST one to /ota/upload.");

@@ -11,7 +11,7 @@ import type { OtaMetadata } from "../api/update.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListener } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
-import { hasGone, inProgress, isReplaced, notKept, type UpdateRefusal } from "./refusals.js";
+import { hasGone, inProgress, isReplaced, notKept, type UpdateRejection } from "./rejections.js";
 import type { Choice, Selection } from "./selection.js";
 import {
 	beginJob,
@@ -151,7 +151,7 @@ export class Updates {
 		device: Device,
 		version: string | undefined,
 		pinned?: readonly string[],
-	): Promise<UpdateRefusal | undefined> {
+	): Promise<UpdateRejection | undefined> {
 		const { deviceId } = device;
 		if (this.#beginning.has(deviceId) || isActive(this.historyOf(deviceId).at(-1))) return inProgress;
 		const begun = this.#choose(device, version, pinned);
@@ -167,16 +167,16 @@ export class Updates {
 		device: Device,
 		version: string | undefined,
 		pinned: readonly string[] | undefined,
-	): Promise<UpdateRefusal | undefined> {
+	): Promise<UpdateRejection | undefined> {
 		const { selection, certPemFor } = this.#options;
 		const { model, chip, securityVersion, firmwareVersion } = device;
 		const patchable = device.session.handshake.features.includes("delta") ? firmwareVersion : null;
 		const choice = await selection.choose({ model, chip, securityVersion, patchable }, version);
-		if (choice.refusal) return choice.refusal;
+		if (choice.rejection) return choice.rejection;
 		if (pinned && !pinned.includes(choice.sha256)) return isReplaced;
 		if (!device.session.isReachable) return hasGone;
-		const refusal = await this.#begin(device, choice);
-		if (refusal) return refusal;
+		const rejection = await this.#begin(device, choice);
+		if (rejection) return rejection;
 		const { baseUrl } = device.session.handshake;
 		const certPem = baseUrl.startsWith("https:") ? certPemFor?.(baseUrl) : undefined;
 		const patch = choice.patch && {
@@ -196,7 +196,7 @@ export class Updates {
 		return undefined;
 	}
 
-	async #begin(device: Device, choice: Choice): Promise<UpdateRefusal | undefined> {
+	async #begin(device: Device, choice: Choice): Promise<UpdateRejection | undefined> {
 		const { records, now, monotonic, keepDevice } = this.#options;
 		const { deviceId } = device;
 		for (;;) {

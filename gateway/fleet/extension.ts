@@ -10,7 +10,7 @@ import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
 import { fleetMessages } from "./messages.js";
-import { Refusals } from "./refusals.js";
+import { Rejections } from "./rejections.js";
 import { createFleetRoutes, historyOf } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
 
@@ -49,7 +49,7 @@ export function createFleet(given: Core): Extension {
 	const labels = new Labels(core);
 	const histories = new Histories(core);
 	const lists: Lists = new Lists(core);
-	const refusals = new Refusals(now, () => lists.changed("refusals"));
+	const refusals = new Rejections(now, () => lists.changed("refusals"));
 	const seenRecords = records<Seen>({
 		name: "seen",
 		onProblem: (problem) => log.warn({ problem }, "what was seen"),
@@ -68,7 +68,7 @@ export function createFleet(given: Core): Extension {
 			histories.sessions,
 			subscriptions.sessions,
 			lists.sessions,
-			{ onRefused: (refusal) => refusals.add(refusal) },
+			{ onRejected: (rejection) => refusals.add(rejection) },
 		],
 		onEvent: (event) => {
 			if (event.type !== "schedule_failed") return;

@@ -5,7 +5,7 @@ import { crashRoutes } from "../api/crash-causes.js";
 import {
 	type DeviceHistory,
 	deviceRoutes,
-	type ListedRefusal,
+	type ListedRejection,
 	type OwnUpdate,
 	type PastCrash,
 	type PastMark,
@@ -25,14 +25,14 @@ import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
 import type { Labels } from "./labels.js";
 import type { FleetCore } from "./limits.js";
-import type { Counted, Refusals } from "./refusals.js";
+import type { Counted, Rejections } from "./rejections.js";
 
 export interface FleetRoutesOptions {
 	readonly core: FleetCore;
 	readonly crashes: CrashStore;
 	readonly causes: Pick<CrashCauses, "list" | "see">;
 	readonly labels: Labels;
-	readonly refusals: Pick<Refusals, "list" | "see">;
+	readonly refusals: Pick<Rejections, "list" | "see">;
 	readonly attentions: Pick<Attentions, "of" | "see">;
 	readonly histories: Pick<Histories, "of">;
 }
@@ -69,7 +69,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 	};
 
 	const devices = serve(deviceRoutes, {
-		"GET /api/refusals": () => ({ refusals: refusals.list().map((each) => describeRefusal(each, core)) }),
+		"GET /api/refusals": () => ({ refusals: refusals.list().map((each) => describeRejection(each, core)) }),
 		"GET /api/devices": async ({ response }) => {
 			const textOf = (device: Device) => JSON.stringify(headOf(device));
 			await sendList(response, "devices", [...sessions.devices.values()], textOf, core.yieldToLoop);
@@ -166,7 +166,10 @@ export async function historyOf(
 	} satisfies DeviceHistory;
 }
 
-function describeRefusal({ deviceId, firstAt, lastAt, ...rest }: Counted, core: FleetCore): ListedRefusal {
+function describeRejection(
+	{ deviceId, firstAt, lastAt, ...rest }: Counted,
+	core: FleetCore,
+): ListedRejection {
 	const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
 	const replacedBy = core.services.get(boardReplacements)?.replacementOf(deviceId ?? "");
 	return { ...rest, ...times, deviceId: deviceId ?? null, ...(replacedBy && { replacedBy }) };

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { AddressLimit } from "../access/rates.js";
 import type { Core, Extension } from "../extension.js";
-import type { HttpRefusal } from "../problem.js";
+import type { HttpRejection } from "../problem.js";
 import { tryAgain } from "../sockets/upgrades.js";
 import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
@@ -45,10 +45,14 @@ export function createGuard(core: Core): Extension {
 	);
 
 	/** Counts refused and valid clients of an address separately. */
-	async function count(request: IncomingMessage, path: string | undefined, refusal: HttpRefusal | undefined) {
+	async function count(
+		request: IncomingMessage,
+		path: string | undefined,
+		rejection: HttpRejection | undefined,
+	) {
 		const name = request.headers["device-id"];
-		const returned = refusal || name === undefined ? undefined : returns.count(request, String(name));
-		return returned ?? addresses.count(request, refusal ? "refused" : `admitted ${path}`);
+		const returned = rejection || name === undefined ? undefined : returns.count(request, String(name));
+		return returned ?? addresses.count(request, rejection ? "refused" : `admitted ${path}`);
 	}
 
 	return {
@@ -58,9 +62,9 @@ export function createGuard(core: Core): Extension {
 			release: (stream, head) => connections.release(stream, head),
 			onAdmitted: ({ socket }) => connections.admit(socket),
 			look: () => crowded(admissions.look()),
-			admit: async (request, path, refusal) =>
-				(await count(request, path, refusal)) ??
-				refusal ??
+			admit: async (request, path, rejection) =>
+				(await count(request, path, rejection)) ??
+				rejection ??
 				(path === "/device" ? crowded(admissions.take()) : undefined),
 			close: () => delay.close(),
 		},
@@ -68,6 +72,6 @@ export function createGuard(core: Core): Extension {
 }
 
 /** @param seconds undefined: not crowded */
-function crowded(seconds: number | undefined): HttpRefusal | undefined {
+function crowded(seconds: number | undefined): HttpRejection | undefined {
 	return seconds === undefined ? undefined : tryAgain("Too many devices connect at this moment", seconds);
 }

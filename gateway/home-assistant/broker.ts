@@ -143,7 +143,7 @@ export class Broker {
 		try {
 			await done;
 		} catch (error) {
-			const problem = refusalOf(error);
+			const problem = rejectionOf(error);
 			// Another error is of the connection, after which all is done again.
 			if (problem === undefined) return true;
 			this.#refusals.inc({ what });
@@ -160,7 +160,7 @@ export class Broker {
 }
 
 /** @returns why the broker refuses, with the reason of MQTT 5; undefined: it does not */
-function refusalOf(error: unknown): string | undefined {
+function rejectionOf(error: unknown): string | undefined {
 	if (error instanceof ErrorWithReasonCode) return `${error.message} (${error.code})`;
 	if (!(error instanceof ErrorWithSubackPacket)) return undefined;
 	const [reason] = error.packet?.granted ?? [];

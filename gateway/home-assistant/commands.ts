@@ -1,4 +1,4 @@
-/** Executes commands from Home Assistant, with a monitor's checks. Nothing answers it: a refusal is in the log. */
+/** Executes commands from Home Assistant, with a monitor's checks. Nothing answers it: a rejection is in the log. */
 
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../device/protocol/schema.js";
@@ -12,18 +12,18 @@ import { HttpProblem } from "../problem.js";
 import { announcementJobs } from "../services/jobs.js";
 import { quietHours } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
-import { type Outcome, type Refused, refuse } from "../sockets/monitor-commands.js";
+import { type Outcome, type Rejected, refuse } from "../sockets/monitor-commands.js";
 import { type Facts, noEffect, wholeBrightness } from "./entities.js";
 
-/** A monitor's message without its target, a sound, or a refusal. */
+/** A monitor's message without its target, a sound, or a rejection. */
 type Ask =
 	| { readonly type: "control_device"; readonly payload: Readonly<Record<string, unknown>> }
 	| { readonly type: "trigger_ota"; readonly version: string }
 	| (Pick<AskedAnnouncement, "sound" | "text" | "volume" | "priority"> & { readonly seconds?: number })
 	| { readonly quietHours: unknown }
-	| Refused;
+	| Rejected;
 
-/** The light that a device was asked for last: Home Assistant sends colour and effect one by one. */
+/** The light that a device was asked for last: Home Assistant sends color and effect one by one. */
 interface Lit {
 	color: readonly number[];
 	effect: string;
@@ -128,7 +128,7 @@ export class EntityCommands {
 			const done = this.#finish(deviceId, entity, work());
 			done.catch((error) => log.error({ err: error }, "Home Assistant"));
 		};
-		const no = (...refusal: Parameters<typeof refuse>) => run(async () => refuse(...refusal));
+		const no = (...rejection: Parameters<typeof refuse>) => run(async () => refuse(...rejection));
 		if (isRetained) no("invalid_message", "it is retained; send it without retain");
 		else if (!device) no("unknown_target", "no device has this name");
 		else if (!command) no("unsupported_command", "no entity of a device takes such a command");
@@ -163,8 +163,8 @@ export class EntityCommands {
 	async #finish(deviceId: string, entity: string, work: Promise<Outcome>): Promise<void> {
 		const { metrics, log } = this.#core;
 		const outcome = await work;
-		if (outcome.refusal) {
-			const { code, message: problem } = outcome.refusal;
+		if (outcome.rejection) {
+			const { code, message: problem } = outcome.rejection;
 			metrics.refusedCommands.inc({ code });
 			log.warn({ deviceId, entity, code, problem }, "Home Assistant: command refused");
 			return;
@@ -174,7 +174,7 @@ export class EntityCommands {
 
 	/** Asks synchronously: commands reach a device in their order. */
 	async #execute(device: Device, entity: string, ask: Ask): Promise<Outcome> {
-		if ("refusal" in ask) return ask;
+		if ("rejection" in ask) return ask;
 		const { execute, emit } = this.#core;
 		const { deviceId } = device;
 		const outcome = await ("type" in ask
@@ -185,7 +185,7 @@ export class EntityCommands {
 		// The broker does not say who has sent it.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
 		const change = { person, remoteAddress: "MQTT", deviceId, what: entity, body: ask };
-		if (!outcome.refusal) emit({ type: "change", change });
+		if (!outcome.rejection) emit({ type: "change", change });
 		return outcome;
 	}
 
@@ -219,7 +219,7 @@ async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
 		return { command: "control_device" };
 	} catch (error) {
 		if (!(error instanceof HttpProblem)) throw error;
-		return refuse("invalid_command", error.refusal.detail);
+		return refuse("invalid_command", error.rejection.detail);
 	}
 }
 
@@ -239,7 +239,7 @@ function numberOf(text: string): number {
 	return text.trim() === "" ? Number.NaN : Number(text);
 }
 
-function onlyFor(payload: string, text: string): Refused | undefined {
+function onlyFor(payload: string, text: string): Rejected | undefined {
 	return text === payload ? undefined : refuse("invalid_command", `the payload must be "${payload}"`);
 }
 

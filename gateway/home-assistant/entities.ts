@@ -61,7 +61,7 @@ const kibibyte = { device_class: "data_size", unit_of_measurement: "KiB", ...dia
 const presets = commands.set_led.fields.value.values;
 /** light/const.py, EFFECT_OFF: the ring shows the device's state again. */
 export const noEffect = "off";
-/** Of a light without colour. */
+/** Of a light without color. */
 const white = "#ffffff";
 
 const entities: Readonly<Record<string, Entity>> = {

@@ -2,7 +2,7 @@
 
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import helmet from "helmet";
-import { type AnswerError, type HttpRefusal, refuseMethod, sendProblem } from "../problem.js";
+import { type AnswerError, type HttpRejection, refuseMethod, sendProblem } from "../problem.js";
 
 export interface AppOptions {
 	readonly isTls: boolean;
@@ -49,6 +49,6 @@ export function createApp({ isTls, routers, answerError }: AppOptions): Express 
 	return app;
 }
 
-function answer(refusal: HttpRefusal): RequestHandler {
-	return (_request, response) => sendProblem(response, refusal);
+function answer(rejection: HttpRejection): RequestHandler {
+	return (_request, response) => sendProblem(response, rejection);
 }

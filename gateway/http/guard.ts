@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { HttpRefusal } from "../problem.js";
+import type { HttpRejection } from "../problem.js";
 
 /** At most one extension has one. */
 export interface Guard {
@@ -15,13 +15,13 @@ export interface Guard {
 	/** A request has shown a valid token or login. */
 	onAdmitted(request: IncomingMessage): void;
 	/** @returns why a device with a valid token is refused before anything else is checked */
-	look(): HttpRefusal | undefined;
-	/** @param refusal why an upgrade is refused, if it is @returns the refusal to send; undefined: it may enter */
+	look(): HttpRejection | undefined;
+	/** @param rejection why an upgrade is refused, if it is @returns the rejection to send; undefined: it may enter */
 	admit(
 		request: IncomingMessage,
 		path: string | undefined,
-		refusal: HttpRefusal | undefined,
-	): Promise<HttpRefusal | undefined>;
+		rejection: HttpRejection | undefined,
+	): Promise<HttpRejection | undefined>;
 	/** The gateway stops. */
 	close(): void;
 }

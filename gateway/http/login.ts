@@ -7,7 +7,7 @@ import type { Request, Response } from "express";
 import type { Access } from "../access/access.js";
 import { loginRoutes } from "../api/login.js";
 import { cleanText } from "../api/text.js";
-import { HttpProblem, type HttpRefusal } from "../problem.js";
+import { HttpProblem, type HttpRejection } from "../problem.js";
 import { readBody } from "./request-body.js";
 import { type Route, serve, streamed } from "./routes.js";
 
@@ -35,7 +35,7 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 	const showPage = async (response: Response, status: number, message: string) =>
 		send(response, status, (await page()).replace("<!--message-->", message));
 
-	const reject = (response: Response, { status, detail, headers = {} }: HttpRefusal, message: string) =>
+	const reject = (response: Response, { status, detail, headers = {} }: HttpRejection, message: string) =>
 		showPage(response.set(headers), status, status === 429 ? detail : message);
 
 	const begin = async (request: Request, response: Response, token: string) => {
@@ -47,9 +47,9 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 	const useCode = async (request: Request, response: Response, code: string) => {
 		const token = await access.logins.useCode(code);
 		if (token !== undefined) return begin(request, response, token);
-		const refusal = access.countFailure(request, "login code");
+		const rejection = access.countFailure(request, "login code");
 		const message = "This link was used before, or has expired. Open a new one, or paste a token.";
-		return reject(response, refusal, message);
+		return reject(response, rejection, message);
 	};
 
 	return serve(loginRoutes, {
@@ -66,8 +66,8 @@ export function createLoginRoutes(access: Access, page = async () => plainPage):
 			const form = await readForm(request);
 			if (code !== undefined && !form.has("token")) return useCode(request, response, code);
 			const shown = cleanText(form.get("token") ?? "");
-			const refusal = await access.checkPersonsToken(request, shown);
-			if (refusal) return reject(response, refusal, "That is not this gateway's monitor token.");
+			const rejection = await access.checkPersonsToken(request, shown);
+			if (rejection) return reject(response, rejection, "That is not this gateway's monitor token.");
 			return begin(request, response, shown);
 		},
 		"POST /logout": async ({ request, response }) => {

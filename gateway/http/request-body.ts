@@ -66,7 +66,7 @@ export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Pro
 }
 
 /**
- * @param example for the refusal
+ * @param example for the rejection
  * @param maxBytes of the body
  * @throws {HttpProblem} if the body is not JSON, or does not match
  */

@@ -116,7 +116,7 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> implements S
 			if (stop) jobs.stop(id);
 			return JSON.stringify({ ...found, devices: found.devices.slice(from, from + partsAtOnce) });
 		} catch (error) {
-			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.refusal });
+			if (error instanceof HttpProblem) return JSON.stringify({ problem: error.rejection });
 			throw error;
 		}
 	}

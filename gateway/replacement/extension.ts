@@ -21,7 +21,7 @@ export function createReplacement(core: Core): Extension {
 			return undefined;
 		},
 		services: [boardReplacements.provide(replacements)],
-		refusalOf: (deviceId) => replacements.refusalOf(deviceId),
+		rejectionOf: (deviceId) => replacements.rejectionOf(deviceId),
 		get readinessProblem() {
 			return replacements.readinessProblem;
 		},

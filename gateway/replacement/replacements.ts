@@ -105,7 +105,7 @@ export class Replacements implements ReplacementService {
 	onCommand({ device }: Session, payload: unknown): void {
 		const from = this.#unsent.get(device?.deviceId ?? "");
 		const checked = checkCommand(payload);
-		if (from === undefined || checked.refusal || this.#isSending) return;
+		if (from === undefined || checked.rejection || this.#isSending) return;
 		const isOther = ({ command }: Kept["settings"][number]) => command !== checked.command.command;
 		if (!this.#kept.get(from)?.settings.every(isOther))
 			void this.#change(from, (kept) => ({ ...kept, settings: kept.settings.filter(isOther) }));
@@ -128,7 +128,7 @@ export class Replacements implements ReplacementService {
 		return this.#records.close();
 	}
 
-	refusalOf(deviceId: string): string | undefined {
+	rejectionOf(deviceId: string): string | undefined {
 		const by = this.replacementOf(deviceId);
 		return (
 			by && `Another device, ${by}, has replaced ${deviceId}; History on its page can let that in again.`
@@ -170,7 +170,7 @@ export class Replacements implements ReplacementService {
 		}
 		const isDone = await this.#complete(from);
 		const kept = this.#kept.get(from);
-		if (kept?.by !== by) throw new HttpProblem(409, this.refusalOf(from) ?? `${from} was let in again.`);
+		if (kept?.by !== by) throw new HttpProblem(409, this.rejectionOf(from) ?? `${from} was let in again.`);
 		if (!isDone)
 			throw new HttpProblem(
 				storage.status,
@@ -178,7 +178,7 @@ export class Replacements implements ReplacementService {
 			);
 		const { at, settings } = kept;
 		const { model } = sessions.devices.get(by) ?? {};
-		const doNotFit = settings.flatMap((each) => checkCommand(each, model).refusal?.message ?? []);
+		const doNotFit = settings.flatMap((each) => checkCommand(each, model).rejection?.message ?? []);
 		return { deviceId: from, by, at: isoTime(at), settings, doNotFit };
 	}
 
@@ -210,8 +210,8 @@ export class Replacements implements ReplacementService {
 
 	/** @throws {HttpProblem} 404, 409 */
 	#known(deviceId: string): Device {
-		const refusal = this.refusalOf(deviceId);
-		if (refusal !== undefined) throw new HttpProblem(409, refusal);
+		const rejection = this.rejectionOf(deviceId);
+		if (rejection !== undefined) throw new HttpProblem(409, rejection);
 		const device = this.#core.sessions.devices.get(deviceId);
 		if (device) return device;
 		throw new HttpProblem(404, `No device is called ${deviceId}; see /api/devices.`);
@@ -336,6 +336,6 @@ function settingsOf(device: Device): Kept["settings"] {
 	return handedOver.flatMap((command) => {
 		const isHeld = command !== "set_volume" || (report && volumeOf(report) !== undefined);
 		const own = report && isHeld && { command, value: commandEntries[command].reported?.(report) };
-		return matches(setting, own) && !checkCommand(own, report?.system.model).refusal ? [own] : [];
+		return matches(setting, own) && !checkCommand(own, report?.system.model).rejection ? [own] : [];
 	});
 }

@@ -1,8 +1,8 @@
-/** The attempts of roll-outs to update devices: starts them, and reports what is known of each device. */
+/** The attempts of rollouts to update devices: starts them, and reports what is known of each device. */
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
-import type { UpdateRefusal } from "../firmware/refusals.js";
+import type { UpdateRejection } from "../firmware/rejections.js";
 import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
 import type { LatestCrash } from "../services/devices.js";
@@ -12,9 +12,9 @@ import type { Offer, Seen } from "./device-step.js";
 /** Sends offers to devices of any gateway. */
 export interface Offers {
 	/** @returns why it was not sent; undefined if it was, or if that is not known */
-	send(rollout: Rollout, device: Device): Promise<UpdateRefusal | undefined>;
+	send(rollout: Rollout, device: Device): Promise<UpdateRejection | undefined>;
 	/** Prevents an unsent offer of another driver from being sent. @returns as `send` */
-	recall(rollout: Rollout, deviceId: string): Promise<UpdateRefusal | undefined>;
+	recall(rollout: Rollout, deviceId: string): Promise<UpdateRejection | undefined>;
 }
 
 export interface AttemptsOptions {
@@ -61,11 +61,11 @@ export class Attempts {
 		const device = devices.get(deviceId);
 		if (!device) return;
 		this.#begun.add(deviceId);
-		const refusal = await this.#follow(rollout, deviceId, () =>
+		const rejection = await this.#follow(rollout, deviceId, () =>
 			offers ? offers.send(rollout, device) : updates.trigger(device, ...triggerOf(rollout)),
 		);
 		const { version } = rollout.plan.firmware;
-		log.info({ rollout: rollout.id, deviceId, version, refused: refusal?.code }, "roll-out: update offered");
+		log.info({ rollout: rollout.id, deviceId, version, refused: rejection?.code }, "rollout: update offered");
 	}
 
 	/** Call it for each device to which the previous driver has offered the update. */
@@ -77,15 +77,15 @@ export class Attempts {
 	async #follow(
 		{ id }: Rollout,
 		deviceId: string,
-		offer: () => Promise<UpdateRefusal | undefined>,
-	): Promise<UpdateRefusal | undefined> {
+		offer: () => Promise<UpdateRejection | undefined>,
+	): Promise<UpdateRejection | undefined> {
 		this.#offers.set(deviceId, "pending");
-		const refusal = await offer().catch((error): UpdateRefusal => {
-			this.#options.log.error({ rollout: id, deviceId, err: error }, "roll-out: update could not be started");
+		const rejection = await offer().catch((error): UpdateRejection => {
+			this.#options.log.error({ rollout: id, deviceId, err: error }, "rollout: update could not be started");
 			return { code: "no_firmware", message: "The firmware could not be read." };
 		});
-		this.#offers.set(deviceId, refusal ?? "sent");
-		return refusal;
+		this.#offers.set(deviceId, rejection ?? "sent");
+		return rejection;
 	}
 
 	/** Delays the next attempt. */

@@ -1,4 +1,4 @@
-/** A person's commands to a roll-out, as a pure function. */
+/** A person's commands to a rollout, as a pure function. */
 
 import type { Rollout } from "../api/rollout.js";
 import { failureStatuses, isOneOf, isOver } from "../api/statuses.js";
@@ -20,13 +20,13 @@ export function executeCommand(
 	const resumed = head.startedAt === undefined ? "scheduled" : "running";
 	switch (command) {
 		case "pause":
-			if (isOver(head)) return `The roll-out is ${status}.`;
+			if (isOver(head)) return `The rollout is ${status}.`;
 			return status === "paused"
 				? nothing
 				: { head: turn(head, { status: "paused", pausedBecause: "operator" }), devices: [] };
 		case "resume": {
-			if (isOver(head)) return `The roll-out is ${status}.`;
-			if (pausedBecause === "approval") return "The roll-out waits for an approval; approve it.";
+			if (isOver(head)) return `The rollout is ${status}.`;
+			if (pausedBecause === "approval") return "The rollout waits for an approval; approve it.";
 			if (status !== "paused") return nothing;
 			const { executed, failures } = resultsOf(rollout);
 			const forgiven = { forgivenExecuted: executed, forgivenFailures: failures };
@@ -43,15 +43,15 @@ export function executeCommand(
 				return { head: turn(head, { status: "running", approved: group }), devices: [] };
 			return approved === group ? nothing : "Nothing waits for an approval.";
 		case "cancel": {
-			if (status === "finished") return "The roll-out is finished.";
+			if (status === "finished") return "The rollout is finished.";
 			if (status === "cancelled") return nothing;
 			const waiting = [...rollout.devices.values()].filter((step) => step.status === "queued");
 			const devices = waiting.map((step) => move(step, "cancelled", now));
 			return { head: turn(head, { status: "cancelled", endedAt: now }), devices };
 		}
 		case "retry": {
-			if (status === "cancelled") return "The roll-out is cancelled.";
-			if (isLate) return "The deadline of the roll-out has passed.";
+			if (status === "cancelled") return "The rollout is cancelled.";
+			if (isLate) return "The deadline of the rollout has passed.";
 			const failed = [...rollout.devices.values()].filter((step) => isOneOf(failureStatuses, step.status));
 			if (failed.length === 0) return nothing;
 			const devices = failed.map(({ deviceId }) => queued(deviceId, now));

@@ -1,5 +1,5 @@
 /**
- * The step of one device in a roll-out, as pure functions: what the gateway knows of the device decides, so it is the
+ * The step of one device in a rollout, as pure functions: what the gateway knows of the device decides, so it is the
  * same after a restart.
  */
 
@@ -7,14 +7,14 @@ import { compareVersions, isSameVersion } from "../api/channels.js";
 import type { DeviceStep, Plan, Rollout } from "../api/rollout.js";
 import { isOneOf, isOver, slotStatuses } from "../api/statuses.js";
 import { type Fit, fits } from "../firmware/image.js";
-import type { UpdateRefusal } from "../firmware/refusals.js";
+import type { UpdateRejection } from "../firmware/rejections.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
 import type { LatestCrash } from "../services/devices.js";
 
 /**
  * It is being sent; it was sent, though its record may be still to come from the device's gateway; or why it was not sent.
  */
-export type Offer = "pending" | "sent" | UpdateRefusal;
+export type Offer = "pending" | "sent" | UpdateRejection;
 
 /** What the gateway knows of a device now. */
 export interface Seen extends Fit {
@@ -156,13 +156,13 @@ function giveBack(
 	offer: Seen["offer"] | { readonly message: string | undefined },
 	now: number,
 ): DeviceStep {
-	const refusal = typeof offer === "object" ? offer : undefined;
+	const rejection = typeof offer === "object" ? offer : undefined;
 	const { group, ...rest } = step;
 	const attempts = step.attempts - 1;
 	const before = { ...rest, attempts, ...(attempts > 0 && group !== undefined && { group }) };
-	const isFinal = refusal !== undefined && "isFinal" in refusal;
+	const isFinal = rejection !== undefined && "isFinal" in rejection;
 	const waits = isOver(head) ? "cancelled" : "queued";
-	return move(before, isFinal ? "rejected" : waits, now, refusal?.message);
+	return move(before, isFinal ? "rejected" : waits, now, rejection?.message);
 }
 
 /** How long a device that soaks is still watched, in whole seconds; 0: it has only to connect. @returns null for others */

@@ -1,4 +1,4 @@
-/** The entries of a roll-out in the log: its plan, its devices in their order, then each change. */
+/** The entries of a rollout in the log: its plan, its devices in their order, then each change. */
 
 import { isDeepStrictEqual } from "node:util";
 import { deviceId } from "../../device/protocol/messages.js";
@@ -24,7 +24,7 @@ export const rolloutId = pattern(64, "^[a-z0-9][a-z0-9._-]*$", "lower-case lette
 /** The gateway that has appended it; absent if that is alone. */
 const by = optional(string(64));
 /**
- * Begins a roll-out: entries before it are of another one that had this id, or of an earlier release. With a head it is
+ * Begins a rollout: entries before it are of another one that had this id, or of an earlier release. With a head it is
  * whole, without devices.
  */
 export const planEntry = object({
@@ -36,7 +36,7 @@ export const planEntry = object({
 });
 /** Devices in their order. */
 export const queueEntry = object({ at: time, ids: list(deviceId, 5_000) });
-/** A roll-out is shown once it has a head. */
+/** A rollout is shown once it has a head. */
 export const stepsEntry = object({ head: optional(head), devices: list(deviceStep, 500), by });
 export const claimedEntry = object({ claimed: boolean(), by });
 export const removedEntry = object({ removed: boolean(), by });
@@ -53,7 +53,7 @@ export function withoutCrashRate(entry: unknown): unknown {
 const stepsAtOnce = 500;
 const idsAtOnce = 5_000;
 
-/** All of a roll-out; its head is the last. */
+/** All of a rollout; its head is the last. */
 export function entriesOf({ createdAt, asked, plan, head, devices }: Rollout): readonly object[] {
 	const all = [...devices.values()];
 	const at = all[0]?.at ?? createdAt;
@@ -65,7 +65,7 @@ export function entriesOf({ createdAt, asked, plan, head, devices }: Rollout): r
 	];
 }
 
-/** The head is in the last, so that a roll-out is not over before its devices are. */
+/** The head is in the last, so that a rollout is not over before its devices are. */
 export function changeEntries({ head, devices }: Change): readonly object[] {
 	const parts = inParts(devices, stepsAtOnce);
 	return parts.map((part, index) => ({ ...(index === parts.length - 1 && head && { head }), devices: part }));

@@ -1,4 +1,4 @@
-/** Roll-outs: updates of a fleet in groups, which stop by themselves when too many fail. */
+/** Rollouts: updates of a fleet in groups, which stop by themselves when too many fail. */
 
 import { join } from "node:path";
 import { type FrameOf, frameText } from "../api/frames.js";
@@ -13,7 +13,7 @@ import { RolloutStore } from "./store.js";
 export function createRollouts(core: Core): Extension {
 	const { settings, sessions, firmware, monitors, peers, metrics, disk, log } = core;
 	const { now, monotonic, yieldToLoop, storage } = core;
-	const onProblem = (problem: string) => log.warn({ problem }, "roll-outs");
+	const onProblem = (problem: string) => log.warn({ problem }, "rollouts");
 	const store = new RolloutStore({ onProblem });
 	const directory = join(settings.dataDir, "rollouts");
 	const openStore = () => store.open(new FileLog({ directory, disk, onProblem }));
@@ -37,13 +37,13 @@ export function createRollouts(core: Core): Extension {
 	const rollouts = bus
 		? new SharedRollouts({ ...parts, id, bus, ownerOf, earlier: store })
 		: new Rollouts({ ...parts, store });
-	metrics.watch("gateway_rollouts", "Roll-outs that are not over", () => rollouts.active().length);
+	metrics.watch("gateway_rollouts", "Rollouts that are not over", () => rollouts.active().length);
 	return {
 		routes: createRolloutRoutes(rollouts),
 		channels: { rollouts: () => rollouts.active().map((rollout) => frameText(frameOf(rollout))) },
 		intercept: ({ type }, { device }) => {
-			const refusal = type === "trigger_ota" && device && rollouts.findHolder(device);
-			return refusal ? { refusal } : undefined;
+			const rejection = type === "trigger_ota" && device && rollouts.findHolder(device);
+			return rejection ? { rejection } : undefined;
 		},
 		onReplaced: (from, by) => rollouts.replaceDevice(from, by),
 		get readinessProblem() {

@@ -1,5 +1,5 @@
 /**
- * The state machine of a roll-out, as pure functions: from what is stored and what the devices show follows what to
+ * The state machine of a rollout, as pure functions: from what is stored and what the devices show follows what to
  * store next. A device that is newly `offered` is to be sent the update once that is stored.
  */
 

@@ -34,7 +34,7 @@ export class Planner {
 		const pinned = await selection.pin(plan.firmware);
 		const { channel } = plan.firmware;
 		const field = channel === undefined ? "firmware.version" : "firmware.channel";
-		if ("refusal" in pinned) throw new HttpProblem(422, `${field}: ${pinned.refusal.message}`);
+		if ("rejection" in pinned) throw new HttpProblem(422, `${field}: ${pinned.rejection.message}`);
 		const { version = pinned.version, source = pinned.source, images = pinned.images } = plan.firmware;
 		if (channel !== undefined && version !== pinned.version)
 			throw new HttpProblem(

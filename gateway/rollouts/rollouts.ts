@@ -1,5 +1,5 @@
 /**
- * Carries roll-outs out: compares each active one with its devices twice a second, stores what follows, and then
+ * Carries rollouts out: compares each active one with its devices twice a second, stores what follows, and then
  * starts updates and notifies monitors.
  */
 
@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
-import type { UpdateRefusal } from "../firmware/refusals.js";
+import type { UpdateRejection } from "../firmware/rejections.js";
 import { HttpProblem } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
@@ -49,13 +49,13 @@ export class Rollouts {
 	readonly #options: RolloutsOptions;
 	/** All changes are made one after the other. */
 	readonly #queue = new Queue();
-	/** By roll-out, on the monotonic clock. */
+	/** By rollout, on the monotonic clock. */
 	readonly #announcedAt = new Map<string, number>();
 	readonly #changed = new Set<string>();
 	readonly #clock: RolloutClock;
 	readonly #planner: Planner;
 	#attempts: Attempts;
-	/** By roll-out and device that has ended there: since when it is seen with an older version, as `Moment.now`. */
+	/** By rollout and device that has ended there: since when it is seen with an older version, as `Moment.now`. */
 	readonly #behind = new Map<string, ReadonlyMap<string, number>>();
 	#timer: NodeJS.Timeout | undefined;
 
@@ -111,7 +111,7 @@ export class Rollouts {
 	find(id: string): Rollout {
 		const rollout = this.#options.store.find(id);
 		if (rollout) return rollout;
-		throw new HttpProblem(404, `No roll-out is called ${id}; see /api/rollouts.`);
+		throw new HttpProblem(404, `No rollout is called ${id}; see /api/rollouts.`);
 	}
 
 	/** How long the last of these devices is still watched, in seconds. @returns null if none soaks */
@@ -125,7 +125,7 @@ export class Rollouts {
 	}
 
 	/**
-	 * Starts a roll-out, or finds the one that has this id and the same plan.
+	 * Starts a rollout, or finds the one that has this id and the same plan.
 	 * @throws {HttpProblem} 409, 422, and 507 or 503 if it cannot be stored
 	 */
 	put(id: string, asked: unknown): Promise<{ readonly rollout: Rollout; readonly isNew: boolean }> {
@@ -135,7 +135,7 @@ export class Rollouts {
 				const known = store.find(id);
 				if (!known) return (await store.create(await this.#make(id, asked))) && "created";
 				if (isDeepStrictEqual(known.asked, asked) || isDeepStrictEqual(known.plan, asked)) return "known";
-				throw new HttpProblem(409, `The roll-out ${id} has another plan; choose another id.`);
+				throw new HttpProblem(409, `The rollout ${id} has another plan; choose another id.`);
 			});
 			if (isNew === "created") {
 				await this.#makeRoom();
@@ -154,7 +154,7 @@ export class Rollouts {
 			throw new HttpProblem(422, "target names no device that this gateway knows.");
 		this.#refuseBusy(ids, id);
 		if (this.active().length >= keptAtMost)
-			throw new HttpProblem(409, `${keptAtMost} roll-outs are active; cancel one first.`);
+			throw new HttpProblem(409, `${keptAtMost} rollouts are active; cancel one first.`);
 		const at = this.#clock.now();
 		const devices = new Map(ids.map((deviceId) => [deviceId, queued(deviceId, at)]));
 		return { id, createdAt: this.#options.now(), asked, plan, head: firstHead, devices };
@@ -212,14 +212,14 @@ export class Rollouts {
 	remove(id: string): Promise<void> {
 		return this.#queue.add(async () => {
 			await this.#store(id, () => {
-				if (isActive(this.find(id))) throw new HttpProblem(409, "The roll-out is not over; cancel it first.");
+				if (isActive(this.find(id))) throw new HttpProblem(409, "The rollout is not over; cancel it first.");
 				return this.#options.store.remove(id);
 			});
 		});
 	}
 
 	/**
-	 * In active roll-outs that have or name an old board the new one takes its place, unless it is in one itself.
+	 * In active rollouts that have or name an old board the new one takes its place, unless it is in one itself.
 	 * @throws {HttpProblem} 507 or 503 if it cannot be stored
 	 */
 	replaceDevice(from: string, by: string): Promise<void> {
@@ -248,7 +248,7 @@ export class Rollouts {
 	}
 
 	/**
-	 * Stores what a person asks for: again, if another gateway has changed the roll-out first.
+	 * Stores what a person asks for: again, if another gateway has changed the rollout first.
 	 * @param attempt as `RolloutStore.append` @throws {HttpProblem} 507 or 503 if it cannot be stored
 	 */
 	async #store<T>(id: string, attempt: () => Promise<T | false | undefined>): Promise<T> {
@@ -259,19 +259,19 @@ export class Rollouts {
 			if (result !== false && result !== undefined) return result;
 			if (result === false && (await store.reached(id, before + 1))) continue;
 			const where = storage.status === 507 ? "; see /readyz" : "; try again";
-			throw new HttpProblem(storage.status, `The roll-out could not be written to ${storage.place}${where}.`);
+			throw new HttpProblem(storage.status, `The rollout could not be written to ${storage.place}${where}.`);
 		}
 	}
 
-	/** @returns why a person may not update a device: a roll-out does */
-	findHolder(device: Device): UpdateRefusal | undefined {
+	/** @returns why a person may not update a device: a rollout does */
+	findHolder(device: Device): UpdateRejection | undefined {
 		const holder = this.#holderOf(device.deviceId);
 		if (!holder) return undefined;
-		const message = `The roll-out ${holder.id} is updating this device; wait until it has ended there.`;
+		const message = `The rollout ${holder.id} is updating this device; wait until it has ended there.`;
 		return { code: "ota_in_progress", message };
 	}
 
-	/** The roll-out in which a device holds a slot. */
+	/** The rollout in which a device holds a slot. */
 	#holderOf(deviceId: string): Rollout | undefined {
 		return this.#options.store.list().find(({ devices }) => {
 			const step = devices.get(deviceId);
@@ -279,7 +279,7 @@ export class Rollouts {
 		});
 	}
 
-	/** Takes every active roll-out as far as it goes now. */
+	/** Takes every active rollout as far as it goes now. */
 	advance(): Promise<void> {
 		return this.#queue.add(async () => {
 			const { store } = this.#options;
@@ -301,17 +301,17 @@ export class Rollouts {
 		if (isUpdating(rollout, moment.now)) return this.#advance(rollout, { ...moment, isOpen: false });
 		const next = withRelease(rollout, later, moment.now);
 		if (!(await store.beginAgain(next))) return;
-		log.info({ rollout: id, ...next.head }, `roll-out: goes on to ${later.version}`);
+		log.info({ rollout: id, ...next.head }, `rollout: goes on to ${later.version}`);
 		await this.#step(id);
 	}
 
-	/** The latest release of the channel that a standing roll-out follows, which may be its own. */
+	/** The latest release of the channel that a standing rollout follows, which may be its own. */
 	async #findLater(id: string): Promise<Plan["firmware"] | undefined> {
 		const { selection, store } = this.#options;
 		const { plan } = store.find(id) ?? {};
 		if (!plan?.standing || plan.firmware.channel === undefined) return undefined;
 		const pinned = await selection.pin({ channel: plan.firmware.channel });
-		return "refusal" in pinned ? undefined : pinned;
+		return "rejection" in pinned ? undefined : pinned;
 	}
 
 	async #advance(rollout: Rollout, moment: Moment): Promise<void> {
@@ -319,7 +319,7 @@ export class Rollouts {
 		const joined = isStanding(rollout, moment) ? this.#join(rollout, moment) : [];
 		const grown = apply(rollout, { devices: joined });
 		const { head, devices } = advance(grown, this.#look, moment);
-		// Two gateways may have been asked at the same moment for roll-outs with the same device.
+		// Two gateways may have been asked at the same moment for rollouts with the same device.
 		const free = devices.filter(
 			({ deviceId, status }) =>
 				status !== "offered" || (this.#holderOf(deviceId) ?? rollout).id === rollout.id,
@@ -335,7 +335,7 @@ export class Rollouts {
 		const next = store.find(rollout.id);
 		if (!isStored || !next) return isStored;
 		const { head } = change;
-		if (head) this.#options.log.info({ rollout: rollout.id, ...head }, `roll-out: ${head.status}`);
+		if (head) this.#options.log.info({ rollout: rollout.id, ...head }, `rollout: ${head.status}`);
 		for (const { deviceId, status, reason } of change.devices) {
 			if (status === "queued" && reason !== undefined) this.#attempts.delay(deviceId);
 			if (status === "offered") void this.#attempts.begin(next, deviceId);
@@ -343,7 +343,7 @@ export class Rollouts {
 		return true;
 	}
 
-	/** Devices that join a standing roll-out, and those that leave it. */
+	/** Devices that join a standing rollout, and those that leave it. */
 	#join(rollout: Rollout, { now }: Moment): readonly DeviceStep[] {
 		const before = this.#behind.get(rollout.id);
 		const behind = new Map<string, number>();
@@ -365,7 +365,7 @@ export class Rollouts {
 
 	readonly #look: Look = (id) => this.#attempts.look(id);
 
-	/** By device: the active roll-out in which it has not ended. */
+	/** By device: the active rollout in which it has not ended. */
 	#held(): ReadonlyMap<string, Rollout> {
 		const held = new Map<string, Rollout>();
 		for (const rollout of this.active())
@@ -374,7 +374,7 @@ export class Rollouts {
 		return held;
 	}
 
-	/** @throws {HttpProblem} 409 if a device is in another active roll-out */
+	/** @throws {HttpProblem} 409 if a device is in another active rollout */
 	#refuseBusy(deviceIds: readonly string[], except: string): void {
 		const held = this.#held();
 		for (const deviceId of deviceIds) {
@@ -382,7 +382,7 @@ export class Rollouts {
 			if (holder && holder.id !== except)
 				throw new HttpProblem(
 					409,
-					`${deviceId} is in the roll-out ${holder.id}; wait for that, or cancel it.`,
+					`${deviceId} is in the rollout ${holder.id}; wait for that, or cancel it.`,
 				);
 		}
 	}

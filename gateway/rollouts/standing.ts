@@ -1,5 +1,5 @@
 /**
- * What a standing roll-out does beyond others, as pure functions: devices join and leave it, and it goes on to later
+ * What a standing rollout does beyond others, as pure functions: devices join and leave it, and it goes on to later
  * releases of its channel.
  */
 
@@ -49,11 +49,11 @@ export function regroup(
 	);
 	return [
 		...joining.map((id) => queued(id, now)),
-		...leaving.map((step) => move(step, "cancelled", now, "It no longer has the tags of the roll-out.")),
+		...leaving.map((step) => move(step, "cancelled", now, "It no longer has the tags of the rollout.")),
 	];
 }
 
-/** Whether that version is a later one, to which a standing roll-out goes on. */
+/** Whether that version is a later one, to which a standing rollout goes on. */
 export function isLater(plan: Plan, version: string): boolean {
 	return gt(version, plan.firmware.version);
 }
@@ -66,7 +66,7 @@ export function isUpdating({ devices }: Rollout, now: number): boolean {
 }
 
 /**
- * The roll-out with a later release, from its first group on; its devices join it again. It stays paused if a person has
+ * The rollout with a later release, from its first group on; its devices join it again. It stays paused if a person has
  * paused it.
  */
 export function withRelease(rollout: Rollout, firmware: Plan["firmware"], now: number): Rollout {

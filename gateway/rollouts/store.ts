@@ -1,7 +1,7 @@
 /**
- * The roll-outs as they are in a log, to which each change is appended before it is acted on. A damaged entry costs that
- * entry, a damaged plan that roll-out. Of several gateways each appends only after the latest entry that it knows: so a driver
- * that has lost its lease without noticing can store nothing once the next one has claimed the roll-outs. Each roll-out is a key.
+ * The rollouts as they are in a log, to which each change is appended before it is acted on. A damaged entry costs that
+ * entry, a damaged plan that rollout. Of several gateways each appends only after the latest entry that it knows: so a driver
+ * that has lost its lease without noticing can store nothing once the next one has claimed the rollouts. Each rollout is a key.
  */
 
 import { matches } from "../../device/protocol/schema.js";
@@ -28,7 +28,7 @@ import { storedPlan } from "./plan.js";
 export interface RolloutStoreOptions {
 	/** Of this run; undefined: this gateway is alone. */
 	readonly gatewayId?: string;
-	/** Called when another gateway has claimed the roll-outs, or when it is not known whether this one has appended. */
+	/** Called when another gateway has claimed the rollouts, or when it is not known whether this one has appended. */
 	readonly onStale?: () => void;
 	readonly onProblem: (sentence: string) => void;
 }
@@ -36,7 +36,7 @@ export interface RolloutStoreOptions {
 /** Limit for an entry that is known to be there. */
 const readMs = 5_000;
 
-/** One roll-out as it is in the log. */
+/** One rollout as it is in the log. */
 interface Kept {
 	readonly revision: number;
 	/** The entry that began it; those before it are of no use. */
@@ -53,13 +53,13 @@ interface Kept {
 }
 
 export class RolloutStore {
-	/** A roll-out has changed, by this gateway or another. @param removed as it was */
+	/** A rollout has changed, by this gateway or another. @param removed as it was */
 	onChange: ((id: string, removed?: Rollout) => void) | undefined;
 	readonly #options: RolloutStoreOptions;
 	#log: Log | undefined;
 	readonly #kept = new Map<string, Kept>();
 	readonly #waiting = new Set<() => void>();
-	/** Roll-outs whose latest change could not be written to this gateway's disk, with the error. */
+	/** Rollouts whose latest change could not be written to this gateway's disk, with the error. */
 	readonly #failed = new Map<string, string>();
 
 	constructor(options: RolloutStoreOptions) {
@@ -69,7 +69,7 @@ export class RolloutStore {
 	/** Why nothing can be written to this gateway's disk; undefined if it can: it stays ready without a bus. */
 	get readinessProblem(): string | undefined {
 		const [why] = this.#failed.values();
-		return why && `Roll-outs cannot be written (${why}).`;
+		return why && `Rollouts cannot be written (${why}).`;
 	}
 
 	/** Whether its latest change could not be written to this gateway's disk, which the next `append` shows again. */
@@ -101,12 +101,12 @@ export class RolloutStore {
 		return kept.rollout;
 	}
 
-	/** The latest entry of a roll-out, also if that has removed it; 0: there is none. */
+	/** The latest entry of a rollout, also if that has removed it; 0: there is none. */
 	revisionOf(id: string): number {
 		return this.#kept.get(id)?.revision ?? 0;
 	}
 
-	/** @returns once this gateway has read an entry of a roll-out; false after 5 s */
+	/** @returns once this gateway has read an entry of a rollout; false after 5 s */
 	reached(id: string, revision: number): Promise<boolean> {
 		return new Promise((resolve) => {
 			const end = (isReached: boolean) => {
@@ -218,7 +218,7 @@ export class RolloutStore {
 		return this.#kept.get(id)?.offers.get(deviceId) ?? 0;
 	}
 
-	/** Rewrites each roll-out without its outdated entries, if no other process reads the log. */
+	/** Rewrites each rollout without its outdated entries, if no other process reads the log. */
 	async #compact(log: Log): Promise<void> {
 		for (const [id, kept] of this.#kept) {
 			const rollout = this.find(id);
@@ -254,7 +254,7 @@ export class RolloutStore {
 	}
 
 	/**
-	 * Removes the entries of a roll-out that was removed. Other gateways still have to read the last one. @throws as `Log.removeBefore`
+	 * Removes the entries of a rollout that was removed. Other gateways still have to read the last one. @throws as `Log.removeBefore`
 	 */
 	async #clear(id: string): Promise<void> {
 		const latest = this.revisionOf(id);
@@ -273,7 +273,7 @@ export class RolloutStore {
 		if (before.some(({ id, revision }) => this.revisionOf(id) !== revision)) this.#options.onStale?.();
 	}
 
-	/** @returns whether another gateway has claimed the roll-outs by it */
+	/** @returns whether another gateway has claimed the rollouts by it */
 	#onEntry(id: string, { text, revision }: Entry, isNews = true): boolean {
 		// Own entries are read too, maybe before they are answered.
 		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
@@ -308,7 +308,7 @@ export class RolloutStore {
 			}
 			if (value.head) return { ...next, head: value.head };
 		} else if (!matches(claimedEntry, value))
-			this.#options.onProblem(`The roll-out ${id} has a damaged entry (${revision}), which is left out.`);
+			this.#options.onProblem(`The rollout ${id} has a damaged entry (${revision}), which is left out.`);
 		return next;
 	}
 
@@ -319,7 +319,7 @@ export class RolloutStore {
 			return { createdAt: value.createdAt, asked, plan: storedPlan(value.plan) };
 		} catch (error) {
 			const why = error instanceof Error ? error.message : String(error);
-			this.#options.onProblem(`The roll-out ${id} is left out, as its plan is damaged: ${why}`);
+			this.#options.onProblem(`The rollout ${id} is left out, as its plan is damaged: ${why}`);
 			return undefined;
 		}
 	}
@@ -328,7 +328,7 @@ export class RolloutStore {
 	#report(id: string, error: unknown): string {
 		const why = errorCode(error) ?? String(error);
 		if (this.#failed.get(id) !== why)
-			this.#options.onProblem(`The roll-out ${id} could not be written or removed (${why}).`);
+			this.#options.onProblem(`The rollout ${id} could not be written or removed (${why}).`);
 		return why;
 	}
 }

@@ -214,7 +214,7 @@ export class QuietHoursStore {
 		const { execute, log } = this.#core;
 		const payload = { command: "set_quiet", value };
 		execute({ type: "control_device", targetId: session.sessionId, payload })
-			.then(({ refusal }) => refusal && log.warn({ deviceId, problem: refusal.message }, "quiet hours"))
+			.then(({ rejection }) => rejection && log.warn({ deviceId, problem: rejection.message }, "quiet hours"))
 			.catch((error: unknown) => log.error({ deviceId, err: error }, "quiet hours"));
 	}
 

@@ -89,7 +89,7 @@ export class Store<S extends ObjectSchema> {
 		return this.#records.remove(id);
 	}
 
-	/** @returns the refusal of a request, 507 or 503 */
+	/** @returns the rejection of a request, 507 or 503 */
 	failure(what: string, advice: string): HttpProblem {
 		const { noun, core } = this.#options;
 		return new HttpProblem(core.storage.status, `The ${noun} ${what} ${core.storage.place}; ${advice}.`);

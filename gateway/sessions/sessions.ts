@@ -19,7 +19,7 @@ export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
 }
 
 /** A refused connection or uplink, or a failure beside devices that a person should know of. */
-export interface Refusal {
+export interface Rejection {
 	/** `webhook`: a receiver wants no more events. `schedule`: it has failed, or was missed. */
 	readonly what: "connection" | "report" | "webhook" | "schedule";
 	/** From the header `Device-Id`, unverified. */
@@ -41,7 +41,7 @@ export interface SessionListener {
 	/** Another change of a device. */
 	onTouched?(device: Device): void;
 	/** @param isTemporary the answer says when to try again */
-	onRefused?(refusal: Refusal, isTemporary: boolean): void;
+	onRejected?(rejection: Rejection, isTemporary: boolean): void;
 	/** `text` is as received, in UTF-8; `session` is up to date. */
 	onUplink?(session: Session, uplink: Uplink, text: Buffer): void;
 	/** An uplink of a device that is connected to another process, which has checked it. `text` is in UTF-8. */
@@ -81,8 +81,8 @@ export class Sessions {
 		for (const listener of this.#listeners) listener.onTouched?.(device);
 	}
 
-	refuse(refusal: Refusal, isTemporary = false): void {
-		for (const listener of this.#listeners) listener.onRefused?.(refusal, isTemporary);
+	refuse(rejection: Rejection, isTemporary = false): void {
+		for (const listener of this.#listeners) listener.onRejected?.(rejection, isTemporary);
 	}
 
 	/** Connected sessions, and the latest session of each device that is away. */

@@ -193,7 +193,7 @@ class DeviceSocket implements DeviceLink {
 	/** @returns what is wrong with the uplink, or undefined */
 	#receive(message: Buffer): string | undefined {
 		const { reader, options } = this.#shared;
-		const { sessions, metrics, refusalOf } = options;
+		const { sessions, metrics, rejectionOf } = options;
 		const read = reader.read(message);
 		if (read.problem !== undefined) return read.problem;
 		const { uplink, leftOut } = read;
@@ -203,10 +203,11 @@ class DeviceSocket implements DeviceLink {
 			this.#refuse(closeCodes.policyViolation, `this token is for ${deviceId} alone`);
 			return `${uplink.type}: deviceId must be ${deviceId}, whose token was shown`;
 		}
-		const refusal = this.session.device || !("deviceId" in uplink) ? undefined : refusalOf(uplink.deviceId);
-		if (refusal !== undefined) {
+		const rejection =
+			this.session.device || !("deviceId" in uplink) ? undefined : rejectionOf(uplink.deviceId);
+		if (rejection !== undefined) {
 			this.#refuse(closeCodes.policyViolation, "this device is not let in");
-			return refusal;
+			return rejection;
 		}
 		const problem = sessions.receive(this.session, uplink, read.text);
 		if (problem === undefined) metrics.countUplink(uplink.type);

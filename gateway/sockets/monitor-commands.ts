@@ -53,18 +53,18 @@ export type MonitorMessageOf<T extends MonitorMessageType> = Infer<(typeof monit
 export type MonitorMessage = { [T in MonitorMessageType]: MonitorMessageOf<T> }[MonitorMessageType];
 
 /** `message` is one sentence that says what to change. */
-export interface Refused {
-	readonly refusal: { readonly code: MonitorErrorCode; readonly message: string };
+export interface Rejected {
+	readonly rejection: { readonly code: MonitorErrorCode; readonly message: string };
 }
 
 /** `command` is the message's type; `sessionId` is the target's. */
 export interface Executed {
 	readonly command: string;
 	readonly sessionId?: string;
-	readonly refusal?: undefined;
+	readonly rejection?: undefined;
 }
 
-export type Outcome = Executed | Refused;
+export type Outcome = Executed | Rejected;
 
 /** Checks and executes a type of message that an extension adds. */
 export type MessageKind = (value: unknown, monitor: Monitor) => Outcome | Promise<Outcome>;
@@ -86,14 +86,14 @@ export interface CommandHooks {
 	 * The last extension is asked first: it may hand the message to another process.
 	 * @returns the outcome of a message in place of the core's; undefined: the core executes it
 	 */
-	intercept?(message: MonitorMessage, session: Session): Refused | Promise<Outcome> | undefined;
+	intercept?(message: MonitorMessage, session: Session): Rejected | Promise<Outcome> | undefined;
 }
 
 /** @param value a parsed message of the core; undefined stands for invalid JSON @param others further types */
 export function checkMonitorMessage(
 	value: unknown,
 	others: readonly string[] = [],
-): { readonly message: MonitorMessage; readonly refusal?: undefined } | Refused {
+): { readonly message: MonitorMessage; readonly rejection?: undefined } | Rejected {
 	if (value === undefined) return refuse("invalid_json", "a message must be JSON");
 	if (!isRecord(value)) return refuse("invalid_message", "a message must be a JSON object");
 	const type = value.type;
@@ -108,7 +108,7 @@ export function checkMonitorMessage(
 	return matches(schema, picked) ? { message: picked } : refuseMessage(schema, picked);
 }
 
-function refuseMessage(schema: Schema, value: unknown): Refused {
+function refuseMessage(schema: Schema, value: unknown): Rejected {
 	const type = isRecord(value) ? `${value.type}: ` : "";
 	return refuse("invalid_message", `${type}${describeProblem(findProblem(schema, value))}`);
 }
@@ -124,8 +124,8 @@ function isMonitorMessageType(type: string): type is MonitorMessageType {
 }
 
 /** @param message one sentence that says what to change */
-export function refuse(code: MonitorErrorCode, message: string): Refused {
-	return { refusal: { code, message } };
+export function refuse(code: MonitorErrorCode, message: string): Rejected {
+	return { rejection: { code, message } };
 }
 
 /** Executes a parsed message; undefined stands for invalid JSON. @param monitor undefined: an extension asks */
@@ -147,7 +147,7 @@ export function monitorCommands(
 		const execute = typeof type === "string" ? added.get(type) : undefined;
 		if (execute && monitor) return execute(value, monitor);
 		const checked = checkMonitorMessage(value, [...added.keys()]);
-		if (checked.refusal) return checked;
+		if (checked.rejection) return checked;
 		const { message } = checked;
 		const { person } = monitor?.client ?? {};
 		if (person && !mayDo(person, actionOf(message)))
@@ -155,7 +155,7 @@ export function monitorCommands(
 		// Now, as it may be another one's when the message has been carried out.
 		const { deviceId } = sessions.find(message.targetId)?.device ?? {};
 		const outcome = await attempt(message);
-		if (monitor && !outcome.refusal) {
+		if (monitor && !outcome.rejection) {
 			onChange({ ...monitor.client, deviceId, what: message.type, body: definedBy(message) });
 		}
 		return outcome;
@@ -190,7 +190,7 @@ export function monitorCommands(
 		}
 	}
 
-	async function update({ device }: Session, version: string | undefined): Promise<Refused | undefined> {
+	async function update({ device }: Session, version: string | undefined): Promise<Rejected | undefined> {
 		if (!device)
 			return refuse(
 				"unknown_target",
@@ -198,9 +198,9 @@ export function monitorCommands(
 			);
 		const { deviceId } = device;
 		try {
-			const refusal = await updates.trigger(device, version);
-			log.info({ deviceId, version, refused: refusal?.code }, "update asked for");
-			return refusal && refuse(refusal.code, refusal.message);
+			const rejection = await updates.trigger(device, version);
+			log.info({ deviceId, version, refused: rejection?.code }, "update asked for");
+			return rejection && refuse(rejection.code, rejection.message);
 		} catch (error) {
 			log.error({ deviceId, version, err: error }, "update could not be started");
 			return refuse("no_firmware", "the firmware could not be read; see the gateway's log");
@@ -223,10 +223,10 @@ function definedBy(message: MonitorMessage): object {
 	return isCommandName(command) ? { payload: pick(commands[command], message.payload) } : {};
 }
 
-function control(session: Session, payload: unknown): Refused | undefined {
+function control(session: Session, payload: unknown): Rejected | undefined {
 	const checked = checkCommand(payload, session.device?.model ?? session.handshake.model);
-	if (checked.refusal) {
-		const { code, message } = checked.refusal;
+	if (checked.rejection) {
+		const { code, message } = checked.rejection;
 		return refuse(code === "unsupported" ? "unsupported_command" : "invalid_command", `payload: ${message}`);
 	}
 	const { command } = checked;

@@ -259,9 +259,9 @@ export class MonitorSockets {
 			: await execute(value, monitor);
 		const requestId = requestIdOf(value);
 		const about = requestId === undefined ? {} : { requestId };
-		if (outcome.refusal) {
-			metrics.refusedCommands.inc({ code: outcome.refusal.code });
-			return frameText<"error">({ type: "error", ...about, ...outcome.refusal });
+		if (outcome.rejection) {
+			metrics.refusedCommands.inc({ code: outcome.rejection.code });
+			return frameText<"error">({ type: "error", ...about, ...outcome.rejection });
 		}
 		metrics.commands.inc({ type: outcome.command });
 		return frameText<"ack">({ type: "ack", ...about, ...outcome });

@@ -9,5 +9,5 @@ export interface SocketsOptions
 
 export interface DeviceSocketsOptions extends SocketsOptions {
 	/** @returns why a device of this id is not let in, one sentence; undefined: it is */
-	readonly refusalOf: (deviceId: string) => string | undefined;
+	readonly rejectionOf: (deviceId: string) => string | undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Handles upgrade requests. Refused ones get an HTTP response and are closed, as no other part handles their socket.
+ * Handles upgrade requests. Rejected ones get an HTTP response and are closed, as no other part handles their socket.
  */
 
 import { type IncomingMessage, STATUS_CODES } from "node:http";
@@ -21,7 +21,7 @@ import { personRoles } from "../api/person.js";
 import type { Base } from "../base.js";
 import type { Guard } from "../http/guard.js";
 import { closeCodes } from "../limits.js";
-import { type HttpRefusal, problemOf } from "../problem.js";
+import { type HttpRejection, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
@@ -105,7 +105,7 @@ export class Upgrades {
 		if (stream.destroyed) return;
 		const admission = crowded ?? (await this.#admit(request, stream, url));
 		if ("status" in admission) {
-			metrics.refusedUpgrades.inc({ status: admission.status });
+			metrics.rejectedUpgrades.inc({ status: admission.status });
 			// A fleet that returns at once is no fault of any device, and would displace the refusals of others.
 			if (admission.status !== 503) this.#report(request, admission, url?.pathname);
 			return refuse(stream, admission);
@@ -127,11 +127,11 @@ export class Upgrades {
 	async #check(request: IncomingMessage, path: string | undefined): Promise<Admission> {
 		const { access } = this.#options;
 		if (path === undefined || !knownPaths.includes(path))
-			return { refusal: { status: 404, detail: "WebSockets are at /device and /monitor." } };
+			return { rejection: { status: 404, detail: "WebSockets are at /device and /monitor." } };
 		if (request.headers.host === undefined)
-			return { refusal: { status: 400, detail: "The Host header is missing." } };
+			return { rejection: { status: 400, detail: "The Host header is missing." } };
 		const foreign = access.checkOrigin(request);
-		if (foreign) return { refusal: foreign };
+		if (foreign) return { rejection: foreign };
 		return access.check(request, path === "/device" ? ["device"] : personRoles);
 	}
 
@@ -139,13 +139,13 @@ export class Upgrades {
 		request: IncomingMessage,
 		stream: Duplex,
 		url: URL | undefined,
-	): Promise<Accept | HttpRefusal> {
+	): Promise<Accept | HttpRejection> {
 		const { guard, yieldToLoop, access, monitors } = this.#options;
 		const path = url?.pathname;
-		const { refusal, deviceId, person } = await this.#check(request, path);
+		const { rejection, deviceId, person } = await this.#check(request, path);
 		// Requests that share one read of the tokens resume in the same turn.
 		await yieldToLoop();
-		const refused = guard ? await guard.admit(request, path, refusal) : refusal;
+		const refused = guard ? await guard.admit(request, path, rejection) : rejection;
 		if (refused) return refused;
 		// The gateway may have begun to stop meanwhile.
 		if (this.#drain) return tryAgain("The gateway is stopping", this.#drain.drawSeconds());
@@ -160,21 +160,21 @@ export class Upgrades {
 		};
 	}
 
-	#acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRefusal {
-		const { settings, devices, refusalOf } = this.#options;
+	#acceptDevice(request: IncomingMessage, owner: string | undefined): Accept | HttpRejection {
+		const { settings, devices, rejectionOf } = this.#options;
 		const handshake = readHandshake(request, settings.publicUrl, owner);
 		if ("status" in handshake) return handshake;
-		const detail = handshake.deviceId === undefined ? undefined : refusalOf(handshake.deviceId);
+		const detail = handshake.deviceId === undefined ? undefined : rejectionOf(handshake.deviceId);
 		if (detail !== undefined) return { status: 410, detail };
 		return (socket) => devices.accept(socket, handshake);
 	}
 
 	/** A device cannot show why it is refused. */
-	#report(request: IncomingMessage, refusal: HttpRefusal, pathname: string | undefined): void {
+	#report(request: IncomingMessage, rejection: HttpRejection, pathname: string | undefined): void {
 		const { log, sessions } = this.#options;
-		const { status, detail: problem, headers } = refusal;
+		const { status, detail: problem, headers } = rejection;
 		const remoteAddress = remoteAddressOf(request);
-		// Refusals with `Retry-After` would fill the log.
+		// Rejections with `Retry-After` would fill the log.
 		const isTemporary = headers?.["Retry-After"] !== undefined;
 		// Other paths may hold a token that a person pasted.
 		const path = knownPaths.find((known) => known === pathname) ?? "(unknown path)";
@@ -190,7 +190,7 @@ export class Upgrades {
 }
 
 /** @param owner the token's device */
-function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string): Handshake | HttpRefusal {
+function readHandshake(request: IncomingMessage, publicUrl?: URL, owner?: string): Handshake | HttpRejection {
 	const { headers } = request;
 	const said = {
 		"Protocol-Version": headers["protocol-version"],
@@ -221,15 +221,20 @@ function listOf(header: string | string[] | undefined): readonly string[] {
 }
 
 /** @param why begins the sentence */
-export function tryAgain(why: string, seconds: number): HttpRefusal {
+export function tryAgain(why: string, seconds: number): HttpRejection {
 	const headers = { "Retry-After": String(seconds) };
 	return { status: 503, detail: `${why}; try again in ${seconds} s.`, headers };
 }
 
 /** Responds and closes, even if the client does not read. */
-function refuse(stream: Duplex, refusal: HttpRefusal): void {
-	const { headers, body } = problemOf({ ...refusal, headers: { ...refusal.headers, Connection: "close" } });
+function refuse(stream: Duplex, rejection: HttpRejection): void {
+	const { headers, body } = problemOf({
+		...rejection,
+		headers: { ...rejection.headers, Connection: "close" },
+	});
 	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
 	stream.once("finish", () => stream.destroy());
-	stream.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join("")}\r\n${body}`);
+	stream.end(
+		`HTTP/1.1 ${rejection.status} ${STATUS_CODES[rejection.status]}\r\n${lines.join("")}\r\n${body}`,
+	);
 }

@@ -68,7 +68,7 @@ export class Blobs {
 		);
 	}
 
-	/** Keeps what is in the folder elsewhere too: it may be of a time before, or of a back-up. */
+	/** Keeps what is in the folder elsewhere too: it may be of a time before, or of a backup. */
 	async #share(): Promise<void> {
 		const { directory, disk, suffix, files } = this.#options;
 		if (!files) return;

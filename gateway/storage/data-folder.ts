@@ -90,11 +90,11 @@ export class FolderLock {
 	/** In place: if two processes try at once, one wins. */
 	async #takeOver(own: Holder): Promise<void> {
 		const previous = await this.#readHolder();
-		if (await this.#isAlive(previous, own)) throw this.#refusal(previous);
+		if (await this.#isAlive(previous, own)) throw this.#rejection(previous);
 		await this.#write(own, "w");
 		await pause(this.#beatMs / 10);
 		const now = await this.#readHolder();
-		if (now?.id !== own.id) throw this.#refusal(now);
+		if (now?.id !== own.id) throw this.#rejection(now);
 	}
 
 	async #isAlive(previous: Holder | undefined, own: Holder): Promise<boolean> {
@@ -123,7 +123,7 @@ export class FolderLock {
 			// The file was removed, or the disk was full.
 			if (holder === undefined) return void (await this.#write(own, "w"));
 			clearInterval(this.#timer);
-			onLost(this.#refusal(holder).message);
+			onLost(this.#rejection(holder).message);
 		} catch {
 			// The next beat tries again.
 		}
@@ -156,7 +156,7 @@ export class FolderLock {
 		return found && [found.ino, found.size, found.mtimeNs].join();
 	}
 
-	#refusal(by: Holder | undefined): StartError {
+	#rejection(by: Holder | undefined): StartError {
 		const who = by ? `process ${by.pid} on ${by.host}` : "another process";
 		return new StartError(
 			`DATA_DIR is "${this.#options.directory}", which is in use by ${who}; stop that, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${this.#path}.`,

@@ -35,7 +35,7 @@ export function createMetrics(registry: Registry) {
 		),
 		commands: counter("gateway_commands_total", "Commands of monitors that were carried out", "type"),
 		refusedCommands: counter("gateway_refused_commands_total", "Commands of monitors that were not", "code"),
-		refusedUpgrades: counter(
+		rejectedUpgrades: counter(
 			"gateway_refused_upgrades_total",
 			"WebSockets not let in, by HTTP status",
 			"status",

@@ -1,4 +1,4 @@
-/** Webhooks: tells other programs what happens to devices, roll-outs and the disk. Loaded only with WEBHOOKS_FILE. */
+/** Webhooks: tells other programs what happens to devices, rollouts and the disk. Loaded only with WEBHOOKS_FILE. */
 
 import { webhookRoutes } from "../api/webhook.js";
 import type { Core, Extension, Joined } from "../extension.js";

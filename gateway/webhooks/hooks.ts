@@ -69,45 +69,45 @@ export interface Hook extends Required<Omit<Infer<typeof hook>, "tags" | "secret
 
 /** @throws {StartError} that names what to change, without a secret */
 export function readHooks(path: string): readonly Hook[] {
-	const refusal = (what: string) =>
+	const rejection = (what: string) =>
 		new StartError(`WEBHOOKS_FILE is "${path}", which ${what}; set it to a JSON file such as ${example}.`);
-	const entries = parseJson(readText(path, refusal).trim());
-	if (!Array.isArray(entries)) throw refusal("is not a JSON list");
+	const entries = parseJson(readText(path, rejection).trim());
+	if (!Array.isArray(entries)) throw rejection("is not a JSON list");
 	const ids = new Set<string>();
 	return entries.map((entry: unknown, index) => {
 		const unknown = Object.keys(isRecord(entry) ? entry : {}).find(
 			(name) => !Object.hasOwn(hook.fields, name),
 		);
-		if (unknown !== undefined) throw refusal(`has an unknown field "${unknown}" in ${index + 1}`);
+		if (unknown !== undefined) throw rejection(`has an unknown field "${unknown}" in ${index + 1}`);
 		if (!matches(hook, entry))
-			throw refusal(`is wrong in ${index + 1}: ${describeProblem(findProblem(hook, entry))}`);
+			throw rejection(`is wrong in ${index + 1}: ${describeProblem(findProblem(hook, entry))}`);
 		const { url, events = eventNames, tags: text, secret, previousSecret, after = awayMinutes } = entry;
-		if (!parseUrl(url)) throw refusal(`is wrong in ${index + 1}: url is not an address`);
+		if (!parseUrl(url)) throw rejection(`is wrong in ${index + 1}: url is not an address`);
 		for (const [name, given] of Object.entries({ secret, previousSecret }))
 			if (given !== undefined && !isUsable(given))
-				throw refusal(`is wrong in ${index + 1}: ${name} ${keyAdvice}`);
-		const tags = text !== undefined && { text, expression: readTags(text, index, refusal) };
+				throw rejection(`is wrong in ${index + 1}: ${name} ${keyAdvice}`);
+		const tags = text !== undefined && { text, expression: readTags(text, index, rejection) };
 		const id = createHash("sha256").update(url).digest("hex").slice(0, 16);
-		if (ids.has(id)) throw refusal(`names the address of ${index + 1} twice`);
+		if (ids.has(id)) throw rejection(`names the address of ${index + 1} twice`);
 		ids.add(id);
 		const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret];
 		return { id, url, events: [...events], secrets, after, ...(tags && { tags }) };
 	});
 }
 
-function readTags(text: string, index: number, refusal: (what: string) => StartError): TagExpression {
+function readTags(text: string, index: number, rejection: (what: string) => StartError): TagExpression {
 	try {
 		return parseTags(text);
 	} catch (error) {
-		throw refusal(`is wrong in ${index + 1}: tags: ${messageOf(error).replace(/\.$/, "")}`);
+		throw rejection(`is wrong in ${index + 1}: tags: ${messageOf(error).replace(/\.$/, "")}`);
 	}
 }
 
-function readText(path: string, refusal: (what: string) => StartError): string {
+function readText(path: string, rejection: (what: string) => StartError): string {
 	try {
 		requireRegularFile(statSync(path), path);
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		throw refusal(`cannot be read (${errorCode(error)})`);
+		throw rejection(`cannot be read (${errorCode(error)})`);
 	}
 }

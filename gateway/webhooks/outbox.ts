@@ -28,7 +28,7 @@ export const endedReason =
 const waitingAtMost = 50;
 
 const kept = object({
-	/** A device, a roll-out: its events are delivered in their order. */
+	/** A device, a rollout: its events are delivered in their order. */
 	subject: string(80),
 	/** As it is sent and signed; empty: a mark. */
 	body: string(16_384),
@@ -217,8 +217,8 @@ export class Outbox {
 		const remoteAddress = new URL(this.hook.url).origin;
 		this.#core.log.warn({ hook: this.hook.id, problem: endedReason }, "webhook ended");
 		// Attention shows it, as all that was refused.
-		const refusal = { what: "webhook", deviceId: undefined, remoteAddress, reason: endedReason } as const;
-		this.#core.sessions.refuse(refusal);
+		const rejection = { what: "webhook", deviceId: undefined, remoteAddress, reason: endedReason } as const;
+		this.#core.sessions.refuse(rejection);
 	}
 
 	#bodyOf(id: string, happening: Happening): string {

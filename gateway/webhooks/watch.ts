@@ -1,4 +1,4 @@
-/** The events of webhooks: from what happens to sessions, roll-outs and the disk follow events, each with a sentence. */
+/** The events of webhooks: from what happens to sessions, rollouts and the disk follow events, each with a sentence. */
 
 import { networkOf } from "../access/origin.js";
 import type { FrameOf } from "../api/frames.js";
@@ -7,7 +7,7 @@ import { matchesTags } from "../api/tags.js";
 import type { GatewayEvent } from "../events.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
-import type { Refusal, SessionListener } from "../sessions/sessions.js";
+import type { Rejection, SessionListener } from "../sessions/sessions.js";
 import { isoTime } from "../sessions/view.js";
 import { findDiskProblem } from "../storage/data-folder.js";
 import type { Happening, Outbox } from "./outbox.js";
@@ -15,7 +15,7 @@ import type { Happening, Outbox } from "./outbox.js";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 /** In an hour, each once: anyone can be refused under many names. */
-const refusalsAtMost = 20;
+const rejectionsAtMost = 20;
 /** When gateways act as one, a new one reads what the others have sent before. */
 const learningMs = 10_000;
 
@@ -26,7 +26,7 @@ export class Watch {
 	readonly #away = new Map<string, number>();
 	/** Of devices' updates. */
 	readonly #statuses = new WeakMap<Device, OtaStatus>();
-	/** By roll-out. */
+	/** By rollout. */
 	readonly #rollouts = new Map<string, string>();
 	/** Since `#refusedFrom`. */
 	readonly #refused = new Set<string>();
@@ -58,8 +58,8 @@ export class Watch {
 			this.#away.delete(deviceId);
 			for (const outbox of this.#outboxes) outbox.removeMark(awayMark(deviceId));
 		},
-		onRefused: (refusal, isTemporary) => {
-			if (refusal.what === "connection" && !isTemporary) this.#tellRefusal(refusal);
+		onRejected: (rejection, isTemporary) => {
+			if (rejection.what === "connection" && !isTemporary) this.#tellRejection(rejection);
 		},
 	};
 
@@ -121,7 +121,7 @@ export class Watch {
 		if (state === previous || isLearning || (status !== "paused" && status !== "finished")) return;
 		const why = pausedBecause ? ` (${pausedBecause})` : "";
 		const failed = counts.failed + counts.rolled_back + counts.timed_out;
-		const text = `Roll-out ${id} is ${status}${why}: ${counts.succeeded} updated, ${failed} failed.`;
+		const text = `Rollout ${id} is ${status}${why}: ${counts.succeeded} updated, ${failed} failed.`;
 		const rollout = { id, status, pausedBecause, counts };
 		this.#tell(`rollout-${id}`, { event: `rollout_${status}`, text, rollout }, `rollout-${id}-${revision}`);
 	}
@@ -139,14 +139,14 @@ export class Watch {
 		this.#tellOf(device, "back", "is back.", {}, told);
 	}
 
-	#tellRefusal({ deviceId, remoteAddress, reason }: Refusal): void {
+	#tellRejection({ deviceId, remoteAddress, reason }: Rejection): void {
 		const now = this.#core.monotonic();
 		if (now - this.#refusedFrom >= hourMs) {
 			this.#refusedFrom = now;
 			this.#refused.clear();
 		}
 		const key = JSON.stringify([deviceId ?? networkOf(remoteAddress), reason]);
-		if (this.#refused.has(key) || this.#refused.size >= refusalsAtMost) return;
+		if (this.#refused.has(key) || this.#refused.size >= rejectionsAtMost) return;
 		this.#refused.add(key);
 		const text = `${deviceId ?? "A client"} at ${remoteAddress} was refused: ${reason}`;
 		this.#tell("refusals", { event: "refused", text, deviceId: deviceId ?? null, remoteAddress, reason });

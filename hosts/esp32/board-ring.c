@@ -41,7 +41,7 @@ static struct {
 	rmt_channel_handle_t channel;
 	rmt_encoder_handle_t encoder;
 	uint32_t length;
-	/** How far right the colour of each byte of a pixel lies in 0xRRGGBB. */
+	/** How far right the color of each byte of a pixel lies in 0xRRGGBB. */
 	uint8_t shift[PIXEL_BYTES];
 	/** The next frame. */
 	uint8_t drawn[MOST_PIXELS * PIXEL_BYTES];
@@ -54,11 +54,11 @@ static struct {
 /** @returns 0 unless it has each of R, G and B once */
 static int read_order(const char *order)
 {
-	static const char colours[] = "RGB";
+	static const char colors[] = "RGB";
 	if ((PIXEL_BYTES != strlen(order)) || !strchr(order, 'R') || !strchr(order, 'G') || !strchr(order, 'B'))
 		return 0;
 	for (int i = 0; i < PIXEL_BYTES; i++)
-		ring.shift[i] = (uint8_t)(16 - 8 * (strchr(colours, order[i]) - colours));
+		ring.shift[i] = (uint8_t)(16 - 8 * (strchr(colors, order[i]) - colors));
 	return 1;
 }
 
@@ -111,7 +111,7 @@ void board_ring_close(void)
  * The pixels are dark, and nothing is sent yet.
  *
  * @param length 1 to 64 pixels
- * @param order of the colours of a pixel, e.g. "GRB"
+ * @param order of the colors of a pixel, e.g. "GRB"
  * @returns 0 or ESP-IDF's error
  */
 int32_t board_ring_open(int32_t pin, uint32_t length, const char *order)
@@ -127,13 +127,13 @@ int32_t board_ring_open(int32_t pin, uint32_t length, const char *order)
 	return err;
 }
 
-/** Changes the next frame. @param colour 0xRRGGBB */
-void board_ring_set(uint32_t index, uint32_t colour)
+/** Changes the next frame. @param color 0xRRGGBB */
+void board_ring_set(uint32_t index, uint32_t color)
 {
 	if (index >= ring.length)
 		return;
 	for (int i = 0; i < PIXEL_BYTES; i++)
-		ring.drawn[index * PIXEL_BYTES + i] = (uint8_t)(colour >> ring.shift[i]);
+		ring.drawn[index * PIXEL_BYTES + i] = (uint8_t)(color >> ring.shift[i]);
 }
 
 /** Sends the next frame, and returns while it is being sent. It waits only for a frame that was begun less than a frame before. */

@@ -48,7 +48,7 @@ export interface RingOptions {
 	readonly pin: number;
 	/** Pixels, 1 to 64. */
 	readonly length: number;
-	/** Of colours; default "GRB". */
+	/** Of colors; default "GRB". */
 	readonly order?: string | undefined;
 }
 
@@ -67,8 +67,8 @@ export class Ring implements PixelStrip {
 		return (red << 16) | (green << 8) | blue;
 	}
 
-	setPixel(index: number, colour: number): void {
-		this.#ffi.board_ring_set(index, colour);
+	setPixel(index: number, color: number): void {
+		this.#ffi.board_ring_set(index, color);
 	}
 
 	update(): void {

@@ -9,7 +9,7 @@ export interface BoardPins {
 	};
 	/** WS2812 data. */
 	readonly ledRing: number;
-	/** In which its LEDs take the colours; default "GRB", that of a WS2812. */
+	/** In which its LEDs take the colors; default "GRB", that of a WS2812. */
 	readonly ledOrder?: string;
 	/** I2C; the address is 0x18 (default) or 0x19, by the codec's pin CE. */
 	readonly codec: { readonly data: number; readonly clock: number; readonly address?: number };

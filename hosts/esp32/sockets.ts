@@ -69,11 +69,11 @@ export class SecureWebSocket extends WebSocketClient {
 
 function optionsOver(
 	below: (options: SocketOptions) => Socket,
-	{ onDate, onRefused, ...options }: WebSocketClientOptions,
+	{ onDate, onRejected, ...options }: WebSocketClientOptions,
 ) {
 	return {
 		...options,
 		headers: new Map(options.headers),
-		socket: { io: FormatRestoringSocket, below, onDate, onRefused },
+		socket: { io: FormatRestoringSocket, below, onDate, onRejected },
 	};
 }

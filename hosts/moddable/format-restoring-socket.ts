@@ -26,9 +26,9 @@ export interface SocketOptions {
 /** `socket` of the client: `{ io: FormatRestoringSocket, below: (options) => new TCP(options) }`. */
 export interface FormatRestoringSocketOptions extends SocketOptions {
 	readonly below: (options: SocketOptions) => Socket;
-	/** As in device/host.ts, as is onRefused. */
+	/** As in device/host.ts, as is onRejected. */
 	readonly onDate?: ((date: string) => void) | undefined;
-	readonly onRefused?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
+	readonly onRejected?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
 }
 
 const switchingProtocols = 101;
@@ -93,7 +93,7 @@ export class FormatRestoringSocket implements Socket {
 		if (!this.#head) this.#options.onReadable(this.#firstLine.length + unread);
 	}
 
-	/** Reads the first line, and all of a refusal. @returns how many bytes are unread */
+	/** Reads the first line, and all of a rejection. @returns how many bytes are unread */
 	#readHead(head: ResponseHead, byteCount: number): number {
 		const below = this.#below;
 		const { format } = below;
@@ -120,7 +120,7 @@ export class FormatRestoringSocket implements Socket {
 	#onError(): void {
 		const head = this.#head;
 		this.#head = undefined;
-		if (head?.status !== undefined) this.#options.onRefused?.(head.status, head.retryAfterSeconds);
+		if (head?.status !== undefined) this.#options.onRejected?.(head.status, head.retryAfterSeconds);
 		this.#options.onError();
 	}
 }

@@ -38,10 +38,10 @@ declare module "mc/ffi" {
 		/** @param mac of six bytes, which are written */
 		board_read_mac(mac: ArrayBuffer): void;
 		board_ring_close(): void;
-		/** An esp_err_t. @param order of the colours of a pixel, e.g. "GRB" */
+		/** An esp_err_t. @param order of the colors of a pixel, e.g. "GRB" */
 		board_ring_open(pin: number, length: number, order: string): number;
-		/** @param colour 0xRRGGBB */
-		board_ring_set(index: number, colour: number): void;
+		/** @param color 0xRRGGBB */
+		board_ring_set(index: number, color: number): void;
 		board_ring_show(): void;
 		/** Writes into the buffer. @returns how many bytes */
 		board_serial_read(buffer: ArrayBuffer, offset: number, size: number): number;

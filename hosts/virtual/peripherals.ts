@@ -31,7 +31,7 @@ export interface Peripherals {
 	}>;
 	haptics: Has<{ posts: { duty(duty: number): void } }>;
 	/** Red, green and blue of each pixel. */
-	pixels: Has<{ posts: { frame(detail: undefined, colours: Uint8Array): void } }>;
+	pixels: Has<{ posts: { frame(detail: undefined, colors: Uint8Array): void } }>;
 	/** Signed 16-bit samples, mono. */
 	audio: Has<{
 		/** In hertz. */

@@ -63,7 +63,7 @@ export const monitorFrames: Frames = {
 	},
 	rollout_update: {
 		description:
-			"How a roll-out stands, at most once a second each; only to a monitor that connects to /monitor?rollouts, which also gets each active one after its snapshot. Counts are devices by status.",
+			"How a rollout stands, at most once a second each; only to a monitor that connects to /monitor?rollouts, which also gets each active one after its snapshot. Counts are devices by status.",
 		example: {
 			type: "rollout_update",
 			id: "autumn",

@@ -1,5 +1,5 @@
 /**
- * Writes a back-up to folders beside those that are to hold it, and renames them once all of it was checked: what fails, or is
+ * Writes a backup to folders beside those that are to hold it, and renames them once all of it was checked: what fails, or is
  * killed, leaves no folder that a gateway would start with.
  */
 
@@ -160,7 +160,7 @@ function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase:
 		throw new ArchiveError("The archive is damaged: it does not say how its secrets are encrypted.");
 	if (passphrase === undefined)
 		throw new ArchiveError(
-			"The tokens in this back-up are encrypted: give its passphrase with --passphrase-file.",
+			"The tokens in this backup are encrypted: give its passphrase with --passphrase-file.",
 		);
 	for (const spelling of spellingsOf(passphrase)) {
 		const key = keyOf(spelling, scrypt);
@@ -171,7 +171,7 @@ function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase:
 		});
 		if (opened.length === files.length) return opened;
 	}
-	throw new ArchiveError("The passphrase is not that with which the back-up was made.");
+	throw new ArchiveError("The passphrase is not that with which the backup was made.");
 }
 
 /** @throws {Error} if it cannot be replaced, as a mount point */

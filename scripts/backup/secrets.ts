@@ -1,4 +1,4 @@
-/** Encrypts the files of a back-up that hold secrets, by a passphrase: AES-256-GCM with a key made by scrypt (RFC 7914). */
+/** Encrypts the files of a backup that hold secrets, by a passphrase: AES-256-GCM with a key made by scrypt (RFC 7914). */
 
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
 import { readFileSync } from "node:fs";

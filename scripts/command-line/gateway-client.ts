@@ -1,7 +1,7 @@
 /** A gateway that a command asks: its address, the monitor token, and errors as sentences for the person at the terminal. */
 
 import { WebSocket } from "ws";
-import { type Client, createClient, messageOf, Refusal } from "../../gateway/api/client/request.js";
+import { type Client, createClient, messageOf, Rejection } from "../../gateway/api/client/request.js";
 import type { Routes } from "../../gateway/api/routes.js";
 import { UsageError } from "./command.js";
 import { findGatewayToken } from "./gateway-token.js";
@@ -9,7 +9,7 @@ import { findGatewayToken } from "./gateway-token.js";
 export const gatewayOption = { type: "string", default: "http://127.0.0.1:8080" } as const;
 
 export class GatewayClient {
-	/** Typed requests. @throws {Refusal} */
+	/** Typed requests. @throws {Rejection} */
 	readonly request: Client<Routes>["request"];
 	readonly #respond: Client<Routes>["respond"];
 	readonly #address: URL;
@@ -28,18 +28,18 @@ export class GatewayClient {
 		this.#respond = client.respond;
 		this.request = (...input) =>
 			client.request(...input).catch((error: unknown) => {
-				throw error instanceof Refusal ? this.refusal(error.status, error) : error;
+				throw error instanceof Rejection ? this.rejection(error.status, error) : error;
 			});
 	}
 
-	/** @param releases whether images are included @returns the archive, as it arrives @throws {Refusal} also while it arrives */
+	/** @param releases whether images are included @returns the archive, as it arrives @throws {Rejection} also while it arrives */
 	async *downloadBackup(releases: boolean): AsyncGenerator<Uint8Array> {
 		try {
 			const { body } = await this.#respond("GET /api/backup", { query: releases ? { releases: "1" } : {} });
 			if (body) yield* body;
 		} catch (error) {
-			if (error instanceof Refusal) throw this.refusal(error.status, error);
-			throw new Refusal(0, `The download broke off (${causeOf(error)}); the gateway's log may say why.`);
+			if (error instanceof Rejection) throw this.rejection(error.status, error);
+			throw new Rejection(0, `The download broke off (${causeOf(error)}); the gateway's log may say why.`);
 		}
 	}
 
@@ -49,14 +49,14 @@ export class GatewayClient {
 	}
 
 	/** @param error of a WebSocket that did not open */
-	connectionError(error: Error): Refusal {
+	connectionError(error: Error): Rejection {
 		const [, status = "0"] = /^Unexpected server response: (\d{3})$/.exec(error.message) ?? [];
-		return this.refusal(Number(status), error);
+		return this.rejection(Number(status), error);
 	}
 
 	/** @param status of the answer; 0: there was none @param error with the gateway's sentence, or why there was no answer */
-	refusal(status: number, error: unknown): Refusal {
-		return new Refusal(status, this.#sentenceOf(status, error));
+	rejection(status: number, error: unknown): Rejection {
+		return new Rejection(status, this.#sentenceOf(status, error));
 	}
 
 	#sentenceOf(status: number, error: unknown): string {

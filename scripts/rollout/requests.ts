@@ -1,6 +1,6 @@
-/** Requests about roll-outs to a gateway. Each throws Refusal, with the gateway's sentence. */
+/** Requests about rollouts to a gateway. Each throws Rejection, with the gateway's sentence. */
 
-import { Refusal } from "../../gateway/api/client/request.js";
+import { Rejection } from "../../gateway/api/client/request.js";
 import type { Preview, Rollout, RolloutAction } from "../../gateway/api/client/rollout.js";
 import type { AskedPlan } from "../../gateway/api/client/rollout-plan.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
@@ -28,9 +28,9 @@ export async function previewOf(gateway: GatewayClient, plan: AskedPlan): Promis
 	try {
 		return await gateway.request("POST /api/rollouts/preview", { body: plan });
 	} catch (error) {
-		if (!(error instanceof Refusal && error.status === 422)) throw error;
+		if (!(error instanceof Rejection && error.status === 422)) throw error;
 		const [field, option] = options.find(([beginning]) => beginning.test(error.message)) ?? ["", ""];
-		throw new Refusal(error.status, error.message.replace(field, option));
+		throw new Rejection(error.status, error.message.replace(field, option));
 	}
 }
 

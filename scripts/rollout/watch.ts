@@ -1,7 +1,7 @@
-/** Prints how a roll-out goes until it has ended: one line that changes on a terminal, elsewhere a line for each step. */
+/** Prints how a rollout goes until it has ended: one line that changes on a terminal, elsewhere a line for each step. */
 
 import { setTimeout } from "node:timers/promises";
-import { Refusal } from "../../gateway/api/client/request.js";
+import { Rejection } from "../../gateway/api/client/request.js";
 import {
 	countWords,
 	isSettled,
@@ -30,7 +30,7 @@ const intervalMs = 1_000;
 const barLength = 24;
 const shortestBar = 6;
 
-/** @returns the exit code. @throws Refusal where the gateway does not know it, or is away from the start */
+/** @returns the exit code. @throws Rejection where the gateway does not know it, or is away from the start */
 export async function watch(gateway: GatewayClient, id: string): Promise<number> {
 	const line = new ProgressLine();
 	const printed = new Set<string>();
@@ -80,7 +80,7 @@ async function readAgain(gateway: GatewayClient, id: string, line: ProgressLine)
 		try {
 			return await read(gateway, id);
 		} catch (error) {
-			if (!(error instanceof Refusal && error.status === 0)) throw error;
+			if (!(error instanceof Rejection && error.status === 0)) throw error;
 			line.show(`${error.message} Trying again.`, "away");
 		}
 	}
@@ -118,7 +118,7 @@ function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
 	return `${status} ${pausedBecause} ${group} ${Math.floor(percentOf(counts) / 10)} ${counts.soaking > 0}`;
 }
 
-/** Undefined while the roll-out runs, or waits for an approval. */
+/** Undefined while the rollout runs, or waits for an approval. */
 function exitCodeOf(rollout: Rollout): number | undefined {
 	const { status, pausedBecause, counts } = rollout;
 	if (status === "paused" && pausedBecause === "failures") return exitCodes.stopped[0];

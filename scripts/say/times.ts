@@ -43,7 +43,7 @@ export function nextTime(time: string, now: number, zone: string): string {
 	return `${new Date(Date.parse(`${today}T00:00Z`) + dayMs).toISOString().slice(0, 10)}T${time}`;
 }
 
-/** Has the gateway do it later, and prints how to take it back. @throws {Refusal} */
+/** Has the gateway do it later, and prints how to take it back. @throws {Rejection} */
 export async function schedule(
 	gateway: GatewayClient,
 	later: Later,
@@ -57,14 +57,14 @@ export async function schedule(
 	print(`npm run say -- --cancel ${made.id} takes it back.`);
 }
 
-/** @throws {Refusal} */
+/** @throws {Rejection} */
 export async function printTimes(gateway: GatewayClient): Promise<void> {
 	const { zone, schedules } = await gateway.request("GET /api/schedules");
 	for (const each of schedules) print(describe(each));
 	print(schedules.length === 0 ? "There are no schedules." : `Times are those of ${zone}.`);
 }
 
-/** @throws {Refusal} */
+/** @throws {Rejection} */
 export async function cancel(gateway: GatewayClient, id: string): Promise<void> {
 	await gateway.request("DELETE /api/schedules/:id", { params: { id } });
 	print(`${id} is cancelled.`);

@@ -107,7 +107,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("roll-outs that run, wait, are paused, scheduled and cancelled", async (t) => {
+	test("rollouts that run, wait, are paused, scheduled and cancelled", async (t) => {
 		const devices = Array.from({ length: 5 }, () => ({ ending: "waits" }) as const);
 		const { page, url, fleet } = await setUp(t, devices, "#/firmware");
 		const of = (...indices: readonly number[]) => ({
@@ -136,7 +136,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await running.getByRole("button", { name: "Cancel" }).click();
 		await page.getByRole("dialog").waitFor();
 		await isClean(page);
-		await page.getByRole("dialog").getByRole("button", { name: "Cancel roll-out" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Cancel rollout" }).click();
 		await page.getByText("Cancelled").first().waitFor();
 		await isClean(page);
 	});
@@ -150,7 +150,7 @@ describe("axe finds nothing at", { skip }, () => {
 		const refused = new WebSocket(`${url.replace("http", "ws")}/device`, { headers });
 		await new Promise((resolve) => refused.once("error", resolve));
 		const page = await open(t, url, { ...look, view: "#/attention" });
-		await page.getByRole("region", { name: "Refused" }).waitFor();
+		await page.getByRole("region", { name: "Rejected" }).waitFor();
 		away.close();
 		await isClean(page);
 		await page.getByRole("link", { name: "Home" }).click();

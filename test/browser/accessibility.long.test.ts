@@ -118,7 +118,7 @@ describe("axe finds nothing at", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	test("a new roll-out, with options, devices to choose and a question", async (t) => {
+	test("a new rollout, with options, devices to choose and a question", async (t) => {
 		const { url } = await runReleasedFleet(
 			t,
 			Array.from({ length: 21 }, () => ({})),

@@ -60,7 +60,7 @@ test("what needs a person", { skip }, async (t) => {
 	await t.test("is counted in the header, above every device", async () => {
 		for (const page of [one, other]) await shows(page, "2");
 		await regionOf(other, "Crashed").getByRole("link", { name: "Kitchen speaker" }).waitFor();
-		await regionOf(other, "Refused").getByText(refused).waitFor();
+		await regionOf(other, "Rejected").getByText(refused).waitFor();
 	});
 
 	await t.test("is seen for all people, by the name of the device, until the next event", async () => {
@@ -73,19 +73,19 @@ test("what needs a person", { skip }, async (t) => {
 		}
 	});
 
-	await t.test("so is a refusal", async () => {
-		await regionOf(one, "Refused").getByRole("button", { name: /^Seen/ }).click();
-		for (const page of [one, other]) await regionOf(page, "Refused").waitFor({ state: "detached" });
+	await t.test("so is a rejection", async () => {
+		await regionOf(one, "Rejected").getByRole("button", { name: /^Seen/ }).click();
+		for (const page of [one, other]) await regionOf(page, "Rejected").waitFor({ state: "detached" });
 		await beRefused();
-		for (const page of [one, other]) await regionOf(page, "Refused").getByText(refused).waitFor();
+		for (const page of [one, other]) await regionOf(page, "Rejected").getByText(refused).waitFor();
 		for (const page of [one, other]) await shows(page, "2");
 	});
 
-	await t.test("is not a refusal of a device that is connected now", async () => {
+	await t.test("is not a rejection of a device that is connected now", async () => {
 		const device = await new ScriptedDevice({ url, deviceId: refused }).connect();
 		t.after(() => device.close());
 		for (const page of [one, other]) {
-			await regionOf(page, "Refused").waitFor({ state: "detached" });
+			await regionOf(page, "Rejected").waitFor({ state: "detached" });
 			await shows(page, "1");
 		}
 	});

@@ -56,11 +56,11 @@ for (const model of models)
 			assert.notEqual(device.board.frameCount, 0);
 		});
 
-		test("uses the ring as a light: colour, effect and off; on a PROTO-1 it may follow the room", async (t) => {
+		test("uses the ring as a light: color, effect and off; on a PROTO-1 it may follow the room", async (t) => {
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, report } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
-			await page.getByLabel("Light colour").fill("#ff8800");
+			await page.getByLabel("Light color").fill("#ff8800");
 			await report(({ peripherals }) => peripherals.led_ring.light?.color === "#ff8800");
 			await page.getByRole("img", { name: "LED ring: light #ff8800, solid, 50 %" }).waitFor();
 			await page.getByLabel("Effect").selectOption("Blink");

@@ -246,11 +246,11 @@ describe("what is not true any more", { skip }, () => {
 		assert.equal(await styleOf(page, ".segments button", "opacity"), "1", "no fainter than the group");
 		assert.equal(await page.locator(".keys .on").count(), 0);
 		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
-		const grey = await styleOf(page, ".control .value", "color");
-		assert.equal(await styleOf(page, ".about dd", "color"), grey);
+		const gray = await styleOf(page, ".control .value", "color");
+		assert.equal(await styleOf(page, ".about dd", "color"), gray);
 		await device.connect();
 		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
-		assert.notEqual(await styleOf(page, ".about dd", "color"), grey);
+		assert.notEqual(await styleOf(page, ".about dd", "color"), gray);
 	});
 
 	test("is said while the gateway is away: nothing is connected, and the ring stops", async (t) => {

@@ -40,7 +40,7 @@ async function drop(page: Page, content: Buffer): Promise<void> {
 describe("an upload", { skip }, () => {
 	const image = { name: "device.bin", mimeType: "application/octet-stream" };
 
-	test("is accepted, and becomes the firmware of the next roll-out", async (t) => {
+	test("is accepted, and becomes the firmware of the next rollout", async (t) => {
 		const { page } = await setUp(t, [{}]);
 		await page.getByRole("button", { name: "Update 1 device" }).waitFor();
 		const buffer = makeImage({ version: "1.2.3" });
@@ -48,7 +48,7 @@ describe("an upload", { skip }, () => {
 		const upload = page.getByRole("region", { name: "Upload" });
 		await upload.getByText("device.bin is in place.").waitFor();
 		await upload.getByText(/1\.2\.3 · DEV-1 · esp32s3/).waitFor();
-		const form = page.getByRole("region", { name: "New roll-out" });
+		const form = page.getByRole("region", { name: "New rollout" });
 		await form.getByRole("status").filter({ hasText: "1 device, 1 already has it" }).waitFor();
 		assert.equal(await form.getByRole("combobox", { name: "Firmware" }).inputValue(), "custom");
 		assert.equal(await form.getByRole("button", { name: "Nothing to update" }).isDisabled(), true);

@@ -312,7 +312,7 @@ describe("a selection", { skip }, () => {
 		await bar.waitFor({ state: "detached" });
 	});
 
-	test("leads to a roll-out for these devices", async (t) => {
+	test("leads to a rollout for these devices", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
 		await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);

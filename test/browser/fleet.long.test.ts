@@ -45,7 +45,7 @@ describe("the fleet", { skip }, () => {
 		});
 		await new Promise((resolve) => socket.once("error", resolve));
 		const page = await open(t, url);
-		const refused = page.getByRole("region", { name: "Refused" });
+		const refused = page.getByRole("region", { name: "Rejected" });
 		await refused.getByText(/It shows no valid token/).waitFor();
 		await refused
 			.getByRole("listitem")
@@ -59,7 +59,7 @@ describe("the fleet", { skip }, () => {
 		t.after(() => device.close());
 		// The test reads pixels back, which Chromium thinks slow.
 		const page = await open(t, url, { expected: /willReadFrequently/ });
-		/** The colour of the pixel at the top, once it is another than before. */
+		/** The color of the pixel at the top, once it is another than before. */
 		const pixel = async (state: number, look: string, brightness: number): Promise<readonly number[]> => {
 			device.report({
 				"peripherals.led_ring.state_id": state,

@@ -37,9 +37,9 @@ function some(count: number, ending: Ending) {
 	return Array.from({ length: count }, () => ({ ending }) as const);
 }
 
-const form = (page: Page) => page.getByRole("region", { name: "New roll-out" });
+const form = (page: Page) => page.getByRole("region", { name: "New rollout" });
 const preview = (page: Page, words: string) => form(page).getByRole("status").filter({ hasText: words });
-const rollouts = (page: Page) => page.getByRole("region", { name: "Roll-outs", exact: true });
+const rollouts = (page: Page) => page.getByRole("region", { name: "Rollouts", exact: true });
 
 /** As a person does on another page. */
 async function nameDevice(url: string, deviceId: string): Promise<void> {
@@ -76,7 +76,7 @@ async function start(page: Page, button: string): Promise<void> {
 	await form(page).getByRole("button", { name: button }).click();
 }
 
-describe("a new roll-out", { skip }, () => {
+describe("a new rollout", { skip }, () => {
 	test("says what it would meet, and updates all of a model that need it", async (t) => {
 		const { page, fleet } = await setUp(t, [
 			...some(3, "updates"),
@@ -356,7 +356,7 @@ describe("an update that is there", { skip }, () => {
 		await due(page).getByText("Fewer drop-outs.").waitFor();
 		await due(page).getByText("One after another; stops at the first failure.").waitFor();
 		await due(page).getByRole("button", { name: "Update 2 devices" }).click();
-		await due(page).getByText("Roll-out: Running").waitFor();
+		await due(page).getByText("Rollout: Running").waitFor();
 		const [id = "", ...others] = await rolloutIds(url);
 		assert.deepEqual(others, ["lab"]);
 		const { plan } = await readRollout(url, id);
@@ -383,11 +383,11 @@ describe("an update that is there", { skip }, () => {
 		await dialog.getByText("First 5 devices, 5 at a time, stopped by 2 failures; then the rest").waitFor();
 		assert.deepEqual(await rolloutIds(url), []);
 		await dialog.getByRole("button", { name: "Update 21 devices" }).click();
-		await due(page).getByText("Roll-out: Running").waitFor();
+		await due(page).getByText("Rollout: Running").waitFor();
 	});
 });
 
-describe("a roll-out", { skip }, () => {
+describe("a rollout", { skip }, () => {
 	test("is the same on two pages and after a reload, and goes on with no page open", async (t) => {
 		const { page, url, fleet, openPage } = await setUp(t, some(3, "waits"));
 		const groups = [
@@ -486,14 +486,14 @@ describe("a roll-out", { skip }, () => {
 		await rollouts(page).getByRole("button", { name: "Approve the next group" }).click();
 		await rollouts(page).getByText("Group 3 begins once it is approved.").waitFor();
 		await rollouts(page).getByRole("button", { name: "Cancel" }).click();
-		const dialog = page.getByRole("dialog", { name: "Cancel the roll-out of 1.4.0?" });
+		const dialog = page.getByRole("dialog", { name: "Cancel the rollout of 1.4.0?" });
 		await dialog.getByText("1 device will not be updated.").waitFor();
 		// Neither is "Cancel" or "Not now", which could mean either; and they do not look alike.
 		await dialog.getByRole("button", { name: "Keep it running" }).waitFor();
-		const colours =
+		const colors =
 			"[...document.querySelectorAll('dialog[open] button')].map((button) => getComputedStyle(button).color)";
-		assert.equal(new Set(await page.evaluate<string[]>(colours)).size, 2);
-		await dialog.getByRole("button", { name: "Cancel roll-out" }).click();
+		assert.equal(new Set(await page.evaluate<string[]>(colors)).size, 2);
+		await dialog.getByRole("button", { name: "Cancel rollout" }).click();
 		await rollouts(page).getByText("Cancelled 3 of 3 devices").waitFor();
 		await rollouts(page).getByRole("button", { name: "1 not begun" }).click();
 		await rollouts(page).getByRole("list", { name: "Not begun devices" }).getByRole("link").waitFor();

@@ -25,12 +25,12 @@ describe("an update of virtual devices in XS", { skip }, () => {
 		const page = await open(t, fleet.url, {
 			view: `#/firmware?devices=${devices.map(({ deviceId }) => deviceId).join(",")}`,
 		});
-		const form = page.getByRole("region", { name: "New roll-out" });
+		const form = page.getByRole("region", { name: "New rollout" });
 		await form.getByText("One after another; stops at the first failure.").waitFor();
 		await form.getByText("Options").click();
 		await form.getByLabel("Watch each for").fill("0");
 		await form.getByRole("button", { name: "Update 2 devices" }).click();
-		await page.getByRole("region", { name: "Roll-outs" }).getByText("Done 2 of 2 devices").waitFor();
+		await page.getByRole("region", { name: "Rollouts" }).getByText("Done 2 of 2 devices").waitFor();
 		assert.equal((await rolloutIds(fleet.url)).length, 1);
 		for (const { device } of devices) assert.equal(device.started.slot, 1);
 		await form.getByText("1 device, 1 already has it").waitFor();

@@ -34,7 +34,7 @@ test("each command of the protocol is executed by a component, and each feature 
 			start_ota: { url: `${silent}/firmware.bin` },
 		};
 		connection.send({ ...example, ...entryOf(given, command) });
-		// Refused after everything before it was executed.
+		// Rejected after everything before it was executed.
 		connection.send({ command: `after ${command}` });
 		for (;;) {
 			const error = await connection.next("command_error");

@@ -33,7 +33,7 @@ test("a device does not restart while its firmware is unconfirmed: the boot load
 	const codec = "test/hosts/virtual/xs/firmware/dead-codec.ts";
 	const { bytes } = await buildFirmware({ "board/es8311": codec });
 	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));
-	const { device, deviceId, report, control, refusal } = await fleet.powerOn("DEV-1", {
+	const { device, deviceId, report, control, rejection } = await fleet.powerOn("DEV-1", {
 		version: "1.0.0",
 		clock: "virtual",
 	});
@@ -42,7 +42,7 @@ test("a device does not restart while its firmware is unconfirmed: the boot load
 	await passUntil(device, fleet.updateEnd(deviceId));
 	assert.equal(device.isPendingVerify, true);
 	await control(restart);
-	const { command, code, message } = await refusal();
+	const { command, code, message } = await rejection();
 	assert.deepEqual([command, code], ["restart", "busy"]);
 	assert.match(message, /not confirmed yet/);
 	assert.equal(device.started.version, "2.0.0");

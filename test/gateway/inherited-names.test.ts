@@ -23,7 +23,7 @@ import { runWholeGateway } from "./api/whole-gateway.js";
 
 const answerMs = 20_000;
 
-/** A gateway with every extension. @returns it, and the errors in its log: a refusal is none */
+/** A gateway with every extension. @returns it, and the errors in its log: a rejection is none */
 async function run(t: TestContext, options: RunOptions = {}) {
 	const errors: string[] = [];
 	const limits = { commandBurst: 1e6, uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };
@@ -175,7 +175,7 @@ test("no setting, role, route or command has an inherited name", () => {
 	for (const name of inheritedNames) {
 		for (const setting of ["LOG_LEVEL", "AUTH", "PORT", "MAX_UPLOAD", "TRUST_PROXY", "PUBLIC_URL"])
 			assert.throws(() => readSettings({ [setting]: name }), { name: "StartError" });
-		assert.equal(checkCommand({ command: name }).refusal?.code, "unknown_command");
+		assert.equal(checkCommand({ command: name }).rejection?.code, "unknown_command");
 		for (const role of personRoles) assert.equal(mayDo({ name, role }, name), role === "monitor");
 	}
 });

@@ -81,7 +81,7 @@ describe("npm run backup and npm run restore", () => {
 			assert.ok(!text.includes(secret), secret);
 		const { code: wrongCode, output: said } = await set.restore("--passphrase-file", wrong);
 		assert.equal(wrongCode, 1);
-		assert.equal(said, "The passphrase is not that with which the back-up was made.\n");
+		assert.equal(said, "The passphrase is not that with which the backup was made.\n");
 		const { code: rightCode } = await set.restore("--passphrase-file", again);
 		assert.equal(rightCode, 0);
 		assert.match(await readFile(join(restored, "tokens.json"), "utf8"), new RegExp(monitorToken));

@@ -36,7 +36,7 @@ describe("npm run rollout", () => {
 		const printed = command.output();
 		assert.match(printed, /^5 devices, 1 already has it\.\nPlan: first 1 device, 3 at a time/);
 		assert.match(printed, /then the rest, 3 at a time, stopped by 10 % of failures\.\n/);
-		assert.match(printed, /Roll-out 1\.4\.0-[0-9a-f]{6} is kept by the gateway\./);
+		assert.match(printed, /Rollout 1\.4\.0-[0-9a-f]{6} is kept by the gateway\./);
 		assert.match(printed, /\nDone {2}\[#{24}\] {2}100 % {2}4 updated, 1 had it already\n$/);
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.length),
@@ -97,7 +97,7 @@ describe("npm run rollout", () => {
 		assert.equal(await watching.exitCode, 3);
 	});
 
-	test("leaves the roll-out running at Ctrl-C, and is steered and watched again by other calls", async (t) => {
+	test("leaves the rollout running at Ctrl-C, and is steered and watched again by other calls", async (t) => {
 		const { url, fleet, rollout } = await setUp(t, some(2, "waits"));
 		const command = rollout("1.4.0", ...quick, "--canary", "1", "--approval");
 		await command.printed(/Running, group 1 of 2/);
@@ -124,7 +124,7 @@ describe("npm run rollout", () => {
 		assert.equal(await watching.exitCode, 0);
 		assert.match(await rolloutList(rollout), new RegExp(`^${id}  1\\.4\\.0  Done: 2 updated\\n$`));
 		await steer("--delete");
-		assert.equal(await rolloutList(rollout), "There is no roll-out.\n");
+		assert.equal(await rolloutList(rollout), "There is no rollout.\n");
 	});
 
 	test("waits while the gateway is away, and continues when it is back", async (t) => {
@@ -160,7 +160,7 @@ describe("npm run rollout", () => {
 			printed,
 			/; devices that join later are updated too, and all to each later release of beta\.\n/,
 		);
-		assert.match(printed, /Roll-out beta-[0-9a-f]{6} is kept by the gateway\./);
+		assert.match(printed, /Rollout beta-[0-9a-f]{6} is kept by the gateway\./);
 		assert.match(printed, /\nStanding, group 1 of 2 {2}\[#+\] {2}100 % {2}1 updated\n$/);
 		assert.deepEqual(
 			fleet.map(({ commands }) => commands.map(({ url: from }) => /v(1\.\d\.0)/.exec(String(from))?.[1])),

@@ -1,6 +1,6 @@
 /** A DEV-1's panel in the simulator's window: where its parts are, and what they show in a picture. */
 
-import type { Colour, Picture } from "./screen.js";
+import type { Color, Picture } from "./screen.js";
 
 /** In a window of 900 by 810; the panel is in the middle of what the controls leave. */
 const ringMiddle = Object.freeze({ x: 610, y: 359 });
@@ -23,11 +23,11 @@ const muteSign = Object.freeze({ dx: -16, dy: 50, width: 32, height: 32 });
 /** In the window, below the controls of a DEV-1. */
 const log: Area = Object.freeze({ x: 0, y: 233, width: 310, height: 547 });
 
-const accent: Colour = [0x4f, 0x9c, 0xf9];
-const bad: Colour = [0xf0, 0x52, 0x4f];
+const accent: Color = [0x4f, 0x9c, 0xf9];
+const bad: Color = [0xf0, 0x52, 0x4f];
 /** panels/parts/log.js */
-const logColours = Object.freeze({ command: accent, problem: bad });
-const pillColours: Readonly<Record<string, string>> = Object.freeze({
+const logColors = Object.freeze({ command: accent, problem: bad });
+const pillColors: Readonly<Record<string, string>> = Object.freeze({
 	"62 207 142": "good",
 	"245 166 35": "waiting",
 	"240 82 79": "bad",
@@ -41,12 +41,12 @@ export class PanelView {
 	}
 
 	/** The first is at the top, the others follow clockwise. */
-	get ring(): readonly Colour[] {
+	get ring(): readonly Color[] {
 		return Array.from({ length: pixelCount }, (_, index) => {
 			const angle = (index / pixelCount) * 2 * Math.PI;
 			const dx = Math.round(pixelRadius * Math.sin(angle));
 			const dy = Math.round(-pixelRadius * Math.cos(angle)) + belowDie;
-			return this.#colourAt(dx, dy);
+			return this.#colorAt(dx, dy);
 		});
 	}
 
@@ -54,15 +54,15 @@ export class PanelView {
 	get volumeBar(): number {
 		let length = 0;
 		for (let x = 0; x < bar.width; x++)
-			if (distance(this.#colourAt(bar.dx + x, bar.dy), accent) < 40) length += 1;
+			if (distance(this.#colorAt(bar.dx + x, bar.dy), accent) < 40) length += 1;
 		return length;
 	}
 
-	/** `good`, `waiting` or `bad`; else the colour. */
+	/** `good`, `waiting` or `bad`; else the color. */
 	pill(kind: "wifi" | "gateway"): string {
 		const { dx, dy } = pillDot[kind];
-		const colour = this.#colourAt(dx, dy).join(" ");
-		return pillColours[colour] ?? colour;
+		const color = this.#colorAt(dx, dy).join(" ");
+		return pillColors[color] ?? color;
 	}
 
 	get hasMuteSign(): boolean {
@@ -72,22 +72,22 @@ export class PanelView {
 
 	/** Whether the log has a line of that kind. */
 	hasLogged(kind: "command" | "problem"): boolean {
-		return this.#has(logColours[kind], log);
+		return this.#has(logColors[kind], log);
 	}
 
-	#has(colour: Colour, { x: left, y: top, width, height }: Area): boolean {
+	#has(color: Color, { x: left, y: top, width, height }: Area): boolean {
 		for (let y = top; y < top + height; y++)
 			for (let x = left; x < left + width; x++)
-				if (distance(this.#picture.colourAt(x, y), colour) < 20) return true;
+				if (distance(this.#picture.colorAt(x, y), color) < 20) return true;
 		return false;
 	}
 
-	#colourAt(dx: number, dy: number): Colour {
-		return this.#picture.colourAt(ringMiddle.x + dx, ringMiddle.y + dy);
+	#colorAt(dx: number, dy: number): Color {
+		return this.#picture.colorAt(ringMiddle.x + dx, ringMiddle.y + dy);
 	}
 }
 
 /** The largest difference in a channel. */
-export function distance(a: Colour, b: Colour): number {
+export function distance(a: Color, b: Color): number {
 	return Math.max(...a.map((value, channel) => Math.abs(value - (b[channel] ?? 0))));
 }

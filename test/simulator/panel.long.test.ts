@@ -11,7 +11,7 @@ import { onEnd } from "../support/cleanup.js";
 import { type Connection, runScriptedGateway, ScriptedGateway } from "../support/scripted-gateway.js";
 import { type Builds, builds } from "./builds.js";
 import { distance, PanelView } from "./panel-view.js";
-import type { Colour } from "./screen.js";
+import type { Color } from "./screen.js";
 import { findSimulator, isInstalled, SimulatedDevice } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
@@ -29,19 +29,19 @@ const patienceMs = 30_000;
 /** What anti-aliasing and the light of the die change in a channel. */
 const tolerance = 10;
 /** panels/parts/look.js: `raised`. */
-const unlit: Colour = [0x26, 0x29, 0x2f];
+const unlit: Color = [0x26, 0x29, 0x2f];
 
 /** What the firmware gives to the LEDs. */
 class RecordedStrip implements PixelStrip {
 	readonly length = 12;
-	readonly colours: Colour[] = [];
+	readonly colors: Color[] = [];
 
 	makeRGB(red: number, green: number, blue: number): number {
 		return (red << 16) | (green << 8) | blue;
 	}
 
-	setPixel(index: number, colour: number): void {
-		this.colours[index] = [colour >> 16, (colour >> 8) & 255, colour & 255];
+	setPixel(index: number, color: number): void {
+		this.colors[index] = [color >> 16, (color >> 8) & 255, color & 255];
 	}
 
 	update(): void {}
@@ -50,8 +50,8 @@ class RecordedStrip implements PixelStrip {
 }
 
 /** The screen's values for the light of an LED (IEC 61966-2-1). */
-function onScreen(colour: Colour): Colour {
-	const [red, green, blue] = colour.map((value) => {
+function onScreen(color: Color): Color {
+	const [red, green, blue] = color.map((value) => {
 		const light = value / 255;
 		return 255 * (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055);
 	});
@@ -59,15 +59,15 @@ function onScreen(colour: Colour): Colour {
 }
 
 /** The LEDs of a state that time after it began, at full brightness, as a screen shows them. */
-function painted(state: LedState, timeMs = 0): readonly Colour[] {
+function painted(state: LedState, timeMs = 0): readonly Color[] {
 	const strip = new RecordedStrip();
 	paint(strip, state, timeMs, 1);
-	return strip.colours.map(onScreen);
+	return strip.colors.map(onScreen);
 }
 
 /** The largest difference of a pixel. */
-function difference(ring: readonly Colour[], expected: readonly Colour[]): number {
-	return Math.max(...ring.map((colour, index) => distance(colour, expected[index] ?? [0, 0, 0])));
+function difference(ring: readonly Color[], expected: readonly Color[]): number {
+	return Math.max(...ring.map((color, index) => distance(color, expected[index] ?? [0, 0, 0])));
 }
 
 /** Waits until the panel shows what is meant, and fails with what it shows instead. */
@@ -116,7 +116,7 @@ describe("the panel in the Moddable simulator", { skip, timeout: 560_000, concur
 		await connection.next("state_report", ({ peripherals }) => !peripherals.buttons.btn_play);
 	}
 
-	test("the ring shows the colours that the firmware sets", async (t) => {
+	test("the ring shows the colors that the firmware sets", async (t) => {
 		const { device, connection } = await connected(t);
 		connection.send({ command: "set_brightness", value: 1 });
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { nextEvent } from "../support/eventually.js";
 
 /** 0 to 255 each. */
-export type Colour = readonly [red: number, green: number, blue: number];
+export type Color = readonly [red: number, green: number, blue: number];
 
 export class Screen {
 	/** As the environment variable DISPLAY names it. */
@@ -54,7 +54,7 @@ export class Screen {
 	}
 }
 
-/** An X window dump (X11/XWDFile.h): a header of big-endian 32-bit words, a colour map, then the pixels. */
+/** An X window dump (X11/XWDFile.h): a header of big-endian 32-bit words, a color map, then the pixels. */
 export class Picture {
 	readonly width: number;
 	readonly height: number;
@@ -66,7 +66,7 @@ export class Picture {
 	constructor(dump: Buffer) {
 		const word = (index: number) => dump.readUInt32BE(index * 4);
 		const [headerSize, width, height] = [word(0), word(4), word(5)];
-		const [byteOrder, bitsPerPixel, stride, redMask, colours] = [
+		const [byteOrder, bitsPerPixel, stride, redMask, colors] = [
 			word(7),
 			word(11),
 			word(12),
@@ -78,11 +78,11 @@ export class Picture {
 		this.#bytes = dump;
 		this.width = width;
 		this.height = height;
-		this.#pixels = headerSize + colours * 12;
+		this.#pixels = headerSize + colors * 12;
 		this.#stride = stride;
 	}
 
-	colourAt(x: number, y: number): Colour {
+	colorAt(x: number, y: number): Color {
 		const offset = this.#pixels + y * this.#stride + x * 4;
 		const [blue = 0, green = 0, red = 0] = this.#bytes.subarray(offset, offset + 3);
 		return [red, green, blue];

@@ -232,7 +232,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		await device.traced(/is for 127\.0\.0\.2, and not for 127\.0\.0\.1/);
 	});
 
-	for (const [what, kind, signature, refusal] of [
+	for (const [what, kind, signature, rejection] of [
 		["with an unsigned key", "rsa", [0, 0, 0, 1, 0], /signed with hash 0 and signature 0/],
 		[
 			"with zeros for a signature",
@@ -256,7 +256,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 			const port = await listen(t, forgedServer({ chain, signature, onOutcome: resolve }));
 			const device = await fetchFrom(t, port, authority.certificate);
 			assert.equal(await promise, undefined);
-			await device.traced(refusal);
+			await device.traced(rejection);
 		});
 
 	for (const [what, answer] of [

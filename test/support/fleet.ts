@@ -51,7 +51,7 @@ export interface FleetDevice {
 	/** Sends it a control command, as a monitor does. @returns the gateway's answer */
 	control(payload: object): Promise<Frame>;
 	/** The command_error that it answers next. */
-	refusal(): Promise<{ readonly command: string; readonly code: string; readonly message: string }>;
+	rejection(): Promise<{ readonly command: string; readonly code: string; readonly message: string }>;
 }
 
 /**
@@ -159,7 +159,7 @@ function fleetDevice(device: VirtualDevice, monitor: Client): FleetDevice {
 			return report;
 		},
 		control: (payload) => monitor.ask({ type: "control_device", targetId: deviceId, payload }),
-		async refusal() {
+		async rejection() {
 			const error = await nextMessage((message) => matches(uplinks.command_error, message));
 			if (!matches(uplinks.command_error, error)) throw new Error("unreachable");
 			return error;

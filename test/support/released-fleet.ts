@@ -1,4 +1,4 @@
-/** A gateway with a release 1.4.0 for DEV-1, scripted devices, and its roll-outs over HTTP. */
+/** A gateway with a release 1.4.0 for DEV-1, scripted devices, and its rollouts over HTTP. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export async function runReleasedFleet(
 	const settings = { dataDir, releasesDir, limits, ...options };
 	const { gateway, url } = await runGateway(t, settings);
 	const fleet: ScriptedDevice[] = [];
-	// One after the other: a roll-out takes them in the order in which the gateway came to know them.
+	// One after the other: a rollout takes them in the order in which the gateway came to know them.
 	for (const [index, device] of devices.entries()) {
 		const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
 		fleet.push(await new ScriptedDevice({ url, deviceId, ...device }).connect());

@@ -139,10 +139,10 @@ export interface Running {
 	/** A monitor that shows the right token and has read its snapshot. */
 	monitor(): Promise<Client & { snapshot: Frame }>;
 	/** The answer to an upgrade that is refused. */
-	refused(path: string, headers?: Readonly<Record<string, string>>): Promise<Refused>;
+	refused(path: string, headers?: Readonly<Record<string, string>>): Promise<Rejected>;
 }
 
-export interface Refused {
+export interface Rejected {
 	readonly status: number | undefined;
 	readonly headers: Readonly<Record<string, unknown>>;
 	readonly body: string;
@@ -250,7 +250,7 @@ export function withoutFirmware(): FirmwareService {
 		},
 		catalog: { read: async () => noReleases },
 		uploads: { current: undefined },
-		selection: { pin: async () => ({ refusal: { code: "no_firmware", message: "there is none" } }) },
+		selection: { pin: async () => ({ rejection: { code: "no_firmware", message: "there is none" } }) },
 		open: async () => {},
 		close: async () => {},
 	};

@@ -1,4 +1,4 @@
-/** A back-up of gateways that act as one: the same tests for a bus in this process, and for NATS. */
+/** A backup of gateways that act as one: the same tests for a bus in this process, and for NATS. */
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
@@ -28,7 +28,7 @@ const { limits } = wholeFleetAtOnce;
 const sound = wav(tone(16_000));
 
 export function testBackupOn(name: string, make: (t: TestContext) => Promise<Buses>): void {
-	test(`a back-up by any of two gateways on ${name} has what both were told, and a gateway that is alone, or two on other servers, go on from it`, async (t) => {
+	test(`a backup by any of two gateways on ${name} has what both were told, and a gateway that is alone, or two on other servers, go on from it`, async (t) => {
 		const buses = await make(t);
 		const folder = await temporaryDirectory(t);
 		const releasesDir = join(folder, "releases");

@@ -42,7 +42,7 @@ function startWith(t: TestContext, dataDir: string, releasesDir: string, port = 
 const startsOf = ({ commands }: ScriptedDevice) =>
 	commands.filter(({ command }) => command === "start_ota").length;
 
-test("a gateway that was backed up amid changes and lost goes on from its back-up: devices return untouched, and none is updated twice", async (t) => {
+test("a gateway that was backed up amid changes and lost goes on from its backup: devices return untouched, and none is updated twice", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const [dataDir, restored] = [join(folder, "data"), join(folder, "restored")];
 	const [releasesDir, restoredReleases] = [join(folder, "releases"), join(folder, "releases-2")];
@@ -92,7 +92,7 @@ test("a gateway that was backed up amid changes and lost goes on from its back-u
 	await download(url, file, "?releases=1");
 	isChanging = false;
 	await Promise.all(changing);
-	// What the back-up does not know: two more groups of the roll-out.
+	// What the backup does not know: two more groups of the rollout.
 	const late = fleet.filter((device) => startsOf(device) === 0).slice(0, 2);
 	await Promise.all(waiting.slice(0, 2).map((device) => device.finish("updates")));
 	await Promise.all(late.map(({ offered }) => offered));
@@ -128,7 +128,7 @@ test("a gateway that was backed up amid changes and lost goes on from its back-u
 		() => call<Rollout>(url, "GET", "rollouts/autumn"),
 		({ status }) => status === "finished",
 	);
-	// Those that were updated after the back-up are not told again.
+	// Those that were updated after the backup are not told again.
 	assert.equal(counts.succeeded + counts.already_installed, 30, JSON.stringify(counts));
 	assert.ok(counts.already_installed >= 2, JSON.stringify(counts));
 	assert.deepEqual(
@@ -155,7 +155,7 @@ test("a gateway that was backed up amid changes and lost goes on from its back-u
 	);
 });
 
-test("the back-up of format 1 that is kept with the tests is restored, and a gateway goes on from it", async (t) => {
+test("the backup of format 1 that is kept with the tests is restored, and a gateway goes on from it", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
 	const archive = createReadStream(fixture);

@@ -1,5 +1,5 @@
 /**
- * A roll-out over three gateways and three servers of NATS with haproxy between, while gateways and servers are killed, cut
+ * A rollout over three gateways and three servers of NATS with haproxy between, while gateways and servers are killed, cut
  * off and stopped. CLUSTER_TIMES says how often each, CLUSTER_KINDS which, and TEST_SEED draws other moments.
  *
  * The round before a release takes half an hour, longer than npm test lets a file run:
@@ -52,7 +52,7 @@ interface Shown {
 	readonly firmwareVersion: string;
 }
 
-test("a roll-out keeps its promises while gateways and servers are killed, cut off and stopped", {
+test("a rollout keeps its promises while gateways and servers are killed, cut off and stopped", {
 	skip: clusterMissing,
 }, async (t) => {
 	t.diagnostic(seedNote);
@@ -193,7 +193,7 @@ async function disturb({ gateways, servers }: GatewayCluster, kind: (typeof kind
 	}
 }
 
-/** @returns after how many milliseconds these gateways show what is so, and the same roll-out */
+/** @returns after how many milliseconds these gateways show what is so, and the same rollout */
 async function agree(
 	{ gateways }: GatewayCluster,
 	devices: readonly SteadyDevice[],

@@ -104,7 +104,7 @@ for (const [what, at] of [
 		);
 	});
 
-test("a roll-out updates the devices behind the balancer, and any gateway shows it", {
+test("a rollout updates the devices behind the balancer, and any gateway shows it", {
 	skip: clusterMissing,
 }, async (t) => {
 	const { url, gateways, first, second, powerOn } = await run(t);

@@ -22,7 +22,7 @@ interface Rollout {
 	readonly counts: Readonly<Record<string, number>>;
 }
 
-test("updates that have begun end without NATS, what must be kept is refused meanwhile, and the roll-out goes on after it", {
+test("updates that have begun end without NATS, what must be kept is refused meanwhile, and the rollout goes on after it", {
 	skip: clusterMissing,
 }, async (t) => {
 	const random = new Random(1);

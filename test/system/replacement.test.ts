@@ -1,4 +1,4 @@
-/** Boards that replace others, in a gateway that is killed meanwhile, and in one that is restored from a back-up. */
+/** Boards that replace others, in a gateway that is killed meanwhile, and in one that is restored from a backup. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -53,7 +53,7 @@ test("a gateway that is killed while boards replace others has all of each, or n
 	}
 });
 
-test("a back-up has which boards were replaced, and their history", async (t) => {
+test("a backup has which boards were replaced, and their history", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const options = await settingsOf(join(folder, "first"));
 	const first = await runGateway(t, options);

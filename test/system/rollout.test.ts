@@ -27,7 +27,7 @@ async function call(fleet: Fleet, method: string, path: string, body?: object) {
 	return answer;
 }
 
-/** Resolves once a roll-out has this status, as monitors are notified. */
+/** Resolves once a rollout has this status, as monitors are notified. */
 async function reaches(fleet: Fleet, id: string, isMeant: (frame: Shown) => boolean): Promise<Shown> {
 	const watcher = await fleet.open("/monitor?rollouts", { headers: bearer(monitorToken) });
 	for (;;) {
@@ -100,7 +100,7 @@ test("a device that was away is updated after its return, while no page is open"
 	const connected = async () => /^gateway_sessions 1$/m.test(await metrics());
 	await waitUntil(connected, () => pass(device, 100));
 	const soaking = reaches(fleet, "away", ({ counts }) => counts.soaking === 1);
-	// The roll-out has to see it, and then waits for at most 10 s.
+	// The rollout has to see it, and then waits for at most 10 s.
 	await waitUntil(
 		async () => (await stepOf())?.status !== "queued",
 		async () => {

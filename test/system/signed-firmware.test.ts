@@ -163,8 +163,8 @@ test("a lower security version is not offered, and refused if it is sent all the
 	assert.equal(otaStatus, "incompatible_firmware");
 	assert.match(reason, /Release 2\.1\.0 has the security version 1; the device runs 2 and takes none below/);
 	const url = await serve(t, image("2.1.0", { securityVersion: 1 }));
-	const refusal = await passUntil(device.device, startOta(fleet, device, url, undefined));
-	assert.match(refusal, /security version 1; this device runs 2/);
+	const rejection = await passUntil(device.device, startOta(fleet, device, url, undefined));
+	assert.match(rejection, /security version 1; this device runs 2/);
 	await release(fleet, "2.2.0", { securityVersion: 3 });
 	const updated = { otaStatus: "updated", reason: "" };
 	assert.deepEqual(await passUntil(device.device, trigger(fleet, device, "2.2.0")), updated);

@@ -1,5 +1,5 @@
 /**
- * A standing roll-out over two gateways and NATS: the channel gets one release after the other, and each time a gateway is
+ * A standing rollout over two gateways and NATS: the channel gets one release after the other, and each time a gateway is
  * killed (SIGKILL) soon after, from the second time on the one that drives.
  */
 
@@ -26,7 +26,7 @@ interface Step {
 	readonly reason: string | null;
 }
 
-test("a standing roll-out goes on to each release although the gateway that drives it is killed, and sends no device one twice", {
+test("a standing rollout goes on to each release although the gateway that drives it is killed, and sends no device one twice", {
 	skip: clusterMissing,
 }, async (t) => {
 	t.diagnostic(seedNote);

@@ -18,7 +18,7 @@ async function upload({ url }: Fleet, image: Uint8Array): Promise<void> {
 	assert.equal(answer.status, 201);
 }
 
-test("a power loss between 100 % and ota_complete is no roll-back: the new firmware never ran", async (t) => {
+test("a power loss between 100 % and ota_complete is no rollback: the new firmware never ran", async (t) => {
 	let skipped = 0;
 	const fleet = await runFleet(t, undefined, { monotonic: () => performance.now() + skipped });
 	const { bytes } = await buildFirmware();
@@ -77,7 +77,7 @@ test("an upload that is replaced before the first block is named", async (t) => 
 	);
 });
 
-test("a start_ota that is refused on probation does not hide the roll-back of the update before", async (t) => {
+test("a start_ota that is refused on probation does not hide the rollback of the update before", async (t) => {
 	const fleet = await runFleet(t);
 	const { bytes } = await buildFirmware({ "board/es8311": "test/hosts/virtual/xs/firmware/dead-codec.ts" });
 	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));

@@ -176,14 +176,14 @@ export class SimulatedTormentDevice extends SimulatedDevice implements TormentDe
 		this.report();
 	}
 
-	/** A roll-out offers its version at most `maxAttempts` times. */
+	/** A rollout offers its version at most `maxAttempts` times. */
 	#countOffer(url: string): void {
 		const { record, journal } = this.#options;
 		const [, version = ""] = /firmware-v(2\.\d+\.0)\.bin/.exec(url) ?? [];
 		const offers = (record.offers.get(version) ?? 0) + 1;
 		record.offers.set(version, offers);
 		if (version !== "" && offers > maxAttempts && !record.hasLostUpdates)
-			journal.break(`${record.deviceId} was offered ${version} ${offers} times by its roll-out`);
+			journal.break(`${record.deviceId} was offered ${version} ${offers} times by its rollout`);
 	}
 
 	async #update(url: string): Promise<void> {

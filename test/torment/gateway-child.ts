@@ -47,7 +47,7 @@ const handlers = {
 		try {
 			return { port: (await gateway.listen()).port };
 		} catch (error) {
-			if (error instanceof StartError) return { refusal: error.message };
+			if (error instanceof StartError) return { rejection: error.message };
 			throw error;
 		}
 	},

@@ -53,7 +53,7 @@ export class GatewayProcess {
 		closeSync(log);
 		const { dataDir, releasesDir } = this;
 		const started = await this.#child.ask("listen", { dataDir, releasesDir, offsetMs: this.#clockOffsetMs });
-		if (started.port === undefined) this.#journal.break(`the gateway did not start: ${started.refusal}`);
+		if (started.port === undefined) this.#journal.break(`the gateway did not start: ${started.rejection}`);
 		this.#port = started.port;
 	}
 

@@ -26,7 +26,7 @@ export class Images {
 		return `1.${number}.0`;
 	}
 
-	/** The version of a roll-out, counted from 1. */
+	/** The version of a rollout, counted from 1. */
 	static rollOut(number: number): string {
 		return `2.${number}.0`;
 	}

@@ -30,7 +30,7 @@ export class DeviceRecord {
 	isForgotten = false;
 	/** When an update was first requested, by version ("custom": the upload), in milliseconds of this process. */
 	readonly askedAt = new Map<string, number>();
-	/** `start_ota` that it got, by a roll-out's version. */
+	/** `start_ota` that it got, by a rollout's version. */
 	readonly offers = new Map<string, number>();
 	/** Its record of updates was damaged: the gateway does not know what it has sent. */
 	hasLostUpdates = false;

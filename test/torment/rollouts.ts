@@ -1,4 +1,4 @@
-/** Roll-outs under faults, with clocks that jump back: compares what the gateway shows of them with their plans. */
+/** Rollouts under faults, with clocks that jump back: compares what the gateway shows of them with their plans. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { type Rollout, sum } from "../../gateway/api/client/rollout.js";
@@ -45,8 +45,8 @@ export class Rollouts {
 		const id = `r${number}`;
 		const body = JSON.stringify(plan);
 		const { status, text } = await gateway.request(`/api/rollouts/${id}`, { method: "PUT", body });
-		journal.note(`roll-out ${id}: ${status} ${status < 400 ? "" : text}`);
-		journal.count(`roll-out: ${status}`);
+		journal.note(`rollout ${id}: ${status} ${status < 400 ? "" : text}`);
+		journal.count(`rollout: ${status}`);
 		if (status === 201) this.#ids.add(id);
 		if (backMs === 0) return;
 		await pause(stepMs);
@@ -67,7 +67,7 @@ export class Rollouts {
 		for (const id of this.#ids) await gateway.request(`/api/rollouts/${id}/cancel`, { method: "POST" });
 	}
 
-	/** @returns which roll-out has not ended, although all its devices are connected and done */
+	/** @returns which rollout has not ended, although all its devices are connected and done */
 	async findUnended(): Promise<string | undefined> {
 		for (const id of this.#ids) {
 			const rollout = await this.#read(id);
@@ -83,7 +83,7 @@ export class Rollouts {
 	async #read(id: string): Promise<Rollout | undefined> {
 		const { gateway, journal } = this.#world;
 		const { status, text } = await gateway.request(`/api/rollouts/${id}`);
-		if (status === 404) journal.break(`the roll-out ${id} was acknowledged, and is lost`);
+		if (status === 404) journal.break(`the rollout ${id} was acknowledged, and is lost`);
 		if (status !== 200) return undefined;
 		const rollout: Rollout = JSON.parse(text);
 		const held = sum(rollout.counts, slotStatuses);

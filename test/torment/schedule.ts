@@ -68,7 +68,7 @@ const hourMs = 3_600_000;
 /** The gateway keeps 20. */
 const rollOutsAtMost = 18;
 
-/** @returns the actions of each step, and how many releases they name, and how many roll-outs */
+/** @returns the actions of each step, and how many releases they name, and how many rollouts */
 export function drawSchedule(draw: Random, options: ScheduleOptions) {
 	const { steps, devices, monitors } = options;
 	const device = () => draw.between(0, devices - 1);

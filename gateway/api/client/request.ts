@@ -33,7 +33,7 @@ export type RequestOf<T, N extends keyof T> = Params<N> & Query<T[N]> & Body<T[N
 type Arguments<I> = object extends I ? [input?: I] : [input: I];
 
 /** The gateway rejected the request; the message says what to change. */
-export class Refusal extends Error {
+export class Rejection extends Error {
 	/** HTTP status; 0: there was no response. */
 	readonly status: number;
 
@@ -49,19 +49,19 @@ export function messageOf(error: unknown): string {
 }
 
 export interface Client<T> {
-	/** @returns the reply @throws {Refusal} */
+	/** @returns the reply @throws {Rejection} */
 	request<N extends keyof T & string>(name: N, ...input: Arguments<RequestOf<T, N>>): Promise<ReplyOf<T[N]>>;
-	/** @returns null where the gateway responds with 404, as one without that extension does @throws {Refusal} */
+	/** @returns null where the gateway responds with 404, as one without that extension does @throws {Rejection} */
 	requestIfFound<N extends keyof T & string>(
 		name: N,
 		...input: Arguments<RequestOf<T, N>>
 	): Promise<ReplyOf<T[N]> | null>;
-	/** @returns the content of a file @throws {Refusal} */
+	/** @returns the content of a file @throws {Rejection} */
 	requestFile<N extends keyof T & string>(
 		name: N,
 		...input: Arguments<RequestOf<T, N>>
 	): Promise<ArrayBuffer>;
-	/** @returns a response whose body is not read yet @throws {Refusal} */
+	/** @returns a response whose body is not read yet @throws {Rejection} */
 	respond<N extends keyof T & string>(name: N, ...input: Arguments<RequestOf<T, N>>): Promise<Response>;
 }
 
@@ -94,11 +94,11 @@ export function createClient<T = Routes>({ base, headers = {} }: ClientOptions =
 		const path = addressOf(name, input);
 		const response = await fetch(base === undefined ? path.slice(1) : base + path, options).catch(
 			(cause: unknown) => {
-				throw new Refusal(0, "The gateway cannot be reached.", { cause });
+				throw new Rejection(0, "The gateway cannot be reached.", { cause });
 			},
 		);
 		if (!response.ok)
-			throw new Refusal(response.status, problemDetail(response.status, await response.text()));
+			throw new Rejection(response.status, problemDetail(response.status, await response.text()));
 		return response;
 	};
 	const request = async (name: string, input?: Input) =>
@@ -107,7 +107,7 @@ export function createClient<T = Routes>({ base, headers = {} }: ClientOptions =
 		request,
 		requestIfFound: (name, ...[input]) =>
 			request(name, input).catch((error: unknown) => {
-				if (error instanceof Refusal && error.status === 404) return null;
+				if (error instanceof Rejection && error.status === 404) return null;
 				throw error;
 			}),
 		requestFile: async (name, ...[input]) => (await respond(name, input)).arrayBuffer(),

@@ -133,7 +133,7 @@ function isoTime(text: string): string {
 	return Number.isNaN(time.getTime()) ? text : time.toISOString();
 }
 
-/** An id for a new roll-out that a person can type, such as "1.4.0-3fa9c1". @param version or the channel of a standing one */
+/** An id for a new rollout that a person can type, such as "1.4.0-3fa9c1". @param version or the channel of a standing one */
 export function makeRolloutId(version: string): string {
 	const bytes = crypto.getRandomValues(new Uint8Array(3));
 	const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

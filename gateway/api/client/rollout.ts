@@ -1,4 +1,4 @@
-/** Roll-outs as the gateway sends them, and their descriptions for people: for the page and the terminal. */
+/** Rollouts as the gateway sends them, and their descriptions for people: for the page and the terminal. */
 
 import type { FrameOf } from "../frames.js";
 import type {
@@ -60,7 +60,7 @@ export function watchWords(secondsLeft: number, count = 1): string {
 	return `watched for another ${timeLeft(secondsLeft)}${count === 1 ? "" : " at most"}`;
 }
 
-/** Whether all devices that a standing roll-out has now have ended. */
+/** Whether all devices that a standing rollout has now have ended. */
 export function isSettled({ standing, status, counts }: RolloutHead): boolean {
 	return standing && status === "running" && endedOf(counts) === totalOf(counts);
 }
@@ -98,7 +98,7 @@ export function previewWords({ plan, ...preview }: Preview): string {
 			? ([downgrades, "would be downgraded", "would be downgraded"] as const)
 			: ([downgrades, "left at its newer version", "left at their newer version"] as const),
 		[doNotFit, "without an image", "without an image"],
-		[busy, "in another roll-out", "in another roll-out"],
+		[busy, "in another rollout", "in another rollout"],
 	] as const;
 	const present = parts.filter(([count]) => count > 0);
 	return [

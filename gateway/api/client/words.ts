@@ -92,7 +92,7 @@ export function sentence(text: string): string {
 }
 
 /**
- * A refusal as people read it: the field has the name that the page gives it in place of its path in a message.
+ * A rejection as people read it: the field has the name that the page gives it in place of its path in a message.
  *
  * @param names by the last part of the path
  */

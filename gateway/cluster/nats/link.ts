@@ -68,10 +68,10 @@ export class NatsLink {
 		const first = this.#connect();
 		await Promise.race([first, isLong]);
 		clearTimeout(timer);
-		const refusal = this.#connection && this.#findRefusal(this.#connection);
-		if (!refusal) return;
+		const rejection = this.#connection && this.#findRejection(this.#connection);
+		if (!rejection) return;
 		await this.close();
-		throw new StartError(refusal);
+		throw new StartError(rejection);
 	}
 
 	get isConnected(): boolean {
@@ -171,12 +171,12 @@ export class NatsLink {
 
 	/** A server that is too old counts as none. */
 	#accept(connection: NatsConnection): void {
-		const refusal = this.#findRefusal(connection);
-		if (refusal) this.report(refusal);
+		const rejection = this.#findRejection(connection);
+		if (rejection) this.report(rejection);
 		else this.#set(true);
 	}
 
-	#findRefusal({ info }: NatsConnection): string | undefined {
+	#findRejection({ info }: NatsConnection): string | undefined {
 		const { version = "", host = "", port = 0 } = info ?? {};
 		if (this.#options.allowOld || !lt(coerce(version) ?? "0.0.0", oldest)) return undefined;
 		return `The nats-server at ${host}:${port} is ${version || "of an unknown version"}, but older ones than 2.11 can lose what was written when they are killed; install a newer one, or set NATS_ALLOW_OLD=1.`;

@@ -1,5 +1,5 @@
 /**
- * The lease by which at most one of several gateways drives the roll-outs: a key that expires unless it is renewed. It
+ * The lease by which at most one of several gateways drives the rollouts: a key that expires unless it is renewed. It
  * prevents two drivers that are both connected; one that slept through the loss of its lease is stopped by the
  * compare and set of what it writes.
  */

@@ -1,5 +1,5 @@
 /**
- * Sends a roll-out's offers to the gateway that has the device. Each is marked in a bucket before the device gets it, so
+ * Sends a rollout's offers to the gateway that has the device. Each is marked in a bucket before the device gets it, so
  * that neither a driver that was stopped nor a second one can send it again.
  */
 
@@ -7,7 +7,7 @@ import { boolean, integer, list, matches, object, string } from "../../../device
 import { parseJson } from "../../api/json.js";
 import type { Rollout } from "../../api/rollout.js";
 import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../../bus.js";
-import type { UpdateRefusal } from "../../firmware/refusals.js";
+import type { UpdateRejection } from "../../firmware/rejections.js";
 import type { Updates } from "../../firmware/updates.js";
 import type { Device } from "../../sessions/device.js";
 import { type Offers, triggerOf } from "../attempts.js";
@@ -37,7 +37,7 @@ const offer = object({
 	pinned: list(string(64), 20),
 });
 
-/** Of the latest offer to a device in a roll-out, at the step `after`. */
+/** Of the latest offer to a device in a rollout, at the step `after`. */
 const mark = object({ after: integer(1, Number.MAX_SAFE_INTEGER), isSent: boolean() });
 /** Longer than an offer can be on its way. */
 const marksBucket: BucketOptions = Object.freeze({ ttlMs: 7 * 24 * 60 * 60 * 1000 });
@@ -45,13 +45,13 @@ const marksBucket: BucketOptions = Object.freeze({ ttlMs: 7 * 24 * 60 * 60 * 100
 const answerMs = 10_000;
 const retryMs = 500;
 
-const isElsewhere: UpdateRefusal = Object.freeze({
+const isElsewhere: UpdateRejection = Object.freeze({
 	code: "target_offline",
 	message: "The device's gateway could not be reached, or has it no more; it was not sent.",
 });
-const isRecalled: UpdateRefusal = Object.freeze({
+const isRecalled: UpdateRejection = Object.freeze({
 	code: "ota_in_progress",
-	message: "Another gateway drives the roll-out by now.",
+	message: "Another gateway drives the rollout by now.",
 });
 
 export class RolloutOffers implements Offers {
@@ -67,12 +67,12 @@ export class RolloutOffers implements Offers {
 		const { bus, id } = this.#options;
 		return bus.serve(subjectOf("gw", "offer", id), async (text) => {
 			const value: unknown = JSON.parse(text);
-			const refusal = await this.#pass(value);
-			return JSON.stringify({ refusal });
+			const rejection = await this.#pass(value);
+			return JSON.stringify({ refusal: rejection });
 		});
 	}
 
-	async send(rollout: Rollout, device: Device): Promise<UpdateRefusal | undefined> {
+	async send(rollout: Rollout, device: Device): Promise<UpdateRejection | undefined> {
 		const { bus, store, ownerOf } = this.#options;
 		const { deviceId } = device;
 		const [version, pinned] = triggerOf(rollout);
@@ -82,7 +82,7 @@ export class RolloutOffers implements Offers {
 		try {
 			if (owner === undefined) return await this.#pass(message);
 			const text = await bus.request(subjectOf("gw", "offer", owner), JSON.stringify(message), answerMs);
-			const { refusal }: { readonly refusal?: UpdateRefusal } = JSON.parse(text);
+			const { refusal }: { readonly refusal?: UpdateRejection } = JSON.parse(text);
 			return refusal;
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
@@ -90,7 +90,7 @@ export class RolloutOffers implements Offers {
 		}
 	}
 
-	async recall({ id }: Rollout, deviceId: string): Promise<UpdateRefusal | undefined> {
+	async recall({ id }: Rollout, deviceId: string): Promise<UpdateRejection | undefined> {
 		const { store, isDriver } = this.#options;
 		const step = store.offerOf(id, deviceId);
 		// The next driver does it again.
@@ -125,7 +125,7 @@ export class RolloutOffers implements Offers {
 	}
 
 	/** To a device of this gateway. @throws {BusError} if it is not known whether it may be sent */
-	async #pass(message: unknown): Promise<UpdateRefusal | undefined> {
+	async #pass(message: unknown): Promise<UpdateRejection | undefined> {
 		const { devices, ownerOf, updates } = this.#options;
 		if (!matches(offer, message)) throw new Error("not an offer");
 		const { rollout, deviceId, step, version, pinned } = message;

@@ -1,5 +1,5 @@
 /**
- * The roll-outs of several gateways. One drives all of them: it holds the lease, and has claimed what is stored. The
+ * The rollouts of several gateways. One drives all of them: it holds the lease, and has claimed what is stored. The
  * others show what is stored, and store what a person asks for.
  */
 
@@ -37,7 +37,7 @@ export class SharedRollouts extends Rollouts {
 			onStale: () => {
 				if (this.#hasClaimed) this.#lease?.stepDown();
 			},
-			onProblem: (problem) => options.log.error({ problem }, "roll-outs"),
+			onProblem: (problem) => options.log.error({ problem }, "rollouts"),
 		});
 		const offers = new RolloutOffers({ ...options, store, isDriver });
 		super({ ...options, store, offers, isDriver });
@@ -51,7 +51,7 @@ export class SharedRollouts extends Rollouts {
 	}
 
 	/**
-	 * Begins, once this gateway knows the devices of the others: a driver must. Without the bus there are no roll-outs
+	 * Begins, once this gateway knows the devices of the others: a driver must. Without the bus there are no rollouts
 	 * until it is reached.
 	 */
 	override open(): void {
@@ -73,7 +73,7 @@ export class SharedRollouts extends Rollouts {
 	}
 
 	override async replaceDevice(from: string, by: string): Promise<void> {
-		if (!this.#lease) throw new Error("the roll-outs are not known yet");
+		if (!this.#lease) throw new Error("the rollouts are not known yet");
 		return super.replaceDevice(from, by);
 	}
 
@@ -83,7 +83,7 @@ export class SharedRollouts extends Rollouts {
 		if (this.#lease || this.#joining || this.#isClosed || !bus.isConnected) return;
 		this.#joining = this.#openLog()
 			.catch((error: unknown) => {
-				log.error({ err: error }, "roll-outs: not yet joined");
+				log.error({ err: error }, "rollouts: not yet joined");
 				void setTimeout(retryMs, undefined, { ref: false }).then(() => this.#join());
 			})
 			.finally(() => {
@@ -107,7 +107,7 @@ export class SharedRollouts extends Rollouts {
 		for (const rollout of earlier.list()) {
 			const { id } = rollout;
 			if (await this.#store.create(rollout)) await earlier.remove(id);
-			else log.error({ rollout: id }, "roll-out: stays on this gateway's disk, as another has its id");
+			else log.error({ rollout: id }, "rollout: stays on this gateway's disk, as another has its id");
 		}
 	}
 
@@ -120,12 +120,12 @@ export class SharedRollouts extends Rollouts {
 			this.#hasClaimed = term === this.#term && !this.#isClosed;
 			return this.#hasClaimed;
 		});
-		if (this.#hasClaimed) log.info("roll-outs: driven by this gateway");
+		if (this.#hasClaimed) log.info("rollouts: driven by this gateway");
 	}
 
 	#stepDown(): void {
 		this.#term += 1;
-		if (this.#hasClaimed) this.#options.log.info("roll-outs: no longer driven by this gateway");
+		if (this.#hasClaimed) this.#options.log.info("rollouts: no longer driven by this gateway");
 		this.#hasClaimed = false;
 	}
 }

@@ -24,7 +24,7 @@ struct tcp_events {
 	void (*on_writable)(struct tcp_connection *connection, uint32_t byte_count);
 	/** `byte_count` more bytes can be read. */
 	void (*on_readable)(struct tcp_connection *connection, uint32_t byte_count);
-	/** Refused, reset, or closed by the peer with all its bytes read. Called once. */
+	/** Rejected, reset, or closed by the peer with all its bytes read. Called once. */
 	void (*on_error)(struct tcp_connection *connection);
 	/** Once, after tcp_connection_close() or within it: the memory may be freed. */
 	void (*on_released)(struct tcp_connection *connection);

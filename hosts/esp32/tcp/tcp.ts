@@ -18,7 +18,7 @@ export interface Options extends SocketCallbacks<TCP> {
 
 /**
  * The first `onWritable` means connected. `onReadable` gets the count of all unread bytes, which stay in lwIP and make the sender
- * wait. `onError` is called once: for a refusal or a reset, and for a close by the peer when all its bytes are read. An exception
+ * wait. `onError` is called once: for a rejection or a reset, and for a close by the peer when all its bytes are read. An exception
  * in a callback is an error too.
  */
 export default class TCP extends Native("xs_board_tcp_destructor") {

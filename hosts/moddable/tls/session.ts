@@ -19,7 +19,7 @@ export default class Session extends SSLSession {
 	readonly #onUntrusted: SessionOptions["onUntrusted"];
 	readonly #flight = new ServerFlight();
 	#isEstablished = false;
-	#isRefused = false;
+	#isRejected = false;
 
 	/** The SDK does not get the authority: it throws here, uncaught, for one that is not valid at present. */
 	constructor({ certificate, onUntrusted, ...options }: SessionOptions) {
@@ -57,11 +57,11 @@ export default class Session extends SSLSession {
 	}
 
 	#orRefuse<Result>(step: () => Result): Result {
-		if (this.#isRefused) throw new Error("TLS: refused");
+		if (this.#isRejected) throw new Error("TLS: refused");
 		try {
 			return step();
 		} catch (error) {
-			this.#isRefused = true;
+			this.#isRejected = true;
 			this.#onUntrusted?.(error instanceof Error ? error.message : String(error));
 			throw error;
 		}

@@ -24,10 +24,10 @@ export class Ring implements PixelStrip {
 		return (red << 16) | (green << 8) | blue;
 	}
 
-	setPixel(index: number, colour: number): void {
-		this.#pixels[index * 3] = colour >> 16;
-		this.#pixels[index * 3 + 1] = colour >> 8;
-		this.#pixels[index * 3 + 2] = colour;
+	setPixel(index: number, color: number): void {
+		this.#pixels[index * 3] = color >> 16;
+		this.#pixels[index * 3 + 1] = color >> 8;
+		this.#pixels[index * 3 + 2] = color;
 	}
 
 	update(): void {

@@ -51,7 +51,7 @@ export function webSocketOver({
 		#hasMore = false;
 
 		constructor({ certificate, onUntrusted, ...options }: WebSocketClientOptions & Partial<TrustOptions>) {
-			const { onReadable, onWritable, onDate, onRefused, onClose, onError } = options;
+			const { onReadable, onWritable, onDate, onRejected, onClose, onError } = options;
 			const fail = () => {
 				panel.post({ gateway: "offline" });
 				onError();
@@ -60,7 +60,7 @@ export function webSocketOver({
 				io: FormatRestoringSocket,
 				below: (socketOptions: SocketOptions) => below(socketOptions, { certificate, onUntrusted }),
 				onDate,
-				onRefused,
+				onRejected,
 			};
 			this.#client = new WebSocketClient({
 				...options,

@@ -104,10 +104,10 @@ export class PixelStrip implements PixelStripInterface {
 		return (red << 16) | (green << 8) | blue;
 	}
 
-	setPixel(index: number, colour: number): void {
-		this.#frame[index * 3] = colour >> 16;
-		this.#frame[index * 3 + 1] = (colour >> 8) & 0xff;
-		this.#frame[index * 3 + 2] = colour & 0xff;
+	setPixel(index: number, color: number): void {
+		this.#frame[index * 3] = color >> 16;
+		this.#frame[index * 3 + 1] = (color >> 8) & 0xff;
+		this.#frame[index * 3 + 2] = color & 0xff;
 	}
 
 	update(): void {

@@ -93,7 +93,7 @@ export class WebSocketClient implements Interface {
 			control: (opcode, payload) =>
 				this.#options.onControl(opcode, payload?.slice().buffer ?? new ArrayBuffer(0)),
 			close: () => this.#onClose(),
-			refused: (answer) => this.#options.onRefused?.(answer.status, answer.retryAfterSeconds),
+			refused: (answer) => this.#options.onRejected?.(answer.status, answer.retryAfterSeconds),
 			untrusted: (reason) => this.#onUntrusted?.(reason),
 			error: (reason) => this.#onError(reason),
 		};

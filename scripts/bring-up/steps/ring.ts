@@ -1,4 +1,4 @@
-/** The LED ring: how many LEDs, in which order of colours. */
+/** The LED ring: how many LEDs, in which order of colors. */
 
 import { boardModels } from "../../../device/protocol/models.js";
 import { type Context, type Finding, failed, isYes } from "../step.js";
@@ -6,18 +6,18 @@ import { type Context, type Finding, failed, isYes } from "../step.js";
 const mostPixels = 64;
 /** All LEDs at a tenth of their current: 64 take 0.4 A at the most. */
 const dim = 25;
-const colours = ["red", "green", "blue"] as const;
-type Colour = (typeof colours)[number];
+const colors = ["red", "green", "blue"] as const;
+type Color = (typeof colors)[number];
 /** Of a WS2812 (its data sheet), where pins.ts has no ledOrder. */
 const defaultOrder = "GRB";
 
 export async function checkRing({ board, person, pins, model }: Context): Promise<Finding> {
-	const first: Partial<Record<Colour, Colour>> = {};
-	for (const colour of colours) {
-		const { problem } = await board.ask("ring", { pixels: [pixelOf(colour)] });
+	const first: Partial<Record<Color, Color>> = {};
+	for (const color of colors) {
+		const { problem } = await board.ask("ring", { pixels: [pixelOf(color)] });
 		if (problem) return failed(`The ring cannot be driven: ${problem}.`);
-		const seen = await person.choose("One LED is lit, the first of the ring. Which colour is it?", [
-			...colours,
+		const seen = await person.choose("One LED is lit, the first of the ring. Which color is it?", [
+			...colors,
 			"another",
 			"no LED is lit",
 		]);
@@ -27,9 +27,9 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 			);
 		if (seen === "another")
 			return failed(
-				"The first LED has a mixed colour: the LEDs are of another kind than WS2812 (such as SK6812 RGBW).",
+				"The first LED has a mixed color: the LEDs are of another kind than WS2812 (such as SK6812 RGBW).",
 			);
-		first[colour] = seen;
+		first[color] = seen;
 	}
 	await board.ask("ring", { pixels: Array.from({ length: mostPixels }, () => [dim, dim, dim]) });
 	const count = Number(await person.type("All LEDs are lit now, up to 64. How many are there?"));
@@ -46,7 +46,7 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 
 	const sentOrder = pins.ledOrder ?? defaultOrder;
 	const order = orderOf(first, sentOrder);
-	const notes = [`${count} LEDs, colours in the order ${order ?? "not clear"}.`];
+	const notes = [`${count} LEDs, colors in the order ${order ?? "not clear"}.`];
 	if (!Number.isInteger(count) || count < 1) return failed("The number of LEDs is needed: repeat the step.");
 	if (!isRound) notes.push("Some LEDs stay dark: the data line breaks at the first of them.");
 	if (count !== pixels) notes.push(`The firmware drives ${pixels} LEDs; this ring has ${count}.`);
@@ -54,8 +54,8 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 	if (!isOrder)
 		notes.push(
 			order
-				? `The colours are sent in the wrong order: this ring takes ${order}.`
-				: "The answers about the colours contradict each other: repeat the step.",
+				? `The colors are sent in the wrong order: this ring takes ${order}.`
+				: "The answers about the colors contradict each other: repeat the step.",
 		);
 	return {
 		isPassed: isRound && count === pixels && isOrder,
@@ -65,15 +65,15 @@ export async function checkRing({ board, person, pins, model }: Context): Promis
 	};
 }
 
-function pixelOf(colour: Colour): number[] {
-	return colours.map((each) => (each === colour ? dim : 0));
+function pixelOf(color: Color): number[] {
+	return colors.map((each) => (each === color ? dim : 0));
 }
 
 /** @param seen by what was asked for @param sent the order in which it was sent @returns the order that this ring takes, such as "RGB" */
-function orderOf(seen: Partial<Record<Colour, Colour>>, sent: string): string | undefined {
-	const initial = (colour: string | undefined) => colour?.charAt(0).toUpperCase() ?? "";
+function orderOf(seen: Partial<Record<Color, Color>>, sent: string): string | undefined {
+	const initial = (color: string | undefined) => color?.charAt(0).toUpperCase() ?? "";
 	const order = Array.from(sent, (letter) =>
-		initial(seen[colours.find((each) => initial(each) === letter) ?? "red"]),
+		initial(seen[colors.find((each) => initial(each) === letter) ?? "red"]),
 	);
 	return new Set(order).size === 3 ? order.join("") : undefined;
 }

@@ -4,7 +4,7 @@ import { app } from "../../../gateway/dashboard/page/main.js";
 import { demo } from "./requests.js";
 import "./board.css";
 
-// Refused before the login, which loads the page again.
+// Rejected before the login, which loads the page again.
 const { devices = [] } = (await demo.request("GET /api/demo").catch(() => undefined)) ?? {};
 const [{ Board }, { Listening }] = await Promise.all([import("./board.js"), import("./listening.js")]);
 app.deviceSection = ({ entry }) => (devices.includes(entry.key) ? <Board entry={entry} /> : null);

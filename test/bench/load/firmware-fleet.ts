@@ -9,7 +9,7 @@ import { Backoff } from "../../../device/network/backoff.js";
 import {
 	type ConnectionEnd,
 	endOfClose,
-	endOfRefusal,
+	endOfRejection,
 	failed,
 } from "../../../device/network/connection-end.js";
 import { clock } from "../../device/update/timer.js";
@@ -64,7 +64,7 @@ class Device {
 			headers: { Authorization: `Bearer ${token}`, "Device-Id": deviceId, "Device-Model": "DEV-1" },
 		});
 		this.#socket = socket;
-		let refusal: ConnectionEnd | undefined;
+		let rejection: ConnectionEnd | undefined;
 		socket.on("open", () => {
 			this.openedAt = now();
 			globalThis.setTimeout(() => {
@@ -75,14 +75,14 @@ class Device {
 		});
 		socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
 			const seconds = headers["retry-after"];
-			refusal = endOfRefusal(statusCode, seconds === undefined ? undefined : Number(seconds));
+			rejection = endOfRejection(statusCode, seconds === undefined ? undefined : Number(seconds));
 			this.refusals += 1;
 			socket.terminate();
 		});
 		socket.on("error", () => {});
 		socket.on("close", (code, reason) => {
 			this.openedAt = undefined;
-			if (code === lostCode) return this.#plan(refusal ?? failed("lost"));
+			if (code === lostCode) return this.#plan(rejection ?? failed("lost"));
 			globalThis.setTimeout(() => this.#plan(endOfClose(code, reason.toString())), closedAfterMs);
 		});
 	}

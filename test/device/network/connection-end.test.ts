@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
-import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
+import { endOfClose, endOfRejection } from "../../../device/network/connection-end.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
@@ -23,26 +23,26 @@ describe("the end of a connection", () => {
 
 	test("a refused token is reported as such", () => {
 		for (const status of [401, 403]) {
-			const { kind, reason } = endOfRefusal(status, undefined);
+			const { kind, reason } = endOfRejection(status, undefined);
 			assert.equal(kind, "refused");
 			assert.match(reason, new RegExp(`refused the token \\(${status}\\)`));
 		}
 	});
 
 	test("of a board that was replaced is reported as such", () => {
-		const { kind, reason } = endOfRefusal(410, undefined);
+		const { kind, reason } = endOfRejection(410, undefined);
 		assert.equal(kind, "refused");
 		assert.match(reason, /another one has replaced it/);
 	});
 
 	test("a wrong address or protocol version is named", () => {
 		for (const status of [400, 404, 426, 500, 302]) {
-			const { kind, reason } = endOfRefusal(status, 10);
+			const { kind, reason } = endOfRejection(status, 10);
 			assert.equal(kind, "failed");
 			assert.match(reason, new RegExp(`\\(${status}\\)`));
 		}
-		assert.match(endOfRefusal(404, undefined).reason, /path/);
-		assert.match(endOfRefusal(426, undefined).reason, /protocol version/);
+		assert.match(endOfRejection(404, undefined).reason, /path/);
+		assert.match(endOfRejection(426, undefined).reason, /protocol version/);
 	});
 
 	test("Retry-After is kept within limits; without it a busy gateway is a failure", () => {
@@ -52,11 +52,11 @@ describe("the end of a connection", () => {
 				[10, 10_000],
 				[86_400, 120_000],
 			] as const) {
-				const end = endOfRefusal(status, seconds);
+				const end = endOfRejection(status, seconds);
 				assert.ok(end.kind === "busy", `${status} ended as ${end.kind}: ${end.reason}`);
 				assert.deepEqual([end.waitMs, end.spreadMs], [waitMs, waitMs / 2]);
 			}
-			assert.equal(endOfRefusal(status, undefined).kind, "failed");
+			assert.equal(endOfRejection(status, undefined).kind, "failed");
 		}
 	});
 });
@@ -195,7 +195,7 @@ async function runRefusingGateway(t: TestContext, answer: string) {
 	return { url: `ws://127.0.0.1:${await listen(t, server)}/device`, count: () => count };
 }
 
-/** Powers a device on that is refused so; each refusal reaches it before its clock advances. */
+/** Powers a device on that is refused so; each rejection reaches it before its clock advances. */
 async function refuse(t: TestContext, status: string, ...fields: string[]) {
 	const head = [`HTTP/1.1 ${status}`, ...fields, "content-length: 0", "connection: close", "", ""];
 	const gateway = await runRefusingGateway(t, head.join("\r\n"));
@@ -281,11 +281,11 @@ describe("a gateway that refuses the upgrade", () => {
 	for (const status of ["503 Service Unavailable", "429 Too Many Requests"])
 		test(`with ${status} and Retry-After is tried again after that time, and that is no failure`, async (t) => {
 			const { device, gateway, letPass } = await refuse(t, status, "Retry-After: 40");
-			for (let refusal = 1; refusal <= 7; refusal++) {
+			for (let rejection = 1; rejection <= 7; rejection++) {
 				await letPass(38_500);
-				assert.equal(gateway.count(), refusal, "not before the time is over");
+				assert.equal(gateway.count(), rejection, "not before the time is over");
 				let laterMs = 0;
-				for (; gateway.count() === refusal; laterMs += 250) await letPass(250);
+				for (; gateway.count() === rejection; laterMs += 250) await letPass(250);
 				assert.ok(laterMs <= 22_000, `${laterMs} ms more than asked`);
 				const looks = new Set<string>();
 				for (let look = 0; look < 4; look++) {

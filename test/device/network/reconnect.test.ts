@@ -159,7 +159,7 @@ describe("a gateway that stays connected", () => {
 });
 
 describe("an access point that comes and goes", () => {
-	test("is shown by the ring: flashing red, solid red after five retries, then the gateway's colours", async (t) => {
+	test("is shown by the ring: flashing red, solid red after five retries, then the gateway's colors", async (t) => {
 		const gateway = await runScriptedGateway(t);
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		const first = await gateway.connection();

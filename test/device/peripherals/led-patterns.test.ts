@@ -10,16 +10,16 @@ import {
 	stateOfPreset,
 } from "../../../device/peripherals/led-patterns.js";
 
-type Colour = readonly [number, number, number];
+type Color = readonly [number, number, number];
 
 /** What twelve pixels show, as `[red, green, blue]` each. */
-function frame(state: LedState, timeMs: number, brightness = 1): Colour[] {
-	const pixels: Colour[] = [];
+function frame(state: LedState, timeMs: number, brightness = 1): Color[] {
+	const pixels: Color[] = [];
 	const strip = {
 		length: 12,
 		makeRGB: (red: number, green: number, blue: number) => (red << 16) | (green << 8) | blue,
-		setPixel(index: number, colour: number) {
-			pixels[index] = [colour >> 16, (colour >> 8) & 255, colour & 255];
+		setPixel(index: number, color: number) {
+			pixels[index] = [color >> 16, (color >> 8) & 255, color & 255];
 		},
 		update() {},
 		close() {},
@@ -28,7 +28,7 @@ function frame(state: LedState, timeMs: number, brightness = 1): Colour[] {
 	return pixels;
 }
 
-const all = (colour: Colour) => Array.from({ length: 12 }, () => colour);
+const all = (color: Color) => Array.from({ length: 12 }, () => color);
 
 describe("the ring's patterns", () => {
 	test("off is dark at any brightness", () => assert.deepEqual(frame(ledState.off, 0), all([0, 0, 0])));
@@ -55,7 +55,7 @@ describe("the ring's patterns", () => {
 	});
 
 	test("connected is the whole rainbow, which turns once in two seconds", () => {
-		const start: Colour[] = [
+		const start: Color[] = [
 			[255, 0, 0],
 			[255, 128, 0],
 			[255, 255, 0],
@@ -69,11 +69,11 @@ describe("the ring's patterns", () => {
 			[255, 0, 255],
 			[255, 0, 128],
 		];
-		const near = (actual: Colour[], expected: Colour[]) => {
-			for (const [index, colour] of actual.entries())
-				for (const [channel, value] of colour.entries()) {
+		const near = (actual: Color[], expected: Color[]) => {
+			for (const [index, color] of actual.entries())
+				for (const [channel, value] of color.entries()) {
 					const difference = value - (expected[index]?.[channel] ?? Number.NaN);
-					assert.ok(Math.abs(difference) <= 1, `pixel ${index}: ${colour}, not ${expected[index]}`);
+					assert.ok(Math.abs(difference) <= 1, `pixel ${index}: ${color}, not ${expected[index]}`);
 				}
 		};
 		near(frame(ledState.connected, 0), start);

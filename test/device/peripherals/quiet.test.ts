@@ -16,7 +16,7 @@ const brightest = (device: VirtualDevice) => Math.max(...device.board.pixels);
 const timestamp = (seconds: number) => new Date(seconds * 1000).toISOString();
 const secondsOf = (report: StateReport) => Math.floor(Date.parse(report.timestamp) / 1000);
 
-/** A device whose clock nothing corrects, with a ring of one colour. */
+/** A device whose clock nothing corrects, with a ring of one color. */
 async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = {}) {
 	const timed = await powerOnInVirtualTime(t, "DEV-1", { wallClock: undefined, ...options });
 	const { connection, command } = timed;
@@ -256,6 +256,6 @@ describe("set_quiet", () => {
 	];
 	for (const [value, sentence] of sentences)
 		test(`with ${JSON.stringify(value).slice(0, 60)} is refused with a sentence`, () => {
-			assert.equal(checkCommand({ command: "set_quiet", value }).refusal?.message, sentence);
+			assert.equal(checkCommand({ command: "set_quiet", value }).rejection?.message, sentence);
 		});
 });

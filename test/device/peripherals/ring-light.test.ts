@@ -117,7 +117,7 @@ test("a light that cannot be is refused with a sentence, and changes nothing", a
 	for (const [value, sentence] of [
 		[
 			{ color: "orange" },
-			/set_light: value\.color must be a colour such as #ff8800, of at most 7 characters, or a list of 3$/,
+			/set_light: value\.color must be a color such as #ff8800, of at most 7 characters, or a list of 3$/,
 		],
 		[{ color: [1, 2] }, /value\.color must be/],
 		[{ color: [1, 2, 256] }, /value\.color\.2 must be an integer from 0 to 255/],

@@ -205,8 +205,8 @@ test("device and gateway judge each command as the specification does, and the d
 			}
 			assert.equal(closed, undefined);
 			const checked = checkCommand(value, of);
-			assert.equal(checked.refusal === undefined, isSpecified(value, of), "the gateway's verdict");
-			if (checked.refusal === undefined) {
+			assert.equal(checked.rejection === undefined, isSpecified(value, of), "the gateway's verdict");
+			if (checked.rejection === undefined) {
 				assert.ok(isRecord(value), `not an object: ${JSON.stringify(value)}`);
 				assert.deepEqual([did.map((one) => known(asSent(one))), said], [[known(asSent(value))], []]);
 				return;
@@ -218,7 +218,7 @@ test("device and gateway judge each command as the specification does, and the d
 			assert.ok(uplink.uplink?.type === "command_error", `sent ${uplink.uplink?.type}`);
 			assert.deepEqual(
 				{ code: uplink.uplink.code, message: uplink.uplink.message },
-				{ code: checked.refusal.code, message: checked.refusal.message },
+				{ code: checked.rejection.code, message: checked.rejection.message },
 			);
 		}),
 		{ numRuns: runs(1000) },
@@ -234,7 +234,7 @@ test("the name of a Wi-Fi network has no control characters, in XS as in the gat
 			const command = { command: "set_settings", value };
 			const { did } = await xs.hear("DEV-1", JSON.stringify(command), 3000);
 			assert.deepEqual(did, code < 0x20 ? [] : [command]);
-			assert.equal(checkCommand(command, "DEV-1").refusal === undefined, code === 0x20);
+			assert.equal(checkCommand(command, "DEV-1").rejection === undefined, code === 0x20);
 		}
 });
 
@@ -258,14 +258,14 @@ test("a command that is acknowledged is executed by the device; a refused one re
 		fc.asyncProperty(model, payload, async (of, command) => {
 			sent.length = 0;
 			const text = JSON.stringify({ type: "control_device", targetId: "d", payload: command });
-			const { refusal } = (await carryOut.get(of)?.(parseJson(text))) ?? assert.fail(of);
-			if (refusal) {
+			const { rejection } = (await carryOut.get(of)?.(parseJson(text))) ?? assert.fail(of);
+			if (rejection) {
 				assert.ok(
-					["invalid_message", "invalid_command", "unsupported_command"].includes(refusal.code),
-					`refused with ${refusal.code}`,
+					["invalid_message", "invalid_command", "unsupported_command"].includes(rejection.code),
+					`refused with ${rejection.code}`,
 				);
 				assert.deepEqual(sent, []);
-				assert.ok(!isSpecified(command, of) || /bytes of JSON$/.test(refusal.message), refusal.message);
+				assert.ok(!isSpecified(command, of) || /bytes of JSON$/.test(rejection.message), rejection.message);
 				return;
 			}
 			assert.equal(sent.length, 1);

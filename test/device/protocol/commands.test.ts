@@ -13,7 +13,7 @@ test("a refused value is named, with what is expected", () => {
 		],
 	] as const)
 		assert.deepEqual(checkCommand(message, "PROTO-1"), {
-			refusal: { code: "invalid_value", message: expected },
+			rejection: { code: "invalid_value", message: expected },
 		});
 });
 
@@ -22,8 +22,8 @@ describe("start_ota", () => {
 
 	test("accepts an address, and an optional certificate", () => {
 		for (const extra of [{}, { cert_pem: "-----BEGIN CERTIFICATE-----" }])
-			assert.equal(checkCommand({ command: "start_ota", url, ...extra }, "DEV-1").refusal, undefined);
-		assert.equal(checkCommand({ command: "start_ota", url: "https://a/b" }, "DEV-1").refusal, undefined);
+			assert.equal(checkCommand({ command: "start_ota", url, ...extra }, "DEV-1").rejection, undefined);
+		assert.equal(checkCommand({ command: "start_ota", url: "https://a/b" }, "DEV-1").rejection, undefined);
 	});
 
 	test("refuses other schemes and other types", () => {
@@ -40,10 +40,13 @@ describe("start_ota", () => {
 			null,
 			`http://${"x".repeat(2048)}`,
 		])
-			assert.equal(checkCommand({ command: "start_ota", url: bad }, "DEV-1").refusal?.code, "invalid_value");
-		assert.equal(checkCommand({ command: "start_ota" }, "DEV-1").refusal?.code, "invalid_value");
+			assert.equal(
+				checkCommand({ command: "start_ota", url: bad }, "DEV-1").rejection?.code,
+				"invalid_value",
+			);
+		assert.equal(checkCommand({ command: "start_ota" }, "DEV-1").rejection?.code, "invalid_value");
 		assert.equal(
-			checkCommand({ command: "start_ota", url, cert_pem: 1 }, "DEV-1").refusal?.code,
+			checkCommand({ command: "start_ota", url, cert_pem: 1 }, "DEV-1").rejection?.code,
 			"invalid_value",
 		);
 	});
@@ -56,7 +59,7 @@ test("query_state needs no value", () => {
 test("a command of the PROTO-1 is unsupported on a DEV-1, and accepted for an unknown model", () => {
 	const message = { command: "set_haptics", value: 50 };
 	assert.deepEqual(checkCommand(message, "DEV-1"), {
-		refusal: { code: "unsupported", message: "set_haptics exists on PROTO-1 only" },
+		rejection: { code: "unsupported", message: "set_haptics exists on PROTO-1 only" },
 	});
 	assert.deepEqual(checkCommand(message), { command: message });
 });
@@ -73,7 +76,7 @@ test("an unknown command is refused with the names of those that exist", () => {
 		{ command: "constructor" },
 	])
 		assert.deepEqual(checkCommand(value, "DEV-1"), {
-			refusal: {
+			rejection: {
 				code: "unknown_command",
 				message: `command must be one of ${Object.keys(commands).join(", ")}`,
 			},

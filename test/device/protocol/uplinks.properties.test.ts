@@ -108,7 +108,7 @@ test("a monitor's message is accepted unchanged, or refused with one of the erro
 	fc.assert(
 		fc.property(validText, (text) => {
 			assert.deepEqual(
-				checkMonitorMessage(parseJson(text)).refusal?.code,
+				checkMonitorMessage(parseJson(text)).rejection?.code,
 				parseJson(text) ? undefined : "invalid_json",
 			);
 		}),
@@ -121,8 +121,8 @@ test("a monitor's message is accepted unchanged, or refused with one of the erro
 	fc.assert(
 		fc.property(text, (said) => {
 			const checked = checkMonitorMessage(parseJson(said));
-			if (checked.refusal) {
-				assert.match(checked.refusal.code, /^(invalid_json|invalid_message|unknown_type)$/);
+			if (checked.rejection) {
+				assert.match(checked.rejection.code, /^(invalid_json|invalid_message|unknown_type)$/);
 				return;
 			}
 			const { type, targetId } = checked.message;

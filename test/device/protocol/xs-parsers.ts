@@ -20,7 +20,7 @@ export interface Heard {
 /** A parser's value, or the message of its error. */
 export interface Outcome {
 	readonly value?: unknown;
-	readonly refusal?: string;
+	readonly rejection?: string;
 }
 
 const main = "test/hosts/virtual/xs/parsers";

@@ -6,7 +6,7 @@ import { runs } from "../../support/property-runs.js";
 
 const byteLength = 16;
 
-/** Bytes that differ from their neighbours, by position. */
+/** Bytes that differ from their neighbors, by position. */
 const byteAt = (position: number) => (position * 7) & 0xff;
 
 /** Of a whole sample. */

@@ -71,7 +71,7 @@ test("any bytes are refused with a sentence, end before the samples, or are a he
 });
 
 test("what is no WAV of 16 kHz, mono, 16 bit PCM is named", () => {
-	const refusal = (file: Uint8Array) => {
+	const rejection = (file: Uint8Array) => {
 		try {
 			return read(new WavHeader(), file);
 		} catch (error) {
@@ -113,7 +113,7 @@ test("what is no WAV of 16 kHz, mono, 16 bit PCM is named", () => {
 		[wav(samples, { bits: 8 }), `The sound is 16000 Hz, mono, 8 bit; ${wanted}`],
 		[wav(samples, { format: 0x55 }), `The sound is 16000 Hz, mono, 16 bit, not PCM (format 85); ${wanted}`],
 	] as const)
-		assert.equal(refusal(file), message);
+		assert.equal(rejection(file), message);
 });
 
 test("the samples go to the end of the file where their length is 0, beyond that end, or not of whole samples", () => {

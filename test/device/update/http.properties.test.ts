@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Backoff } from "../../../device/network/backoff.js";
-import { endOfClose, endOfRefusal } from "../../../device/network/connection-end.js";
+import { endOfClose, endOfRejection } from "../../../device/network/connection-end.js";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { readContentLength, readContentRange, readSha256 } from "../../../device/network/http-fields.js";
 import { parseHttpUrl } from "../../../device/network/http-url.js";
@@ -49,7 +49,7 @@ function outcomeOf(read: () => unknown): object {
 	try {
 		return { value: read() };
 	} catch (error) {
-		return { refusal: String(error) };
+		return { rejection: String(error) };
 	}
 }
 
@@ -70,7 +70,7 @@ test("any other address is refused with a sentence, or has a host, a port and no
 	await fc.assert(
 		fc.asyncProperty(text, async (url) => {
 			fc.pre(isWellFormed(url));
-			for (const [parser, parse, refusal] of [
+			for (const [parser, parse, rejection] of [
 				["gateway-url", parseGatewayUrl, /^Error: gateway('s port)? must be /],
 				[
 					"http-url",
@@ -80,7 +80,7 @@ test("any other address is refused with a sentence, or has a host, a port and no
 			] as const) {
 				const outcome = outcomeOf(() => parse(url));
 				assert.deepEqual(await xs.read(parser, url), outcome);
-				if ("refusal" in outcome) assert.match(String(outcome.refusal), refusal);
+				if ("rejection" in outcome) assert.match(String(outcome.rejection), rejection);
 				else {
 					const { host, port, path } = parse(url);
 					assert.match(host, /^[A-Za-z0-9.-]+$/);
@@ -125,8 +125,8 @@ test("a certificate in PEM is read with any line length; anything but base64 is 
 			fc.pre(isWellFormed(text));
 			const outcome = outcomeOf(() => readAuthority(text));
 			assert.deepEqual(await xs.read("authority", text), outcome);
-			if ("refusal" in outcome)
-				assert.match(String(outcome.refusal), /^Error: cert_pem must be a certificate in PEM/);
+			if ("rejection" in outcome)
+				assert.match(String(outcome.rejection), /^Error: cert_pem must be a certificate in PEM/);
 			// As Uint8Array.fromBase64 accepts it, by which boards decode it.
 			else
 				assert.match(
@@ -261,7 +261,7 @@ test("the requested part is accepted with its digest, whatever other fields the 
 test("the pause that a gateway asks for is limited to 1 s to 2 minutes", () => {
 	fc.assert(
 		fc.property(fc.nat(999), fc.option(fc.nat(), { nil: undefined }), (status, seconds) => {
-			const end = endOfRefusal(status, seconds);
+			const end = endOfRejection(status, seconds);
 			assert.match(end.reason, new RegExp(`\\(${status}\\)`));
 			if (end.kind === "busy")
 				assert.ok(end.waitMs >= 1000 && end.waitMs <= 120_000, `waits ${end.waitMs} ms`);

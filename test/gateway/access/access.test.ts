@@ -553,7 +553,7 @@ describe("other requests", () => {
 			}
 	});
 
-	test("every refusal has X-Content-Type-Options: nosniff", async (t) => {
+	test("every rejection has X-Content-Type-Options: nosniff", async (t) => {
 		const { url } = await runGateway(t);
 		for (const path of ["/ota/firmware.bin", "/releases/x.bin", "/metrics", "/nowhere"])
 			assert.equal((await fetch(`${url}${path}`)).headers.get("x-content-type-options"), "nosniff", path);

@@ -162,7 +162,7 @@ test("a viewer's token is made with its name, is none that changes anything, and
 
 describe("a folder whose tokens are missing is no first start", () => {
 	/** What a start says, and what is in the folder after it. */
-	async function refusal(t: TestContext, dataDir: string): Promise<string> {
+	async function rejection(t: TestContext, dataDir: string): Promise<string> {
 		const error = await runGateway(t, { ...made, dataDir }).catch((error: unknown) => error);
 		assert.ok(error instanceof StartError, String(error));
 		return error.message;
@@ -171,7 +171,7 @@ describe("a folder whose tokens are missing is no first start", () => {
 	test("where they are a link to a volume that is not there: the link stays, and is followed once it is", async (t) => {
 		const [dataDir, volume] = [await temporaryDirectory(t), join(await temporaryDirectory(t), "volume")];
 		await symlink(join(volume, "tokens.json"), tokenPath(dataDir));
-		assert.match(await refusal(t, dataDir), /tokens\.json is a link to \S+, which is missing/);
+		assert.match(await rejection(t, dataDir), /tokens\.json is a link to \S+, which is missing/);
 		assert.match((await token({ DATA_DIR: dataDir }, "--new")).error, /is a link to \S+, which is missing/);
 		assert.equal(await readlink(tokenPath(dataDir)), join(volume, "tokens.json"));
 		await mkdir(volume);
@@ -187,7 +187,7 @@ describe("a folder whose tokens are missing is no first start", () => {
 			const expected = new RegExp(
 				`^${tokenPath(dataDir)} is missing, although there is something in \\S+${dirname(name)}; .* npm run token -- --new `,
 			);
-			assert.match(await refusal(t, dataDir), expected);
+			assert.match(await rejection(t, dataDir), expected);
 			assert.match((await token({ DATA_DIR: dataDir }, "dev-1-a1b2c3")).error, expected);
 			assert.deepEqual(await readdir(dataDir), [dirname(name)]);
 			if (!name.startsWith("audit")) return;

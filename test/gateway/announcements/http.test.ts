@@ -219,15 +219,15 @@ describe("a sound", () => {
 	});
 
 	test("stays as it was if its new name cannot be written", async (t) => {
-		let isRefused = false;
+		let isRejected = false;
 		const refuse = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
 		const open: Disk["open"] = (path, ...words) =>
-			isRefused && String(path).includes(".json") ? refuse() : fs.open(path, ...words);
+			isRejected && String(path).includes(".json") ? refuse() : fs.open(path, ...words);
 		const { call, upload, url } = await run(t, { disk: { ...fs, open } });
 		assert.equal((await upload("Dinner")).status, 201);
-		isRefused = true;
+		isRejected = true;
 		assert.equal((await upload("Lunch")).status, 507);
-		isRefused = false;
+		isRejected = false;
 		assert.equal((await call("GET", "/api/sounds")).body.sounds[0]?.name, "Dinner");
 		const served = await fetch(`${url}/sounds/${sha256}.wav`, { headers: bearer(deviceToken) });
 		assert.equal(served.status, 200);
@@ -286,7 +286,7 @@ test("an upload that stalls is refused, one that breaks off too", async (t) => {
 		end(socket);
 		await assert.rejects(
 			chunks.next(),
-			(error) => error instanceof HttpProblem && error.refusal.status === status,
+			(error) => error instanceof HttpProblem && error.rejection.status === status,
 		);
 	}
 });

@@ -68,18 +68,18 @@ test("the schemas accept exactly what the gateway accepts from a device", () => 
 test("the schemas accept exactly what the gateway accepts from a monitor", () => {
 	for (const { example } of Object.values(commandDocuments))
 		for (const command of variants(copy(example))) {
-			const isAccepted = checkCommand(command).refusal === undefined;
+			const isAccepted = checkCommand(command).rejection === undefined;
 			assert.equal(problemOf(command, example.command) === undefined, isAccepted, JSON.stringify(command));
 		}
 	for (const example of Object.values(monitorExamples))
 		for (const message of variants(copy(example))) {
-			const isAccepted = checkMonitorMessage(message).refusal === undefined && hasGoodPayload(message);
+			const isAccepted = checkMonitorMessage(message).rejection === undefined && hasGoodPayload(message);
 			assert.equal(problemOf(message, example.type) === undefined, isAccepted, JSON.stringify(message));
 		}
 });
 
 function hasGoodPayload(message: Message): boolean {
-	return message.type !== "control_device" || checkCommand(message.payload).refusal === undefined;
+	return message.type !== "control_device" || checkCommand(message.payload).rejection === undefined;
 }
 
 function copy(value: object): Message {

@@ -44,7 +44,7 @@ const command = (name: string, headers = {}, path = rolloutPath): Asked => ({
 });
 const rolloutTests = { testedIn: "test/gateway/rollouts/http.test.ts" };
 
-/** The answers that each command to a roll-out gives. */
+/** The answers that each command to a rollout gives. */
 function rolloutCommand(name: string): Readonly<Record<string, Probe>> {
 	const operation = `POST /api/rollouts/{id}/${name}`;
 	return {

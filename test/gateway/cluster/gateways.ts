@@ -99,7 +99,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 		watch: (path = "/monitor") => watchOf(running, path),
 		async join(deviceId, deviceOptions = {}) {
 			const watch = await watchOf(running, "/monitor");
-			// Refused where there is no fleet/: then it gets all.
+			// Rejected where there is no fleet/: then it gets all.
 			await watch.ask({ type: "subscribe", summary: false, devices: [deviceId] });
 			const device = new ScriptedDevice({ url, deviceId, ...deviceOptions });
 			await device.connect();

@@ -93,20 +93,20 @@ else {
 	describe("a NATS server", { timeout: 120_000 }, () => {
 		test("below 2.11 is refused with a sentence that names the setting, unless that is set", async (t) => {
 			const server = await startNats(t);
-			for (const [version, allowOld, isRefused] of [
+			for (const [version, allowOld, isRejected] of [
 				["2.10.29", false, true],
 				["2.10.29", true, false],
 				["2.11.0", false, false],
 			] as const) {
 				const { bus } = natsBus(t, [await withVersion(t, server, version)], { allowOld });
-				if (!isRefused) await bus.open();
+				if (!isRejected) await bus.open();
 				else
 					await assert.rejects(bus.open(), (error) => {
 						assert.ok(error instanceof StartError, `failed with ${error}`);
 						assert.match(error.message, /is 2\.10\.29, .* set NATS_ALLOW_OLD=1\.$/);
 						return true;
 					});
-				assert.equal(bus.isConnected, !isRefused);
+				assert.equal(bus.isConnected, !isRejected);
 			}
 		});
 

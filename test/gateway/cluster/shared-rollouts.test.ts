@@ -1,4 +1,4 @@
-/** Roll-outs of gateways in one process, on a bus that tests cut off. */
+/** Rollouts of gateways in one process, on a bus that tests cut off. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -29,7 +29,7 @@ const quick = {
 	groups: [{ size: "rest", concurrency: 2, soakSeconds: 0 }],
 };
 
-/** Gateways that act as one; the first drives the roll-outs. */
+/** Gateways that act as one; the first drives the rollouts. */
 async function run(t: TestContext, count: number, dataDirs: readonly string[] = []) {
 	const server = new MemoryServer();
 	const releasesDir = join(await temporaryDirectory(t), "releases");
@@ -108,7 +108,7 @@ function offersOf(device: ScriptedDevice): number {
 	return device.commands.filter(({ command }) => command === "start_ota").length;
 }
 
-test("a roll-out that any gateway is asked for updates the devices of all, and all show the same", async (t) => {
+test("a rollout that any gateway is asked for updates the devices of all, and all show the same", async (t) => {
 	const { members, devices, add } = await run(t, 3);
 	for (const member of [...members, ...members]) await add(member);
 	const [driver, second, third] = members;
@@ -207,7 +207,7 @@ test("any gateway steers, with the revision that a person has seen there", async
 	assert.equal(started.body.status, "cancelled");
 });
 
-test("a roll-out that two gateways are asked for at the same moment begins once, and what both are asked of it is done", async (t) => {
+test("a rollout that two gateways are asked for at the same moment begins once, and what both are asked of it is done", async (t) => {
 	const { members, add } = await run(t, 3);
 	await add(members[0], "waits");
 	const put = await Promise.all(members.map((member) => member.call("PUT", "rollouts/autumn", quick)));
@@ -362,7 +362,7 @@ for (const moment of ["before", "after"] as const)
 		);
 	});
 
-test("a roll-out of the time before a gateway joined others goes on among them", async (t) => {
+test("a rollout of the time before a gateway joined others goes on among them", async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);

@@ -58,7 +58,7 @@ describe("a command to many devices", () => {
 		assert.equal(command.parts.endedAt, 11_001);
 	});
 
-	test("of another refusal, or of a device that has ended, nothing changes", () => {
+	test("of another rejection, or of a device that has ended, nothing changes", () => {
 		const { command, reports, refuses, partOf } = begin(1);
 		refuses("dev-0", { command: "identify", message: "no" });
 		assert.equal(partOf("dev-0")?.state, "asked");

@@ -126,13 +126,13 @@ describe("a command to many devices", () => {
 			await give(beta.deviceId, ["shop"]);
 			const both = { [stable.deviceId]: "done", [beta.deviceId]: "done" };
 			assert.deepEqual(await reached("shop and not beta"), both);
-			const refusalOf = async (tags: string) => {
+			const rejectionOf = async (tags: string) => {
 				const payload = { command: "restart" };
 				const { status, body } = await call("POST", "/api/commands", { targets: { tags }, payload });
 				return [status, body.detail];
 			};
-			assert.deepEqual(await refusalOf("beta"), [422, "No device has the tags beta; there is shop."]);
-			assert.deepEqual(await refusalOf("shop AND beta"), [
+			assert.deepEqual(await rejectionOf("beta"), [422, "No device has the tags beta; there is shop."]);
+			assert.deepEqual(await rejectionOf("shop AND beta"), [
 				422,
 				"tags: At character 6: write and in place of AND.",
 			]);

@@ -85,7 +85,7 @@ describe("a command to a device", () => {
 		asks.hear(deviceId, { ...error, command: "set_volume", message: "an update runs" });
 		assert.equal(volume()?.reason, "An update runs.");
 		asks.hear(deviceId, report({ "peripherals.audio.volume": 30 }));
-		assert.equal(volume()?.reason, "An update runs.", "a refusal stays until it is read");
+		assert.equal(volume()?.reason, "An update runs.", "a rejection stays until it is read");
 		asks.dismiss(deviceId, "set_volume");
 		assert.equal(volume(), undefined);
 	});

@@ -36,7 +36,7 @@ test("a new cause has its devices and its mark", () => {
 });
 
 test("a schedule that has failed stays until it was seen, under its name and with its reason", () => {
-	const refusal = {
+	const rejection = {
 		id: "0123456789abcdef",
 		what: "schedule",
 		deviceId: null,
@@ -47,8 +47,8 @@ test("a schedule that has failed stays until it was seen, under its name and wit
 		lastAt: at,
 		seen: false,
 	} as const;
-	const [found] = causesOf([], [refusal], { causes: [] }, Date.parse(at) + 48 * 3_600_000);
-	assert.deepEqual([found?.kind, found?.why, found?.isHint], ["schedule_failed", refusal.reason, false]);
+	const [found] = causesOf([], [rejection], { causes: [] }, Date.parse(at) + 48 * 3_600_000);
+	assert.deepEqual([found?.kind, found?.why, found?.isHint], ["schedule_failed", rejection.reason, false]);
 });
 
 test("a cause that was seen is not listed again", () => {

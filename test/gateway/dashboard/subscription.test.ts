@@ -38,8 +38,8 @@ function setUp() {
 		need: (...ids: readonly string[]) => {
 			needed = ids;
 		},
-		refuse: (isRefused: boolean) => {
-			isTaken = !isRefused;
+		refuse: (isRejected: boolean) => {
+			isTaken = !isRejected;
 		},
 	};
 }

@@ -33,8 +33,8 @@ async function serveReleases(t: TestContext): Promise<Serving> {
 
 async function outcome({ selection }: Serving, device: Fit, version?: string) {
 	const choice = await selection.choose(device, version);
-	return choice.refusal
-		? `${choice.refusal.code}: ${choice.refusal.message}`
+	return choice.rejection
+		? `${choice.rejection.code}: ${choice.rejection.message}`
 		: `${choice.version} ${choice.path}`;
 }
 
@@ -130,14 +130,14 @@ test("of a channel the highest version is pinned, and only of stable it is the l
 		[{ channel: undefined, version: "latest" }, "1.4.0"],
 	] as const) {
 		const pinned = await selection.pin(asked);
-		assert.ok(!("refusal" in pinned), `refused: ${JSON.stringify(pinned)}`);
+		assert.ok(!("rejection" in pinned), `refused: ${JSON.stringify(pinned)}`);
 		assert.deepEqual([pinned.version, pinned.channel, pinned.images.length], [version, asked.channel, 1]);
 	}
 	assert.match(await outcome(serving, s3), /^1\.4\.0 /);
 	const none = await selection.pin({ channel: "nightly" });
-	assert.ok("refusal" in none, `pinned: ${JSON.stringify(none)}`);
+	assert.ok("rejection" in none, `pinned: ${JSON.stringify(none)}`);
 	assert.match(
-		none.refusal.message,
+		none.rejection.message,
 		/^There is no release of the channel "nightly"; there are releases of beta, stable\.$/,
 	);
 });
@@ -159,7 +159,7 @@ describe("the patch that a device gets", () => {
 				?.images.find((image) => image.model === model && image.chip === chip);
 		const patchFor = async (device: DeviceFit, asked = "latest") => {
 			const choice = await serving.selection.choose(device, asked);
-			assert.equal(choice.refusal, undefined);
+			assert.equal(choice.rejection, undefined);
 			return choice.patch;
 		};
 		const file = join(serving.directory, pathOf({ version, ...s3 }).replace(".bin", ".from-v1.3.0.patch"));

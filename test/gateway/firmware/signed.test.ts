@@ -114,9 +114,9 @@ test("a release is available only if one of the release keys has signed it", asy
 		],
 		["1.6.0", /firmware-v1\.6\.0\.bin is not signed/],
 	] as const) {
-		const { refusal } = await serving.selection.choose(device, version);
-		assert.equal(refusal?.code, "no_firmware");
-		assert.match(refusal.message, reason);
+		const { rejection } = await serving.selection.choose(device, version);
+		assert.equal(rejection?.code, "no_firmware");
+		assert.match(rejection.message, reason);
 		const { status, json } = await serving.ask(`/releases/dev-1/firmware-v${version}.bin`);
 		assert.equal(status, 503);
 		assert.match(String(json.detail), reason);
@@ -144,9 +144,10 @@ test("a security version below the device's is not offered: neither a release no
 		["custom", 1, true],
 		["custom", 2, false],
 	] as const) {
-		const { refusal } = await serving.selection.choose({ ...device, securityVersion: least }, version);
-		assert.equal(refusal === undefined, isOffered, `${version} for ${least}: ${refusal?.message}`);
-		if (refusal) assert.match(refusal.message, new RegExp(`the device runs ${least} and takes none below`));
+		const { rejection } = await serving.selection.choose({ ...device, securityVersion: least }, version);
+		assert.equal(rejection === undefined, isOffered, `${version} for ${least}: ${rejection?.message}`);
+		if (rejection)
+			assert.match(rejection.message, new RegExp(`the device runs ${least} and takes none below`));
 	}
 	const [, release] = (await serving.catalog.read()).releases;
 	assert.equal(release?.images[0]?.security_version, undefined, "0 is not written");
@@ -163,6 +164,6 @@ async function addTo(
 
 async function chosen({ selection }: Serving, version: string) {
 	const choice = await selection.choose(device, version);
-	if (choice.refusal) throw new Error(choice.refusal.message);
+	if (choice.rejection) throw new Error(choice.rejection.message);
 	return choice;
 }

@@ -112,8 +112,8 @@ describe("the course of an update", () => {
 		["it restarts in the middle", [progress(40), "reconnects", restartedOld], ["failed", 40, "1.4.0"]],
 		["it restarts before it began", ["reconnects", restartedOld], ["failed", null, "1.4.0"]],
 		[
-			"a refusal before the first report",
-			[complete, "reconnects", refusal("set_led"), fresh],
+			"a rejection before the first report",
+			[complete, "reconnects", rejection("set_led"), fresh],
 			["updated", 100, "1.4.0"],
 		],
 	] as const satisfies readonly (readonly [string, readonly Step[], unknown])[])
@@ -159,7 +159,7 @@ describe("the reason", () => {
 	for (const [what, steps, reason] of [
 		["what the device says", [progress(9), uplink({ type: "ota_error", reason: "HTTP 404" })], "HTTP 404"],
 		["that it says none", [uplink({ type: "ota_error", reason: "" })], "The device gave no reason."],
-		["that it refused", [refusal("start_ota")], "The device refused it (busy): updating already"],
+		["that it refused", [rejection("start_ota")], "The device refused it (busy): updating already"],
 		[
 			"how the new firmware ended",
 			[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
@@ -206,9 +206,9 @@ describe("the reason", () => {
 		for (const steps of [[], [progress(5)], [complete], [complete, "reconnects", fresh]] as const)
 			assert.equal(metadataOf(after("1.4.0", steps)).otaReason, null);
 	});
-	test("a refusal of another command, or of a second start_ota, is not one", () => {
-		assert.equal(after("1.4.0", [refusal("set_led")]).status, "pending");
-		assert.equal(after("1.4.0", [progress(5), refusal("start_ota")]).status, "downloading");
+	test("a rejection of another command, or of a second start_ota, is not one", () => {
+		assert.equal(after("1.4.0", [rejection("set_led")]).status, "pending");
+		assert.equal(after("1.4.0", [progress(5), rejection("start_ota")]).status, "downloading");
 	});
 });
 
@@ -240,7 +240,7 @@ describe("a device whose update timed out", () => {
 	});
 });
 
-function refusal(command: string): Uplink {
+function rejection(command: string): Uplink {
 	const message = "updating already";
 	return uplink({ type: "command_error", deviceId: "dev-1-a1b2c3", command, code: "busy", message });
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Feature } from "../../../device/protocol/messages.js";
 import type { OtaMetadata } from "../../../gateway/api/update.js";
-import type { UpdateRefusal } from "../../../gateway/firmware/refusals.js";
+import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
 import type { Choice } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
@@ -20,7 +20,7 @@ const minute = 60_000;
 
 /** What is chosen; a test may change it. */
 interface Shelf {
-	choice: Choice | { refusal: UpdateRefusal };
+	choice: Choice | { rejection: UpdateRejection };
 	/** The upload that is served. */
 	upload?: { sha256: string; version: string };
 	/** What the device that was chosen for runs, if it takes patches. */
@@ -130,7 +130,7 @@ describe("trigger_ota", () => {
 		const { updates, shelf } = await run(t);
 		const [from, to] = ["1".repeat(64), "2".repeat(64)];
 		const path = "/releases/firmware-v1.4.0.from-v1.3.0.patch";
-		assert.ok(!shelf.choice.refusal, `refused: ${shelf.choice.refusal}`);
+		assert.ok(!shelf.choice.rejection, `refused: ${shelf.choice.rejection}`);
 		shelf.choice = { ...shelf.choice, patch: { path, from, to } };
 		const longest = `http://${"g".repeat(512 - "http://".length - path.length)}`;
 		const sent: string[] = [];
@@ -222,10 +222,10 @@ describe("trigger_ota", () => {
 	});
 	test("answers why there is no image, and leaves the device unchanged", async (t) => {
 		const { updates, shelf, changes } = await run(t);
-		const refusal = { code: "unknown_version", message: "There is no such release." } as const;
-		shelf.choice = { refusal };
+		const rejection = { code: "unknown_version", message: "There is no such release." } as const;
+		shelf.choice = { rejection };
 		const sent: string[] = [];
-		assert.deepEqual(await updates.trigger(connect(sent), "9.9.9"), refusal);
+		assert.deepEqual(await updates.trigger(connect(sent), "9.9.9"), rejection);
 		assert.deepEqual([sent, changes], [[], []]);
 	});
 	test("is refused while the device is being updated, and not after", async (t) => {
@@ -539,7 +539,7 @@ describe("a clock that is set in the middle of an update", () => {
 			assert.match(String(device.metadata.otaReason), /restarted in the middle/);
 		});
 	for (const step of [hour, -hour])
-		test(`by ${step / hour} hour: a roll-back is one, and a version flashed long after is none`, async (t) => {
+		test(`by ${step / hour} hour: a rollback is one, and a version flashed long after is none`, async (t) => {
 			for (const [passed, expected] of [
 				[minute, "rolled_back"],
 				[6 * minute, "updated"],
@@ -646,7 +646,7 @@ describe("an update that is requested while the previous one is on probation", (
 		return { ...running, device, fallBack, jobs };
 	}
 
-	test("and refused: a roll-back after that is announced", async (t) => {
+	test("and refused: a rollback after that is announced", async (t) => {
 		const { updates, device, fallBack, jobs } = await onProbation(t);
 		updates.onUplink(device, busy);
 		assert.match(String(device.metadata.otaReason), /refused it \(busy\)/);
@@ -658,7 +658,7 @@ describe("an update that is requested while the previous one is on probation", (
 			/went back to 1\.3\.0; the new firmware ended: hung \(watchdog\)/,
 		);
 	});
-	test("and not answered: a roll-back ends both", async (t) => {
+	test("and not answered: a rollback ends both", async (t) => {
 		const { fallBack, jobs, updates, device } = await onProbation(t);
 		fallBack();
 		assert.deepEqual(jobs(), ["1.5.0 failed", "1.4.0 rolled_back"]);

@@ -449,7 +449,7 @@ function beginUpload(serving: Serving, content: Uint8Array) {
 	return socket;
 }
 
-test("a refusal reaches a client that is still sending", async (t) => {
+test("a rejection reaches a client that is still sending", async (t) => {
 	const serving = await serveFirmware(t);
 	const socket = connect(serving.port, "127.0.0.1");
 	socket.write(

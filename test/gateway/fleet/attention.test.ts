@@ -281,7 +281,7 @@ test("a crash that is seen stays so after a restart of the gateway; the next one
 	assert.equal((await later.until(false)).count, 2);
 });
 
-test("a refusal that is seen is marked until it is repeated", async (t) => {
+test("a rejection that is seen is marked until it is repeated", async (t) => {
 	const gateway = await runGateway(t);
 	const refuse = () => gateway.refused("/device", { "Device-Id": deviceId, Authorization: "Bearer x" });
 	const list = async () => {

@@ -65,7 +65,7 @@ describe("devices that reconnect at the same time", () => {
 			if (msg === "many devices connect") logged.push([perSecond, admitted]);
 		};
 		const refusals: unknown[] = [];
-		const listening: CreateExtension = () => ({ sessions: [{ onRefused: (each) => refusals.push(each) }] });
+		const listening: CreateExtension = () => ({ sessions: [{ onRejected: (each) => refusals.push(each) }] });
 		const gateway = await runGateway(t, {
 			extensions: [...extensions, listening],
 			log: createLog("info", { write }),
@@ -216,7 +216,7 @@ describe("devices that reconnect at the same time", () => {
 	});
 
 	test("with right tokens are accepted, even if many from their address are refused", async (t) => {
-		// A limit of one: every refusal after the first is one too many.
+		// A limit of one: every rejection after the first is one too many.
 		const gateway = await runGateway(t, { limits: { upgradesInTwoSeconds: 1 } });
 		const statuses = new Set<number | undefined>();
 		for (let i = 0; i < 50; i += 1) {

@@ -192,7 +192,7 @@ test(
 		assert.deepEqual(
 			device.commands.at(-3),
 			{ command: "set_light", value: { color: [255, 136, 0], effect: "solid" } },
-			"colour, brightness and effect come one by one",
+			"color, brightness and effect come one by one",
 		);
 		device.report({ "peripherals.led_ring.light": { color: "#ff8800", effect: "breathe" } });
 		await home.until(
@@ -399,7 +399,7 @@ test("no update is offered to a device that runs the latest version as another m
 });
 
 test(
-	"an update is offered, installed and followed, but not past a roll-out that holds the device",
+	"an update is offered, installed and followed, but not past a rollout that holds the device",
 	skipWithout("rollouts"),
 	async (t) => {
 		const { home, add, url, lines } = await startHome(t);

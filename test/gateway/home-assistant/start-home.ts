@@ -81,7 +81,7 @@ export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	/** Refused commands. */
+	/** Rejected commands. */
 	const lines: Record<string, unknown>[] = [];
 	/** Counts of commands that were replaced by newer ones. */
 	const replaced: number[] = [];

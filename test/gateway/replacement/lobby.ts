@@ -29,7 +29,7 @@ export interface Shown {
 	readonly before?: readonly (Readonly<Record<string, unknown>> & { readonly deviceId: string })[];
 }
 
-/** Settings of a gateway over this folder, which has the release of the roll-out. */
+/** Settings of a gateway over this folder, which has the release of the rollout. */
 export async function settingsOf(dataDir: string): Promise<RunOptions> {
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
@@ -47,7 +47,7 @@ export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDev
 	return device;
 }
 
-/** Both are away; the old one has a name, quiet hours, and its places in a schedule and in a roll-out that is due later. */
+/** Both are away; the old one has a name, quiet hours, and its places in a schedule and in a rollout that is due later. */
 export async function furnish(
 	url: string,
 	[from, to]: Pair["pair"] = [old, next],
@@ -68,7 +68,7 @@ export async function furnish(
 		do: { command: { payload: { command: "identify" }, targets: { devices: [from] } } },
 	});
 	const startsAt = new Date(Date.now() + 86_400_000).toISOString();
-	// Of several gateways one may still be reading the roll-outs, or the devices.
+	// Of several gateways one may still be reading the rollouts, or the devices.
 	await eventually(
 		() => call(url, "PUT", `rollouts/${id}`, quickPlan({ target: { devices: [from] }, startsAt })),
 		() => true,
@@ -129,7 +129,7 @@ export async function isAsBefore(
 	assert.deepEqual(await possessions(url, to, id), nothing);
 }
 
-/** An old board, the new one, and the roll-out in which the old one is. */
+/** An old board, the new one, and the rollout in which the old one is. */
 export interface Pair {
 	readonly pair: readonly [from: string, by: string];
 	readonly id: string;

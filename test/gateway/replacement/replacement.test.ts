@@ -4,7 +4,7 @@ import fs, { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import type { ListedRefusal } from "../../../gateway/api/device.js";
+import type { ListedRejection } from "../../../gateway/api/device.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
@@ -176,7 +176,7 @@ describe("a board that replaces another", () => {
 		assert.deepEqual(told(device), wanted);
 	});
 
-	test("is in a roll-out once, also where it has ended there", async (t) => {
+	test("is in a rollout once, also where it has ended there", async (t) => {
 		const { url, ask } = await run(t);
 		await visit({ url, deviceId: old });
 		await visit({ url, deviceId: next, version: "1.4.0" });
@@ -233,7 +233,7 @@ describe("a replaced board", () => {
 			() => nameless.isConnected,
 			(isConnected) => !isConnected,
 		);
-		const { refusals } = await call<{ refusals: ListedRefusal[] }>(url, "GET", "refusals");
+		const { refusals } = await call<{ refusals: ListedRejection[] }>(url, "GET", "refusals");
 		assert.deepEqual(
 			refusals.map((each) => [each.what, each.deviceId, each.reason, each.replacedBy]),
 			[

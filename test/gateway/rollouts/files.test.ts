@@ -41,7 +41,7 @@ async function open(t: TestContext, disk: Disk = fs, given?: string) {
 	return { store, problems, directory, file: join(directory, "autumn.jsonl") };
 }
 
-describe("the roll-outs on disk", () => {
+describe("the rollouts on disk", () => {
 	test("are as they were stored, with the latest step of each device", async (t) => {
 		const { store, directory, file } = await open(t);
 		assert.equal(await store.create(created), true);
@@ -104,7 +104,7 @@ describe("the roll-outs on disk", () => {
 		}
 	});
 
-	test("lose a damaged line in the middle alone, and a damaged plan costs its roll-out alone", async (t) => {
+	test("lose a damaged line in the middle alone, and a damaged plan costs its rollout alone", async (t) => {
 		const { store, directory, file } = await open(t);
 		await store.create(created);
 		await appendFile(file, `{"device":{"deviceId":"dev-1-000002","status":"exploded"}}\n\0\0\0\n[]\n`);

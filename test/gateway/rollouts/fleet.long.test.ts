@@ -1,5 +1,5 @@
 /**
- * A roll-out of 1,000 devices in three groups, and the same with a gateway that is killed fifty times at drawn steps of its
+ * A rollout of 1,000 devices in three groups, and the same with a gateway that is killed fifty times at drawn steps of its
  * disk, also with a clock that is set back by up to an hour, and right again, at each kill and in between. TEST_SEED draws others.
  */
 
@@ -168,7 +168,7 @@ for (const [kills, isClockWrong] of [
 	[50, false],
 	[50, true],
 ] as const)
-	test(`a roll-out of ${total} devices ends as their updates do, with ${kills} kills of the gateway${isClockWrong ? ", whose clock is set back" : ""}`, async (t) => {
+	test(`a rollout of ${total} devices ends as their updates do, with ${kills} kills of the gateway${isClockWrong ? ", whose clock is set back" : ""}`, async (t) => {
 		t.diagnostic(seedNote);
 		t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 		const { counts, expected, rollout, problems, killed } = await run(t, kills, isClockWrong);

@@ -118,7 +118,7 @@ describe("PUT /api/rollouts/<id>", () => {
 		assert.equal(other.status, 409);
 		const second = await gateway.call("PUT", "/winter", smallest);
 		assert.equal(second.status, 409);
-		assert.match(second.body.detail, /dev-1-a1b2c3 is in the roll-out autumn/);
+		assert.match(second.body.detail, /dev-1-a1b2c3 is in the rollout autumn/);
 		assert.equal((await gateway.call("GET", "")).body.rollouts.length, 1);
 	});
 
@@ -182,7 +182,7 @@ describe("PUT /api/rollouts/<id>", () => {
 	});
 });
 
-describe("a running roll-out", () => {
+describe("a running rollout", () => {
 	test("is steered by commands, which hold for the revision that was seen", async (t) => {
 		const { call } = await run(t);
 		const plan = { ...smallest, startsAt: "2100-01-01T00:00:00Z" };
@@ -244,7 +244,7 @@ describe("a running roll-out", () => {
 		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
 		const answer = await gateway.monitor.ask({ type: "trigger_ota", targetId: deviceId });
 		assert.equal(answer.code, "ota_in_progress");
-		assert.match(String(answer.message), /roll-out autumn/);
+		assert.match(String(answer.message), /rollout autumn/);
 	});
 
 	test("is known to a monitor that asks, after its snapshot, and to no other", async (t) => {
@@ -338,7 +338,7 @@ test("what cannot be stored is refused, and nothing has changed", async (t) => {
 	}
 	const ready = await fetch(`${gateway.url}/readyz`);
 	assert.equal(ready.status, 503);
-	assert.match(await ready.text(), /Roll-outs cannot be written \(ENOSPC\)/);
+	assert.match(await ready.text(), /Rollouts cannot be written \(ENOSPC\)/);
 	isBroken = false;
 	await call("POST", "/autumn/cancel");
 	isBroken = true;
@@ -382,7 +382,7 @@ describe("POST /api/rollouts/preview", () => {
 	});
 });
 
-test("20 roll-outs are kept; then the oldest that is over gives way to one that could be stored", async (t) => {
+test("20 rollouts are kept; then the oldest that is over gives way to one that could be stored", async (t) => {
 	let isFull = false;
 	const open: Disk["open"] = async (path, flags, mode) => {
 		if (isFull && flags !== "r") throw Object.assign(new Error("full"), { code: "ENOSPC" });

@@ -17,7 +17,7 @@ interface Answer {
 	readonly devices: readonly unknown[];
 }
 
-test("a roll-out goes on after each kill (SIGKILL) of the gateway, and offers nothing twice", async (t: TestContext) => {
+test("a rollout goes on after each kill (SIGKILL) of the gateway, and offers nothing twice", async (t: TestContext) => {
 	const dataDir = await temporaryDirectory(t);
 	const releases = join(dataDir, "releases");
 	await writeReleases(releases, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);

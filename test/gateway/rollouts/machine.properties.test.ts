@@ -105,7 +105,7 @@ const actions = fc.array(
 	{ maxLength: 80 },
 );
 
-/** A few devices, whose updates a test moves at will, and the invariants of a roll-out of them. */
+/** A few devices, whose updates a test moves at will, and the invariants of a rollout of them. */
 class World {
 	rollout: Rollout;
 	readonly devices = new Map<string, { seen: Seen; from: string | null; isMeant: boolean }>();
@@ -276,7 +276,7 @@ class World {
 					this.#setJob(id, { ...seen.job, status: "failed", reason: "It is silent.", silent: true });
 				break;
 			case "goes back":
-				// After its soak time that is no concern of the roll-out.
+				// After its soak time that is no concern of the rollout.
 				if (seen.job?.status !== "updated" || !holdsSlot(this.rollout.devices.get(id) ?? queued(id, 0)))
 					break;
 				this.#setJob(id, { ...seen.job, status: "rolled_back", reason: "It went back." });
@@ -341,7 +341,7 @@ class World {
 	}
 }
 
-describe("a roll-out, whatever happens to its devices", () => {
+describe("a rollout, whatever happens to its devices", () => {
 	test("keeps to its plan, and no command undoes an end", () => {
 		const answers = fc.array(
 			fc.constantFrom("sent" as const, "sent" as const, "lost" as const, "refused" as const),

@@ -111,7 +111,7 @@ test("a plan that is accepted is a plan that loads, whatever it asks for and wha
 				await gateway.rollouts.put("x", JSON.parse(JSON.stringify(drawn)));
 			} catch (error) {
 				if (!(error instanceof HttpProblem)) throw error;
-				assert.equal(error.refusal.status, 422, error.refusal.detail);
+				assert.equal(error.rejection.status, 422, error.rejection.detail);
 				return;
 			}
 			accepted += 1;

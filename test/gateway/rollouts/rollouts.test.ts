@@ -20,11 +20,11 @@ test("a device counts as succeeded after its soak time, not before", async (t) =
 
 test("a device is updated once the catalog has its firmware again", async (t) => {
 	const { gateway, releases, pass, statuses } = await run(t, "fine");
-	releases.refusal = { code: "unknown_version", message: "The release is missing." };
+	releases.rejection = { code: "unknown_version", message: "The release is missing." };
 	await gateway.rollouts.put("x", inOneGroup);
 	await pass(15 * second);
 	assert.deepEqual(statuses(), ["queued"]);
-	releases.refusal = undefined;
+	releases.rejection = undefined;
 	await pass(5 * minute);
 	assert.deepEqual(statuses(), ["succeeded"]);
 });
@@ -82,7 +82,7 @@ test("it is known how long a device is still watched, also after a restart", asy
 	assert.equal(leftIn(latest.rollouts), null);
 });
 
-test("failures stop a roll-out also while the clock is behind its start", async (t) => {
+test("failures stop a rollout also while the clock is behind its start", async (t) => {
 	const fates = Array.from({ length: 12 }, () => "never succeeds" as const);
 	const { gateway, devices, time, pass, headOf } = await run(t, ...fates);
 	const group = { size: "rest", concurrency: 2, errorThreshold: { count: 2 } };
@@ -172,7 +172,7 @@ test("a device that goes back while it soaks is no success, and is not tried aga
 	assert.deepEqual([statuses(), devices[0]?.offers], [["rolled_back"], 1]);
 });
 
-test("failures in the canary pause the roll-out, and resume lets it go on", async (t) => {
+test("failures in the canary pause the rollout, and resume lets it go on", async (t) => {
 	const { gateway, pass, statuses, headOf } = await run(t, "goes back", "goes back", "fine", "fine");
 	const plan = { ...smallest, groups: [{ size: 2 }, { size: "rest" }] };
 	await gateway.rollouts.put("x", plan);
@@ -257,22 +257,22 @@ test("nothing begins before the start, outside the window or after the deadline"
 	assert.deepEqual([statuses(), headOf().status], [["succeeded", "timed_out"], "finished"]);
 	assert.equal(
 		await gateway.rollouts.execute("x", "retry", undefined).catch(({ message }) => message),
-		"The deadline of the roll-out has passed.",
+		"The deadline of the rollout has passed.",
 	);
 });
 
-test("a cancelled roll-out begins nothing, and follows what has begun to its end", async (t) => {
+test("a cancelled rollout begins nothing, and follows what has begun to its end", async (t) => {
 	const { gateway, pass, statuses, headOf } = await run(t, "fine", "restarts once", "fine");
 	await gateway.rollouts.put("x", { ...smallest, groups: [{ size: "rest", concurrency: 2 }] });
 	await gateway.rollouts.execute("x", "cancel", undefined);
-	await assert.rejects(gateway.rollouts.put("y", inOneGroup), /dev-1-0 is in the roll-out x/);
+	await assert.rejects(gateway.rollouts.put("y", inOneGroup), /dev-1-0 is in the rollout x/);
 	await pass(10 * minute);
 	assert.deepEqual([statuses(), headOf().status], [["succeeded", "failed", "cancelled"], "cancelled"]);
 	const { isNew } = await gateway.rollouts.put("y", inOneGroup);
 	assert.ok(isNew, "its devices are free again");
 });
 
-test("a device that another gateway has put into a second roll-out at the same moment is updated by one of them", async (t) => {
+test("a device that another gateway has put into a second rollout at the same moment is updated by one of them", async (t) => {
 	const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
 	await gateway.rollouts.put("x", { ...inOneGroup, target: { devices: ["dev-1-0"] } });
 	const both = new Map(["dev-1-0", "dev-1-1"].map((id) => [id, queued(id, startedAt)]));

@@ -1,7 +1,7 @@
 /** A gateway in virtual time, and its devices. */
 
 import type { TestContext } from "node:test";
-import type { UpdateRefusal } from "../../../gateway/firmware/refusals.js";
+import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { Random } from "../../support/random.js";
 import {
@@ -26,7 +26,7 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	const random = new Random(1);
 	const dataDir = await temporaryDirectory(t);
 	/** Of each channel. */
-	const releases: { latest: string; refusal?: UpdateRefusal | undefined } = { latest: newVersion };
+	const releases: { latest: string; rejection?: UpdateRejection | undefined } = { latest: newVersion };
 	/** The gateway is killed at this step of its disk. */
 	const disk = { steps: 0, dieAt: Number.POSITIVE_INFINITY };
 	const onDisk = () => ++disk.steps >= disk.dieAt;

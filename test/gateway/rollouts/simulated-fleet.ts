@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { checkUplink, type Feature } from "../../../device/protocol/messages.js";
 import type { Counts } from "../../../gateway/api/rollout.js";
-import type { UpdateRefusal } from "../../../gateway/firmware/refusals.js";
+import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
 import type { Selection } from "../../../gateway/firmware/selection.js";
 import { jobsFile } from "../../../gateway/firmware/update-job.js";
 import { Updates } from "../../../gateway/firmware/updates.js";
@@ -225,7 +225,7 @@ interface GatewayOptions {
 	readonly time: Timeline;
 	readonly random: Random;
 	/** The latest release of each channel; and why none can be sent now. */
-	readonly releases?: { latest: string; refusal?: UpdateRefusal | undefined };
+	readonly releases?: { latest: string; rejection?: UpdateRejection | undefined };
 	/** Counts the steps of the disk; what it throws is the gateway's end. */
 	readonly onDisk: () => boolean;
 	readonly problems: string[];
@@ -280,7 +280,7 @@ export class SimulatedGateway {
 		this.sessions.listen(this.#deviceStore.sessions);
 		const selection: Pick<Selection, "choose" | "pin"> = {
 			choose: async ({ patchable }, version = newVersion) => {
-				if (releases.refusal) return { refusal: releases.refusal };
+				if (releases.rejection) return { rejection: releases.rejection };
 				const patch = { path: `/releases/firmware-v${version}.patch`, from: oldSha256, to: sha256 };
 				const path = `/releases/firmware-v${version}.bin`;
 				return { path, version, sha256, ...(patchable === oldVersion && { patch }) };

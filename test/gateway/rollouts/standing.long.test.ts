@@ -1,5 +1,5 @@
 /**
- * A standing roll-out of some hundred devices in virtual time, while devices come, go, return with older firmware, get
+ * A standing rollout of some hundred devices in virtual time, while devices come, go, return with older firmware, get
  * tags and lose them, the channel gets releases, a person pauses, and the gateway is killed at drawn steps of its disk.
  */
 
@@ -35,7 +35,7 @@ interface Member {
 	returns: number;
 }
 
-test(`a standing roll-out sends no image twice and none that is older, with ${kills} kills of the gateway`, async (t) => {
+test(`a standing rollout sends no image twice and none that is older, with ${kills} kills of the gateway`, async (t) => {
 	t.diagnostic(seedNote);
 	t.mock.timers.enable({ apis: ["setInterval", "setTimeout"] });
 	const random = new Random(seed);

@@ -27,7 +27,7 @@ function sentTo(devices: readonly SimulatedDevice[]): readonly (readonly string[
 	return devices.map(({ sent }) => sent);
 }
 
-describe("a standing roll-out", () => {
+describe("a standing rollout", () => {
 	test("updates devices that connect for the first time, without an end", async (t) => {
 		const { gateway, addDevice, pass, statuses, headOf } = await run(t, "fine");
 		await gateway.rollouts.put("x", channel);
@@ -133,7 +133,7 @@ describe("a standing roll-out", () => {
 		assert.deepEqual(loses.sent, ["2.0.0"]);
 	});
 
-	test("leaves a device to the roll-out that holds it, and then goes on with it", async (t) => {
+	test("leaves a device to the rollout that holds it, and then goes on with it", async (t) => {
 		const { gateway, devices, pass, statuses } = await run(t, "fine", "fine");
 		const [device] = devices;
 		assert.ok(device, "no device");
@@ -145,7 +145,7 @@ describe("a standing roll-out", () => {
 		});
 		await assert.rejects(
 			gateway.rollouts.put("x", { ...channel, target: { tags: "beta and not shop" } }),
-			/is in the roll-out other/,
+			/is in the rollout other/,
 		);
 		tag(gateway, device);
 		await gateway.rollouts.put("x", { ...channel, target: { tags: "beta" } });
@@ -246,7 +246,7 @@ describe("a later release of its channel", () => {
 		assert.deepEqual(devices.map(({ version }) => version).sort(), ["2.0.0", next]);
 	});
 
-	test("is not begun by a roll-out that does not stand, has ended, or is later than it already", async (t) => {
+	test("is not begun by a rollout that does not stand, has ended, or is later than it already", async (t) => {
 		const { gateway, devices, releases, pass } = await run(t, "fine");
 		const once = { ...channel, standing: false };
 		await gateway.rollouts.put("once", once);
@@ -264,7 +264,7 @@ describe("a later release of its channel", () => {
 		assert.deepEqual(sentTo(devices), [["2.0.0", next]]);
 	});
 
-	test("is the same roll-out for who asks for it again", async (t) => {
+	test("is the same rollout for who asks for it again", async (t) => {
 		const { gateway, releases, pass } = await run(t, "fine");
 		await gateway.rollouts.put("x", channel);
 		releases.latest = next;

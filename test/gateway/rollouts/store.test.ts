@@ -122,7 +122,7 @@ test("what the driver stores, the others show, and one that joins later, in the 
 	assert.equal(driver.stale, 0, "its own writes");
 });
 
-test("a driver whose roll-outs another has claimed is told, and can store nothing before it has read that", async () => {
+test("a driver whose rollouts another has claimed is told, and can store nothing before it has read that", async () => {
 	const { join } = server();
 	const [stale, driver] = [await join(), await join()];
 	const created = rolloutOf(3);
@@ -193,7 +193,7 @@ test("a driver whose write NATS refuses, as without space, steps down and stays 
 	assert.deepEqual(gateway.store.find("autumn"), created);
 });
 
-test("a roll-out that is removed is gone everywhere, and another may have its id", async () => {
+test("a rollout that is removed is gone everywhere, and another may have its id", async () => {
 	const { join } = server();
 	const [driver, other] = [await join(), await join()];
 	const created = rolloutOf(3);
@@ -211,7 +211,7 @@ test("a roll-out that is removed is gone everywhere, and another may have its id
 	for (const { store } of [driver, other, await join()]) assert.deepEqual(store.find("autumn"), next);
 });
 
-test("of a roll-out that was not stored completely nothing is shown, and nothing remains when it is tried again", async () => {
+test("of a rollout that was not stored completely nothing is shown, and nothing remains when it is tried again", async () => {
 	const { join } = server();
 	const ended = await join((text) => (text.includes('"head"') ? "before" : undefined));
 	assert.equal(await ended.store.create(rolloutOf(7_000)), undefined);

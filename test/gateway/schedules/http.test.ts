@@ -261,7 +261,7 @@ test(
 		const { body: timer } = await ask(url, "POST", "schedules", { at: { in: 2 }, do: identify });
 		const { body: hours } = await ask(url, "PUT", "quiet-hours", quiet);
 		isFull = true;
-		const refusal = async (method: string, path: string, body?: object) => {
+		const rejection = async (method: string, path: string, body?: object) => {
 			const { status, body: problem } = await ask(url, method, path, body);
 			assert.equal(status, 507, `${method} ${path}`);
 			return problem.detail;
@@ -269,26 +269,26 @@ test(
 		const ids = async () => (await schedulesOf(url)).map(({ id }) => id).sort();
 		const before = [kept.id, timer.id].sort();
 		assert.equal(
-			await refusal("POST", "schedules", schedule),
+			await rejection("POST", "schedules", schedule),
 			"The schedule could not be written to the gateway's disk; it was not made.",
 		);
 		assert.deepEqual(await ids(), before);
 		const again = "that is tried again every second.";
 		const change = { ...schedule, name: "Closing" };
 		assert.equal(
-			await refusal("PUT", `schedules/${kept.id}`, change),
+			await rejection("PUT", `schedules/${kept.id}`, change),
 			`The schedule is in force, but not yet written to the gateway's disk; ${again}`,
 		);
 		const gone = "could not be removed from the gateway's disk; try again.";
-		assert.equal(await refusal("DELETE", `schedules/${kept.id}`), `The schedule ${gone}`);
+		assert.equal(await rejection("DELETE", `schedules/${kept.id}`), `The schedule ${gone}`);
 		assert.deepEqual(await ids(), before);
 		assert.equal((await schedulesOf(url)).find(({ id }) => id === kept.id)?.name, "Closing");
 		assert.equal((await ended(url, timer.id)).last?.outcome, "done");
 		assert.equal(
-			await refusal("PUT", "quiet-hours", { ...quiet, volume: 10 }),
+			await rejection("PUT", "quiet-hours", { ...quiet, volume: 10 }),
 			`The set of quiet hours is in force, but not yet written to the gateway's disk; ${again}`,
 		);
-		assert.equal(await refusal("DELETE", `quiet-hours/${hours.id}`), `The set of quiet hours ${gone}`);
+		assert.equal(await rejection("DELETE", `quiet-hours/${hours.id}`), `The set of quiet hours ${gone}`);
 		assert.equal((await quietHoursOf(url))[0]?.volume, 10);
 		isFull = false;
 		assert.equal((await ask(url, "DELETE", `schedules/${kept.id}`)).status, 204);

@@ -235,7 +235,7 @@ describe("trigger_ota", () => {
 		assert.deepEqual([answer.type, answer.requestId, answer.code], ["error", "u", "no_firmware"]);
 	});
 
-	test("asks the firmware service for that device and version, and returns its refusal", async (t) => {
+	test("asks the firmware service for that device and version, and returns its rejection", async (t) => {
 		const asked: unknown[] = [];
 		const createFirmware = firmwareWith({
 			trigger: async ({ deviceId, model }, version) => {

@@ -39,7 +39,7 @@ test("each message of a monitor is answered once, with its requestId, and the ne
 			const checked = checkMonitorMessage(value);
 			assert.equal(answer.type, "error", "there is no device");
 			assert.equal(answer.requestId, requestIdOf(value));
-			assert.equal(answer.code, checked.refusal?.code ?? "unknown_target");
+			assert.equal(answer.code, checked.rejection?.code ?? "unknown_target");
 			count += 1;
 			const next = await monitor.ask({ type: "boot_device", targetId: "x", requestId: String(count) });
 			assert.equal(next.requestId, String(count), "one answer each");

@@ -81,7 +81,7 @@ test("a request of more than 5 minutes ago, or of a clock that is ahead, is refu
 	const receiver = await new Receiver().listen(t);
 	const { clock, happen } = await run(t, receiver, [secret]);
 	const library = new Webhook(secret);
-	for (const [index, [minutes, refusal]] of (
+	for (const [index, [minutes, rejection]] of (
 		[
 			[-6, /timestamp too old/],
 			[-4, undefined],
@@ -92,7 +92,7 @@ test("a request of more than 5 minutes ago, or of a clock that is ahead, is refu
 		clock.aheadMs = minutes * minuteMs;
 		await happen(`dev-1-00000${index}`);
 		const { body, headers } = await signedAt(receiver, index + 1);
-		if (refusal) assert.throws(() => library.verify(body, headers), refusal);
+		if (rejection) assert.throws(() => library.verify(body, headers), rejection);
 		else library.verify(body, headers);
 	}
 });

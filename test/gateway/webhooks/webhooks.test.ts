@@ -248,7 +248,7 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 	);
 });
 
-test("crashes, rollbacks and refusals are sent; a refusal that says when to try again is not, nor one twice in an hour", async (t) => {
+test("crashes, rollbacks and refusals are sent; a rejection that says when to try again is not, nor one twice in an hour", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
 	const gateway = await runGateway(t, withHooks([receiver.hook({ after: 60 })], cores));
@@ -468,7 +468,7 @@ test("ten events at once reach a receiver that closes the connection after each 
 test("a file that is wrong stops the start, and says what to change without a secret", async (t) => {
 	const path = join(await temporaryDirectory(t), "webhooks.json");
 	const url = "https://example.org/hook";
-	const refusal = async (content: unknown) => {
+	const rejection = async (content: unknown) => {
 		await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
 		try {
 			readHooks(path);
@@ -477,10 +477,10 @@ test("a file that is wrong stops the start, and says what to change without a se
 		}
 		return "none";
 	};
-	assert.equal(await refusal([{ url, secret }]), "none");
-	assert.equal(await refusal(`\ufeff${JSON.stringify([{ url, secret }])}\r\n`), "none");
+	assert.equal(await rejection([{ url, secret }]), "none");
+	assert.equal(await rejection(`\ufeff${JSON.stringify([{ url, secret }])}\r\n`), "none");
 	assert.deepEqual(readHooks(path)[0]?.after, 5);
-	assert.equal(await refusal([{ url, secret, tags: "shop and not beta" }]), "none");
+	assert.equal(await rejection([{ url, secret, tags: "shop and not beta" }]), "none");
 	assert.equal(readHooks(path)[0]?.tags?.text, "shop and not beta");
 	for (const [content, expected] of [
 		["no JSON", /is not a JSON list/],
@@ -521,7 +521,7 @@ test("a file that is wrong stops the start, and says what to change without a se
 			/names the address of 2 twice/,
 		],
 	] as const) {
-		const said = await refusal(content);
+		const said = await rejection(content);
 		assert.match(said, expected);
 		assert.ok(!said.includes(secret), said);
 	}
@@ -552,7 +552,7 @@ test("a schedule that was missed, or has failed, is sent", async (t) => {
 	assert.equal(second?.text, words);
 });
 
-test("a roll-out that is paused or finished is sent once, and a rollback", async (t) => {
+test("a rollout that is paused or finished is sent once, and a rollback", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
 	const gateway = await runGateway(t, withHooks([receiver.hook()], cores));
@@ -576,7 +576,7 @@ test("a roll-out that is paused or finished is sent once, and a rollback", async
 	for (const revision of [3, 3, 4]) frame("paused", revision);
 	const [paused] = await receiver.until(1);
 	assert.deepEqual([paused?.event, Object(paused?.rollout).id], ["rollout_paused", "autumn"]);
-	assert.equal(paused?.text, "Roll-out autumn is paused (failures): 3 updated, 2 failed.");
+	assert.equal(paused?.text, "Rollout autumn is paused (failures): 3 updated, 2 failed.");
 	frame("running", 5);
 	frame("finished", 6);
 	const [, finished] = await receiver.until(2);

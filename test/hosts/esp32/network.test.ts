@@ -52,7 +52,7 @@ describe("a WebSocket", () => {
 		more: {
 			certificate?: string;
 			onUntrusted?: () => void;
-			onRefused?: WebSocketClientOptions["onRefused"];
+			onRejected?: WebSocketClientOptions["onRejected"];
 		} = {},
 	): void {
 		new device.network[part]({
@@ -100,7 +100,7 @@ describe("a WebSocket", () => {
 		test(`${part}: reports the status of a refused upgrade before the SDK's error`, async () => {
 			const { bench, device } = await board();
 			const heard: unknown[] = [];
-			open(device, part, { onRefused: (status, seconds) => heard.push(status, seconds) });
+			open(device, part, { onRejected: (status, seconds) => heard.push(status, seconds) });
 			makeSocket(bench.optionsOf(webSocketClient), {
 				onReadable: () => heard.push("bytes"),
 				onError: () => heard.push("error"),

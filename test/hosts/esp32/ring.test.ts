@@ -115,7 +115,7 @@ describe("the driver of the LED ring", { skip: compiler ? undefined : "no C comp
 		assert.match(channel ?? "", / 64 symbols, DMA 0$/);
 	});
 
-	test("sends the colours in the ring's order", () => {
+	test("sends the colors in the ring's order", () => {
 		for (const [order, bytes] of [
 			["GRB", "000000023f80"],
 			["RGB", "0000003f0280"],

@@ -78,7 +78,7 @@ async function connect() {
 		},
 		onWritable: () => {},
 		onDate: (date: string) => events.push(["date", date]),
-		onRefused: (status: number, seconds?: number) => events.push(["refused", status, seconds]),
+		onRejected: (status: number, seconds?: number) => events.push(["refused", status, seconds]),
 		onError: () => {
 			events.push("error");
 			socket.close();
@@ -106,7 +106,7 @@ describe("the socket below a WebSocket", () => {
 			assert.deepEqual(events, [["date", date]]);
 		});
 
-		test(`reports a refusal once and then an error, and passes nothing on, in pieces of ${length}`, async () => {
+		test(`reports a rejection once and then an error, and passes nothing on, in pieces of ${length}`, async () => {
 			const { below, events, text } = await connect();
 			inPieces(below, refused, length);
 			assert.deepEqual(events, [["refused", 401, 5], "error"]);
@@ -132,7 +132,7 @@ describe("the socket below a WebSocket", () => {
 		}
 	});
 
-	test("reports a refusal whose connection ends in the middle of its head", async () => {
+	test("reports a rejection whose connection ends in the middle of its head", async () => {
 		const { below, events } = await connect();
 		below.receive("HTTP/1.1 503 Service Unavailable\r\nRetry-Af");
 		assert.deepEqual(events, []);
@@ -140,14 +140,14 @@ describe("the socket below a WebSocket", () => {
 		assert.deepEqual(events, [["refused", 503, undefined], "error"]);
 	});
 
-	test("reports an error without a refusal if there was no response", async () => {
+	test("reports an error without a rejection if there was no response", async () => {
 		const { below, events } = await connect();
 		below.receive("HTTP/1.1 4");
 		below.options.onError();
 		assert.deepEqual(events, ["error"]);
 	});
 
-	test("stops reading a refusal whose head never ends", async () => {
+	test("stops reading a rejection whose head never ends", async () => {
 		const { below, events } = await connect();
 		below.receive("HTTP/1.1 401 Unauthorized\r\n");
 		let sentBytes = 0;

@@ -81,7 +81,7 @@ test("a wrong argument is refused with a sentence", async (t) => {
 		[["--model", "dev-2"], /--model must be dev-1 or proto-1/, 1],
 		[["--model", "dev-1", "--serial", "xyz"], /--serial must be six hex digits/, 1],
 		[["--model", "dev-1", "--gateway", "http://a"], /gateway must be ws:\/\//, 1],
-		[["--colour", "red"], /--colour/, 1],
+		[["--color", "red"], /--color/, 1],
 		[["--model", "dev-1"], /there is no device token: set DEVICE_TOKEN/, 2],
 	] as const) {
 		const device = runCommand(t, script, args, { DATA_DIR });

@@ -1,6 +1,6 @@
 /**
  * A small Home Assistant: over a real broker it discovers devices, shows the states of their entities and sends what its actions
- * send. Each behaviour names its source below homeassistant/ of https://github.com/home-assistant/core (Apache-2.0). What Home
+ * send. Each behavior names its source below homeassistant/ of https://github.com/home-assistant/core (Apache-2.0). What Home
  * Assistant would log as a warning or an error fails the test.
  */
 

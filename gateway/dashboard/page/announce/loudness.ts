@@ -66,7 +66,7 @@ function mean(values: readonly number[]): number {
 }
 
 /**
- * Multiplies with a gain that falls before each peak and rises after it. A part's gain is the least that it and its neighbours
+ * Multiplies with a gain that falls before each peak and rises after it. A part's gain is the least that it and its neighbors
  * need; between the middles of two parts it goes evenly from one to the other, so it is nowhere above what a sample needs.
  */
 function limit(samples: Float32Array<ArrayBuffer>, gain: number): Float32Array<ArrayBuffer> {

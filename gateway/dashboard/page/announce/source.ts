@@ -18,7 +18,7 @@ export async function readSounds(): Promise<SoundList> {
 	throw new Error("This gateway has no announcements.");
 }
 
-/** @param keptAs its name in the list of kept sounds; blank: the gateway has it for a while. @returns its id @throws Refusal */
+/** @param keptAs its name in the list of kept sounds; blank: the gateway has it for a while. @returns its id @throws Rejection */
 export async function upload(draft: Draft, keptAs: string): Promise<string> {
 	const name = cutText(cleanText(keptAs) || cleanText(draft.name) || "Sound", longestName);
 	const query = { name, temporary: cleanText(keptAs) === "" };

@@ -8,7 +8,7 @@ export interface KnownPast {
 	readonly past: Past;
 }
 
-/** @throws Refusal */
+/** @throws Rejection */
 export async function readPast(deviceId: string): Promise<KnownPast> {
 	const device = { params: { deviceId } };
 	const [details, past] = await Promise.all([

@@ -67,7 +67,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		return this.#heads.get(id);
 	}
 
-	/** Starts one at the gateway. @throws {Refusal} */
+	/** Starts one at the gateway. @throws {Rejection} */
 	async start(body: B): Promise<void> {
 		const { id } = await this.#options.requests.start(body);
 		await this.read(id);

@@ -124,21 +124,21 @@ function stillTimeMs(look: Look | undefined): number {
 	return look?.state === ledState.updating || look?.light?.effect === "breathe" ? 1500 : 0;
 }
 
-/** The colours of the LEDs, as the firmware would set them. */
-function coloursOf(length: number, { state, brightness, light }: Look, timeMs: number): readonly number[] {
-	const colours = new Array<number>(length).fill(0);
+/** The colors of the LEDs, as the firmware would set them. */
+function colorsOf(length: number, { state, brightness, light }: Look, timeMs: number): readonly number[] {
+	const colors = new Array<number>(length).fill(0);
 	const strip: PixelStrip = {
 		length,
 		makeRGB: (red, green, blue) => (red << 16) | (green << 8) | blue,
-		setPixel: (index, colour) => {
-			colours[index] = colour;
+		setPixel: (index, color) => {
+			colors[index] = color;
 		},
 		update() {},
 		close() {},
 	};
 	if (light) lightOverlay(light).paint(strip, timeMs, brightness);
 	else paint(strip, state, timeMs, brightness);
-	return colours;
+	return colors;
 }
 
 /** @param context of one unit in both directions */
@@ -165,8 +165,8 @@ function drawRing(
 	for (let index = 0; index < pixels; index++) disc(index, pixelRadius, look ? "#333936" : "#8a918d3d");
 	if (!look) return;
 	// A lit pixel has a glow; the strip is driven in light, which a screen and an eye take for brightness.
-	for (const [index, colour] of coloursOf(pixels, look, timeMs).entries()) {
-		const channels = [(colour >> 16) & 255, (colour >> 8) & 255, colour & 255];
+	for (const [index, color] of colorsOf(pixels, look, timeMs).entries()) {
+		const channels = [(color >> 16) & 255, (color >> 8) & 255, color & 255];
 		const strongest = Math.max(...channels);
 		if (strongest === 0) continue;
 		const hue = channels.map((channel) => 255 * (channel / strongest) ** 0.7);

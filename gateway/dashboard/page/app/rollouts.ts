@@ -1,4 +1,4 @@
-/** The gateway's roll-outs, as last received, and the requests of a person to them. */
+/** The gateway's rollouts, as last received, and the requests of a person to them. */
 
 import type {
 	Preview,
@@ -61,7 +61,7 @@ export class Rollouts {
 		await details.refresh();
 	}
 
-	/** A roll-out has changed. */
+	/** A rollout has changed. */
 	onUpdate({ type: _, status, ...change }: RolloutUpdate): void {
 		const { id } = change;
 		const head = this.all.find((one) => one.id === id);
@@ -78,7 +78,7 @@ export class Rollouts {
 		else if (this.#details.has(id)) void this.read(id);
 	}
 
-	/** Which devices a plan would update. @throws Refusal that names a wrong field */
+	/** Which devices a plan would update. @throws Rejection that names a wrong field */
 	preview(plan: AskedPlan): Promise<Preview> {
 		return request("POST /api/rollouts/preview", { body: plan });
 	}
@@ -108,7 +108,7 @@ export class Rollouts {
 		});
 	}
 
-	/** @throws Refusal */
+	/** @throws Rejection */
 	async devices(id: string, statuses: readonly string[]): Promise<readonly RolloutDevice[]> {
 		const query = { status: statuses.join(",") };
 		return (await request("GET /api/rollouts/:id/devices", { params: { id }, query })).devices;

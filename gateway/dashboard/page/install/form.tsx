@@ -119,7 +119,7 @@ const emptySettings: GivenSettings = {
 	authority: "",
 };
 
-/** How a device reaches this gateway. @throws Refusal */
+/** How a device reaches this gateway. @throws Rejection */
 async function readSetup(): Promise<Partial<GivenSettings>> {
 	const { addresses, authority } = await request("GET /api/device-setup");
 	const other = addresses.find((address) => !isForThisComputer(address));

@@ -156,8 +156,8 @@ function failed(reason: string): End {
 function endOfSettings(event: DeviceEvent): { readonly reason: string | null } | undefined {
 	if (event.type === "settings_result")
 		return { reason: event.outcome === "kept" ? null : (event.reason ?? "it did not say why") };
-	const isRefusal = event.type === "command_error" && event.command === newSettings.command;
-	return isRefusal ? { reason: event.message } : undefined;
+	const isRejection = event.type === "command_error" && event.command === newSettings.command;
+	return isRejection ? { reason: event.message } : undefined;
 }
 
 function isSettings(ask: Asked): ask is typeof newSettings {

@@ -5,7 +5,7 @@ import type { Attention, AttentionKind } from "../../../api/attention.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { sentence } from "../../../api/client/words.js";
 import type { CrashCause, CrashList } from "../../../api/crash-causes.js";
-import type { ListedRefusal } from "../../../api/device.js";
+import type { ListedRejection } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-words.js";
 
@@ -21,7 +21,7 @@ export const concernWords: Readonly<Record<ConcernKind, string>> = {
 	often_restarted: "Often restarted",
 	faulty: "A part does not work",
 	away: "Away for long",
-	refused: "Refused",
+	refused: "Rejected",
 	webhook_ended: "A webhook has ended",
 	schedule_failed: "Schedule failed",
 	weak_signal: "Weak signal",
@@ -29,9 +29,9 @@ export const concernWords: Readonly<Record<ConcernKind, string>> = {
 
 /** One of a device, or of one that was refused. */
 export interface Concern {
-	/** The device's, or the refusal's. */
+	/** The device's, or the rejection's. */
 	readonly id: string;
-	/** Undefined: of a refusal of no known device. */
+	/** Undefined: of a rejection of no known device. */
 	readonly entry: Entry | undefined;
 	/** By which it is marked as seen, where it is not the id. */
 	readonly mark?: string;
@@ -39,7 +39,7 @@ export interface Concern {
 	readonly since: string | null;
 	readonly seen: boolean;
 	readonly count: number;
-	readonly refusal?: ListedRefusal;
+	readonly rejection?: ListedRejection;
 }
 
 /** Concerns that have one cause: people read it once, and act on all of them. */
@@ -59,8 +59,8 @@ export function isUnseen({ attention }: Entry, kind: AttentionKind): boolean {
 	return attention.some((one) => one.kind === kind && !one.seen);
 }
 
-/** Kind of a refusal. */
-const kindOf: Readonly<Record<ListedRefusal["what"], ConcernKind>> = {
+/** Kind of a rejection. */
+const kindOf: Readonly<Record<ListedRejection["what"], ConcernKind>> = {
 	connection: "refused",
 	report: "refused",
 	webhook: "webhook_ended",
@@ -74,7 +74,7 @@ const dayMs = 24 * 60 * 60_000;
 /** @param now as the gateway's clock says. @returns in the order in which people read them */
 export function causesOf(
 	entries: readonly Entry[],
-	refusals: readonly ListedRefusal[],
+	refusals: readonly ListedRejection[],
 	crashes: Pick<CrashList, "causes">,
 	now: number,
 ): readonly Cause[] {
@@ -91,15 +91,15 @@ export function causesOf(
 		for (const one of entry.attention)
 			if (one.kind !== "away" || isOld(one.since, now))
 				add(one.kind, whyOf(one, entry), { count: 1, ...one, id: entry.key, entry });
-	for (const refusal of refusals) {
-		const { what, deviceId, lastAt: since, reason } = refusal;
+	for (const rejection of refusals) {
+		const { what, deviceId, lastAt: since, reason } = rejection;
 		const entry = byId.get(deviceId ?? "");
 		const kind = kindOf[what];
 		// A device that was refused and is connected now needs no one; a day later what was refused is over.
 		if (kind === "refused" && isOld(since, now)) continue;
 		if (what === "connection" && entry?.session.connected) continue;
 		const why = `${what === "report" ? "Report dropped: " : ""}${sentence(reason)}`;
-		add(kind, why, { ...refusal, since, entry, refusal });
+		add(kind, why, { ...rejection, since, entry, rejection });
 	}
 	for (const cause of crashes.causes)
 		for (const { deviceId: id, at } of cause.seen ? [] : cause.samples)

@@ -36,7 +36,7 @@ export function ModelNames() {
 	));
 }
 
-/** @throws Refusal */
+/** @throws Rejection */
 export async function readDeviceToken(): Promise<string> {
 	return (await request("GET /api/device-token")).token;
 }

@@ -44,7 +44,7 @@ export function AttentionView() {
 }
 
 /** Devices that were refused: a person waits for them, and they cannot show the reason. */
-export function Refused() {
+export function Rejected() {
 	const { causes } = useCauses();
 	return <Causes causes={causes.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
 }
@@ -124,9 +124,9 @@ function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
 	return (
 		<ul class="names">
 			{sorted.slice(0, isOpen ? undefined : namedAtMost).map((concern) => {
-				const { id, entry, refusal } = concern;
+				const { id, entry, rejection } = concern;
 				const name = nameOfConcern(concern);
-				const beside = entry?.session.room ?? refusal?.remoteAddress;
+				const beside = entry?.session.room ?? rejection?.remoteAddress;
 				return (
 					<li key={id}>
 						{entry ? <a href={deviceAddress(entry.key)}>{name}</a> : name}
@@ -145,11 +145,11 @@ function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
 	);
 }
 
-function nameOfConcern({ id, mark, entry, refusal }: Concern): string {
+function nameOfConcern({ id, mark, entry, rejection }: Concern): string {
 	if (entry) return nameOf(entry);
 	if (mark !== undefined) return id;
-	if (refusal?.what === "webhook" || refusal?.what === "schedule") return refusal.remoteAddress;
-	return refusal?.deviceId ?? "A device without a name";
+	if (rejection?.what === "webhook" || rejection?.what === "schedule") return rejection.remoteAddress;
+	return rejection?.deviceId ?? "A device without a name";
 }
 
 /** What a person can do about it, where it is more than to look at the devices. */
@@ -175,7 +175,7 @@ function Deed({ kind, concerns }: Pick<Cause, "kind" | "concerns">) {
 			return <a href="#/times">See the schedules</a>;
 		case "refused": {
 			// The same for all concerns: their sentence says both.
-			const { what, replacedBy: by } = concerns[0]?.refusal ?? {};
+			const { what, replacedBy: by } = concerns[0]?.rejection ?? {};
 			if (by !== undefined) return <a href={deviceAddress(by)}>See the new device</a>;
 			return keys.size === 0 && what === "connection" ? <a href="#/add">Add device</a> : null;
 		}

@@ -9,7 +9,7 @@ export function Backup() {
 	return (
 		<Panel title="Backup">
 			<p class="hint">
-				Tokens, devices, labels, roll-outs, schedules and sounds, as they are now; not the images of releases.
+				Tokens, devices, labels, rollouts, schedules and sounds, as they are now; not the images of releases.
 				Keep it safe: who has it can use the tokens. <code>npm run restore</code> brings it back.
 			</p>
 			<div class="actions">

@@ -17,7 +17,7 @@ interface ControlsProps {
 /** Of a light that is off. */
 const white = "#ffffff";
 
-/** The ring as a light: a colour switches it on. */
+/** The ring as a light: a color switches it on. */
 function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 	const { light } = peripherals.led_ring;
 	const { isOff, ask } = useControl(key, "set_light");
@@ -26,7 +26,7 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 		ask({ command: "set_light", value: { color, effect, ...change } });
 	return (
 		<div class="control">
-			<label for={`${key}-light`}>Light colour</label>
+			<label for={`${key}-light`}>Light color</label>
 			<div class="light">
 				<input
 					id={`${key}-light`}

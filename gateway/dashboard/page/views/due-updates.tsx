@@ -43,7 +43,7 @@ function OneRelease({ due: { firmware, keys, fitting } }: { due: DueUpdate }) {
 			{notes && <p class="notes">{notes}</p>}
 			{active ? (
 				<p>
-					<a href="#/firmware">Roll-out</a>: {stateText(active)}
+					<a href="#/firmware">Rollout</a>: {stateText(active)}
 				</p>
 			) : (
 				mayChange && <StartRollout firmware={firmware} plan={plan} />

@@ -67,7 +67,7 @@ function Releases() {
 	);
 }
 
-/** Takes a firmware file, dropped or chosen, and shows the upload's progress or refusal. */
+/** Takes a firmware file, dropped or chosen, and shows the upload's progress or rejection. */
 function UploadPanel() {
 	const { firmware } = useTopic("firmware");
 	return (

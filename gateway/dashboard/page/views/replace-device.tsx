@@ -59,7 +59,7 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 			/>
 			<p>
 				The new device gets the old one's name, room, tags, note, volume, brightness and haptics, its quiet
-				hours, and its places in times and roll-outs. {key} is no longer let in; its history is kept with the
+				hours, and its places in times and rollouts. {key} is no longer let in; its history is kept with the
 				new one, where this can be undone.
 			</p>
 		</FormDialog>

@@ -1,4 +1,4 @@
-/** A new roll-out: its firmware, devices and options. */
+/** A new rollout: its firmware, devices and options. */
 
 import { useEffect, useState } from "preact/hooks";
 import { models } from "../../../../device/protocol/schema.js";
@@ -32,7 +32,7 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 		channel ?? choices.find(({ selector }) => selector === chosen) ?? firmware.latest ?? choices[0];
 	if (!choice)
 		return (
-			<Panel title="New roll-out">
+			<Panel title="New rollout">
 				<p class="hint">There is no firmware to update to yet: upload one, or make a release.</p>
 			</Panel>
 		);
@@ -60,7 +60,7 @@ export function RolloutForm({ devices: given }: { devices: ReadonlySet<string> }
 		location.assign("#/firmware");
 	};
 	return (
-		<Panel title="New roll-out">
+		<Panel title="New rollout">
 			<div class="fields">
 				<Choice
 					label="Firmware"

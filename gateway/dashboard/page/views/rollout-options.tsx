@@ -1,4 +1,4 @@
-/** The further options of a roll-out. What is left empty shows the gateway's default. */
+/** The further options of a rollout. What is left empty shows the gateway's default. */
 
 import type { Group, Plan } from "../../../api/client/rollout.js";
 import type { PlanOptions } from "../../../api/client/rollout-plan.js";

@@ -1,4 +1,4 @@
-/** The gateway's roll-outs: those that go on in full, those that have ended by their outcome. */
+/** The gateway's rollouts: those that go on in full, those that have ended by their outcome. */
 
 import { useEffect, useState } from "preact/hooks";
 import {
@@ -41,7 +41,7 @@ export function Rollouts() {
 	if (rollouts.all.length === 0) return null;
 	const order = [...rollouts.all].sort((a, b) => Number(isOver(a)) - Number(isOver(b)));
 	return (
-		<Panel title="Roll-outs">
+		<Panel title="Rollouts">
 			{order.map((head) => (
 				<OneRollout key={head.id} head={head} />
 			))}
@@ -87,7 +87,7 @@ function OneRollout({ head }: { head: RolloutHead }) {
 
 function Actions({ head }: { head: RolloutHead }) {
 	const { rollouts } = useApp();
-	// A button whose action failed may be gone, as another person has changed the roll-out.
+	// A button whose action failed may be gone, as another person has changed the rollout.
 	const { run, problem } = useRequest();
 	const { status, standing, pausedBecause, counts, version } = head;
 	const failed = sum(counts, failureStatuses);
@@ -99,7 +99,7 @@ function Actions({ head }: { head: RolloutHead }) {
 				loss: { do: "Delete record", keep: "Keep it" },
 			}
 		: {
-				title: `Cancel the roll-out of ${version}?`,
+				title: `Cancel the rollout of ${version}?`,
 				text: (
 					<p>
 						{standing
@@ -108,7 +108,7 @@ function Actions({ head }: { head: RolloutHead }) {
 						Updates that have begun are not interrupted.
 					</p>
 				),
-				loss: { do: "Cancel roll-out", keep: "Keep it running" },
+				loss: { do: "Cancel rollout", keep: "Keep it running" },
 			};
 	const button = (text: string, action: RolloutAction, look = "") => (
 		<Button look={look} isChange onClick={() => run(() => rollouts.act(head, action))}>
@@ -135,7 +135,7 @@ function Actions({ head }: { head: RolloutHead }) {
 	);
 }
 
-/** Why the roll-out does not proceed, and what a person can do. Updated devices are watched, so minutes without a result are no fault. */
+/** Why the rollout does not proceed, and what a person can do. Updated devices are watched, so minutes without a result are no fault. */
 function Explanation({ head, rollout }: { head: RolloutHead; rollout: ReadRollout }) {
 	const { status, pausedBecause, version } = head;
 	const { plan, group, counts, soakSecondsLeft, readAt } = rollout;
@@ -187,7 +187,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 	);
 }
 
-/** The meaning of its colours. */
+/** The meaning of its colors. */
 function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
 	if (status === "paused") return pausedBecause === "failures" ? "bad" : "warn";
 	if (status === "cancelled") return "off";
@@ -196,7 +196,7 @@ function toneOf({ status, pausedBecause, counts }: RolloutHead): string {
 
 const freshMs = 600_000;
 
-/** Whether a roll-out ended less than ten minutes ago; `endedAt` is null until its end has been read. */
+/** Whether a rollout ended less than ten minutes ago; `endedAt` is null until its end has been read. */
 function isFresh({ endedAt }: RolloutHead, now: number): boolean {
 	return endedAt === null || now - Date.parse(endedAt) < freshMs;
 }

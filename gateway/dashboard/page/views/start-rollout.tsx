@@ -1,4 +1,4 @@
-/** Starts a roll-out: what its plan would meet now, and a confirmation if it is for many. */
+/** Starts a rollout: what its plan would meet now, and a confirmation if it is for many. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -32,7 +32,7 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 	/** The latest; it may be of an earlier plan. */
 	const [answer, setAnswer] = useState<{ text: string; preview?: Preview; problem?: string }>();
 	const isCurrent = answer?.text === text;
-	// Read again when the plan, a roll-out or the list of devices changes, that at most every few seconds.
+	// Read again when the plan, a rollout or the list of devices changes, that at most every few seconds.
 	const tick = useNow(ageMs);
 	const list = useMemo(() => fleet.listVersion, [fleet, tick]);
 	const active = rollouts.all.filter((head) => !isOver(head)).length;
@@ -99,7 +99,7 @@ export function StartRollout({ firmware, plan, onStarted, children }: StartProps
 				</Button>
 				<Problem>{problem}</Problem>
 				{preview && preview.busy > 0 && (
-					<p class="hint">A device can be in one roll-out at a time: wait for the other one, or cancel it.</p>
+					<p class="hint">A device can be in one rollout at a time: wait for the other one, or cancel it.</p>
 				)}
 			</div>
 		</div>

@@ -3,7 +3,7 @@
  * latched, a click presses one and the next click releases it.
  */
 
-import { colours, disc, drawSprite, sprites, styles } from "./look.js";
+import { colors, disc, drawSprite, sprites, styles } from "./look.js";
 
 const diameter = 60;
 export const keyWidth = 84;
@@ -60,8 +60,8 @@ class IconBehavior extends Behavior {
 	}
 
 	onDraw(port) {
-		const colour = port.state ? colours.accent : colours.text;
-		drawSprite(port, sprites[this.name], colour, keyWidth / 2, diameter / 2 + 2);
+		const color = port.state ? colors.accent : colors.text;
+		drawSprite(port, sprites[this.name], color, keyWidth / 2, diameter / 2 + 2);
 	}
 }
 
@@ -75,8 +75,8 @@ const Key = Container.template(($) => ({
 			x: keyWidth / 2,
 			y: diameter / 2 + 2,
 			diameter,
-			fill: [colours.raised, colours.pressed, colours.pressed, colours.pressed],
-			stroke: [colours.raisedEdge, colours.accent, colours.accent, colours.accent],
+			fill: [colors.raised, colors.pressed, colors.pressed, colors.pressed],
+			stroke: [colors.raisedEdge, colors.accent, colors.accent, colors.accent],
 			border: 1,
 		}),
 		Port($, { left: 0, right: 0, top: 0, height: diameter + 4, Behavior: IconBehavior }),

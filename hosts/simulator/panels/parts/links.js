@@ -1,17 +1,17 @@
 /** The state of the device's two connections: to the access point, and to the gateway. */
 
-import { colours, plate, styles } from "./look.js";
+import { colors, plate, styles } from "./look.js";
 
 const states = Object.freeze({
 	wifi: {
-		200: { text: "down", colour: colours.bad },
-		300: { text: "connecting", colour: colours.waiting },
-		500: { text: "connected", colour: colours.good },
+		200: { text: "down", color: colors.bad },
+		300: { text: "connecting", color: colors.waiting },
+		500: { text: "connected", color: colors.good },
 	},
 	gateway: {
-		offline: { text: "offline", colour: colours.bad },
-		connecting: { text: "connecting", colour: colours.waiting },
-		connected: { text: "connected", colour: colours.good },
+		offline: { text: "offline", color: colors.bad },
+		connecting: { text: "connecting", color: colors.waiting },
+		connected: { text: "connected", color: colors.good },
 	},
 });
 
@@ -25,7 +25,7 @@ class LinkBehavior extends Behavior {
 		const state =
 			output.ready || output.aborted ? Object.values(this.states)[0] : this.states[output[this.kind]];
 		if (!state) return;
-		container.content(1).skin = new Skin({ fill: state.colour, stroke: state.colour });
+		container.content(1).skin = new Skin({ fill: state.color, stroke: state.color });
 		container.last.string = state.text;
 	}
 }
@@ -43,11 +43,11 @@ export const LinkPill = Container.template(($) => ({
 			top: 0,
 			bottom: 0,
 			radius: 16,
-			fill: colours.pressed,
-			stroke: colours.edge,
+			fill: colors.pressed,
+			stroke: colors.edge,
 			border: 1,
 		}),
-		plate($, { left: 14, top: 12, width: 8, height: 8, radius: 4, fill: colours.bad }),
+		plate($, { left: 14, top: 12, width: 8, height: 8, radius: 4, fill: colors.bad }),
 		Label($, { left: 30, width: 70, top: 0, bottom: 0, style: styles.pill, string: $.title }),
 		Label($, { right: 14, width: 80, top: 0, bottom: 0, style: styles.pillValue, string: "off" }),
 	],

@@ -1,6 +1,6 @@
 /** The log pane, below the controls: the newest line first. */
 
-import { colours } from "./look.js";
+import { colors } from "./look.js";
 
 const mostLines = 200;
 const width = 300;
@@ -8,11 +8,11 @@ const width = 300;
 const style = (color) =>
 	new Style({ font: "12px Open Sans", color, horizontal: "left", left: 8, right: 8, top: 1, bottom: 1 });
 const lineStyles = Object.freeze({
-	command: style(colours.accent),
-	message: style(colours.quiet),
-	update: style(colours.waiting),
-	problem: style(colours.bad),
-	trace: style(colours.text),
+	command: style(colors.accent),
+	message: style(colors.quiet),
+	update: style(colors.waiting),
+	problem: style(colors.bad),
+	trace: style(colors.text),
 });
 
 /** Its lines stay while the pane is closed, and when the firmware restarts. */
@@ -50,5 +50,5 @@ function contentOf({ style, string }) {
 }
 
 export function LogPane() {
-	return new Column(null, { left: 0, right: 0, top: 0, skin: new Skin({ fill: colours.well }) });
+	return new Column(null, { left: 0, right: 0, top: 0, skin: new Skin({ fill: colors.well }) });
 }

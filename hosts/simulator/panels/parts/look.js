@@ -1,8 +1,8 @@
-/** Colours, fonts and shapes of the panel. */
+/** Colors, fonts and shapes of the panel. */
 
 const base = import.meta.uri;
 
-export const colours = Object.freeze({
+export const colors = Object.freeze({
 	body: "#1c1e22",
 	edge: "#34373e",
 	well: "#0f1012",
@@ -20,15 +20,15 @@ export const colours = Object.freeze({
 
 const style = (font, color, more = {}) => new Style({ font: `${font} Open Sans`, color, ...more });
 export const styles = Object.freeze({
-	model: style("bold 15px", colours.text, { horizontal: "left" }),
-	device: style("12px", colours.faint, { horizontal: "right" }),
-	caption: style("semibold 10px", colours.faint),
-	volume: style("light 46px", colours.text),
-	sound: style("12px", colours.quiet),
-	button: style("semibold 10px", colours.quiet),
-	pill: style("semibold 12px", colours.text, { horizontal: "left" }),
-	pillValue: style("12px", colours.quiet, { horizontal: "right" }),
-	value: style("20px", colours.text),
+	model: style("bold 15px", colors.text, { horizontal: "left" }),
+	device: style("12px", colors.faint, { horizontal: "right" }),
+	caption: style("semibold 10px", colors.faint),
+	volume: style("light 46px", colors.text),
+	sound: style("12px", colors.quiet),
+	button: style("semibold 10px", colors.quiet),
+	pill: style("semibold 12px", colors.text, { horizontal: "left" }),
+	pillValue: style("12px", colors.quiet, { horizontal: "right" }),
+	value: style("20px", colors.text),
 });
 
 /** Masks made by scripts/assets/panel-sprites.ts, with their place in the sheet. */
@@ -44,8 +44,8 @@ export const sprites = Object.freeze({
 });
 
 /** Draws a sprite with its middle at x, y. */
-export function drawSprite(port, { x: left, y: top, size }, colour, x, y) {
-	port.drawTexture(sheet, colour, Math.round(x - size / 2), Math.round(y - size / 2), left, top, size, size);
+export function drawSprite(port, { x: left, y: top, size }, color, x, y) {
+	port.drawTexture(sheet, color, Math.round(x - size / 2), Math.round(y - size / 2), left, top, size, size);
 }
 
 /** `border` pixels wide, with corners of `radius`. */

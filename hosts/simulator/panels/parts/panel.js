@@ -6,7 +6,7 @@ import { PanelBehavior } from "./behavior.js";
 import { Keys, keyWidth } from "./keys.js";
 import { LinkPill } from "./links.js";
 import { LogPane } from "./log.js";
-import { colours, plate, styles } from "./look.js";
+import { colors, plate, styles } from "./look.js";
 import { Ring } from "./ring.js";
 import { Sensors } from "./sensors.js";
 
@@ -101,8 +101,8 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 						width: bodyWidth,
 						height: bodyHeight,
 						radius: 40,
-						fill: colours.body,
-						stroke: colours.edge,
+						fill: colors.body,
+						stroke: colors.edge,
 						border: 2,
 					}),
 					Label($, {

@@ -1,6 +1,6 @@
 /** The LED ring, drawn from each frame that the firmware shows. */
 
-import { colours, disc, drawSprite, plate, sprites, styles } from "./look.js";
+import { colors, disc, drawSprite, plate, sprites, styles } from "./look.js";
 
 const size = 344;
 const middle = size / 2;
@@ -30,12 +30,12 @@ class RingBehavior extends Behavior {
 
 	onDraw(port) {
 		const pixels = Array.from({ length: this.pixels }, (_, index) => this.pixel(index));
-		// All glows first, so that none covers a neighbour.
+		// All glows first, so that none covers a neighbor.
 		for (const pixel of pixels) this.drawGlow(port, pixel);
 		for (const pixel of pixels) this.drawCore(port, pixel);
 	}
 
-	/** Its position, its colour at full brightness, and its brightness: 0 to 1. */
+	/** Its position, its color at full brightness, and its brightness: 0 to 1. */
 	pixel(index) {
 		const angle = (index / this.pixels) * 2 * Math.PI;
 		const hex = this.frame.slice(index * 6, index * 6 + 6);
@@ -54,7 +54,7 @@ class RingBehavior extends Behavior {
 	}
 
 	drawCore(port, { x, y, hue, brightness }) {
-		drawSprite(port, sprites.core, colours.raised, x, y);
+		drawSprite(port, sprites.core, colors.raised, x, y);
 		drawSprite(port, sprites.core, rgba(...hue, brightness), x, y);
 		// The die, which is whiter than its light.
 		drawSprite(port, sprites.spark, rgba(255, 255, 255, 0.8 * brightness), x, y);
@@ -76,7 +76,7 @@ class MuteBehavior extends Behavior {
 	}
 
 	onDraw(port) {
-		drawSprite(port, sprites.mute, colours.bad, port.width / 2, port.height / 2);
+		drawSprite(port, sprites.mute, colors.bad, port.width / 2, port.height / 2);
 	}
 }
 
@@ -120,8 +120,8 @@ export function Ring($, { left, top }) {
 				x: middle,
 				y: middle,
 				diameter: 306,
-				fill: colours.well,
-				stroke: colours.edge,
+				fill: colors.well,
+				stroke: colors.edge,
 				border: 1,
 			}),
 			Port($, { left: 0, top: 0, width: size, height: size, Behavior: RingBehavior }),
@@ -129,8 +129,8 @@ export function Ring($, { left, top }) {
 				x: middle,
 				y: middle,
 				diameter: 186,
-				fill: colours.body,
-				stroke: colours.edge,
+				fill: colors.body,
+				stroke: colors.edge,
 				border: 1,
 			}),
 			Label($, {
@@ -156,7 +156,7 @@ export function Ring($, { left, top }) {
 				width: barWidth,
 				height: 4,
 				radius: 2,
-				fill: colours.raised,
+				fill: colors.raised,
 			}),
 			plate($, {
 				left: middle - barWidth / 2,
@@ -164,7 +164,7 @@ export function Ring($, { left, top }) {
 				width: 4,
 				height: 4,
 				radius: 2,
-				fill: colours.accent,
+				fill: colors.accent,
 				Behavior: VolumeBarBehavior,
 			}),
 			Label($, {

@@ -1,6 +1,6 @@
 /** What the PROTO-1 has besides: an ambient light sensor, a haptic motor and a touch pad. */
 
-import { colours, disc, plate, styles } from "./look.js";
+import { colors, disc, plate, styles } from "./look.js";
 
 const cellWidth = 108;
 const cellHeight = 92;
@@ -20,8 +20,8 @@ function Cell($, { left, caption, contents, ...rest }) {
 				top: 0,
 				bottom: 0,
 				radius: 14,
-				fill: [colours.pressed, "#1d2b3f", "#1d2b3f", "#1d2b3f"],
-				stroke: [colours.edge, colours.accent, colours.accent, colours.accent],
+				fill: [colors.pressed, "#1d2b3f", "#1d2b3f", "#1d2b3f"],
+				stroke: [colors.edge, colors.accent, colors.accent, colors.accent],
 				border: 1,
 			}),
 			...contents,
@@ -41,7 +41,7 @@ class LensBehavior extends Behavior {
 	onLight(content, level) {
 		const share = Math.sqrt(level / 4095);
 		const fill = rgb(40 + 215 * share, 42 + 195 * share, 48 + 110 * share);
-		content.skin = new Skin({ fill, stroke: colours.raisedEdge });
+		content.skin = new Skin({ fill, stroke: colors.raisedEdge });
 	}
 }
 
@@ -104,8 +104,8 @@ export function Sensors($, { left, top }) {
 						x: 28,
 						y: 34,
 						diameter: 24,
-						fill: colours.raised,
-						stroke: colours.raisedEdge,
+						fill: colors.raised,
+						stroke: colors.raisedEdge,
 						border: 1,
 						Behavior: LensBehavior,
 					}),
@@ -139,7 +139,7 @@ export function Sensors($, { left, top }) {
 						width: motorWidth,
 						height: 6,
 						radius: 3,
-						fill: colours.raised,
+						fill: colors.raised,
 					}),
 					plate($, {
 						left: 16,
@@ -147,7 +147,7 @@ export function Sensors($, { left, top }) {
 						width: 6,
 						height: 6,
 						radius: 3,
-						fill: colours.accent,
+						fill: colors.accent,
 						visible: false,
 						Behavior: MotorBarBehavior,
 					}),
@@ -163,8 +163,8 @@ export function Sensors($, { left, top }) {
 						x: cellWidth / 2,
 						y: 36,
 						diameter: 36,
-						fill: [colours.raised, colours.accent, colours.accent, colours.accent],
-						stroke: colours.raisedEdge,
+						fill: [colors.raised, colors.accent, colors.accent, colors.accent],
+						stroke: colors.raisedEdge,
 						border: 1,
 					}),
 				],

@@ -9,7 +9,7 @@ import { type VerifiedImage, verifyImage } from "./image.js";
 import {
 	activeEntry,
 	imageState,
-	isRefused,
+	isRejected,
 	isWritten,
 	makeEntry,
 	readEntries,
@@ -33,7 +33,7 @@ export function boot(flash: Flash): Boot {
 		try {
 			const image = verifyImage(flash, slots[slot]);
 			// set_actual_ota_seq: the first start after a factory flash, or after both entries were lost.
-			if (entries.every(isRefused) && !entries.some(isWritten))
+			if (entries.every(isRejected) && !entries.some(isWritten))
 				writeEntry(flash, 0, makeEntry(slot + 1, imageState.valid));
 			return { slot, image };
 		} catch (error) {
@@ -55,7 +55,7 @@ function abortPending(flash: Flash): void {
 /** bootloader_utility_get_selected_boot_partition and the order of bootloader_utility_load_boot_image. */
 function startOrder(flash: Flash): readonly SlotIndex[] {
 	const entries = readEntries(flash);
-	if (entries.every(isRefused)) return [0, 1];
+	if (entries.every(isRejected)) return [0, 1];
 	const active = activeEntry(entries);
 	if (active === undefined) return [0, 1];
 	const entry = entries[active];

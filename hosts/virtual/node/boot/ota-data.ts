@@ -69,15 +69,15 @@ export function isWritten({ sequence, crc }: OtaEntry): boolean {
 }
 
 /** bootloader_common_ota_select_invalid */
-export function isRefused({ sequence, state }: OtaEntry): boolean {
+export function isRejected({ sequence, state }: OtaEntry): boolean {
 	return sequence === noSequence || state === imageState.invalid || state === imageState.aborted;
 }
 
 /** bootloader_common_get_active_otadata */
 export function activeEntry(entries: readonly [OtaEntry, OtaEntry]): EntryIndex | undefined {
 	const [first, second] = entries;
-	const isFirst = !isRefused(first) && isWritten(first);
-	const isSecond = !isRefused(second) && isWritten(second);
+	const isFirst = !isRejected(first) && isWritten(first);
+	const isSecond = !isRejected(second) && isWritten(second);
 	if (isFirst && isSecond) return first.sequence >= second.sequence ? 0 : 1;
 	return isFirst ? 0 : isSecond ? 1 : undefined;
 }

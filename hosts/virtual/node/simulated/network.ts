@@ -18,10 +18,10 @@ export class WiFi implements Simulated<"wifi"> {
 		const associate = () => {
 			const accessPoint = board.accessPoints.find(({ ssid }) => ssid === wanted.SSID);
 			const absent: WiFiReason = this.#isAssociated ? "signal_lost" : "no_access_point";
-			const isRefused = accessPoint?.password !== undefined && accessPoint.password !== wanted.password;
-			this.#isAssociated = accessPoint !== undefined && !isRefused;
+			const isRejected = accessPoint?.password !== undefined && accessPoint.password !== wanted.password;
+			this.#isAssociated = accessPoint !== undefined && !isRejected;
 			const joined = accessPoint ? { ...describe(accessPoint), address: "127.0.0.1" } : absent;
-			send("connection", isRefused ? "wrong_password" : joined);
+			send("connection", isRejected ? "wrong_password" : joined);
 		};
 		this.posts = {
 			configure: ({ hostname }) => {

@@ -28,8 +28,8 @@ export const haptics: Simulate<"haptics"> = (_channel, { board }) => ({
 
 export const pixels: Simulate<"pixels"> = (_channel, { board }) => ({
 	posts: {
-		frame: (_detail, colours) => {
-			board.pixels = Uint8Array.from(colours);
+		frame: (_detail, colors) => {
+			board.pixels = Uint8Array.from(colors);
 			board.frameCount += 1;
 		},
 	},

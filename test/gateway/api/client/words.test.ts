@@ -23,7 +23,7 @@ test("numbers are shown in usual units", () => {
 	assert.deepEqual([-50, -60, -70, -85].map(signalBars), [4, 3, 2, 1]);
 });
 
-test("a refusal names a field as the page does, in place of its path in a message", () => {
+test("a rejection names a field as the page does, in place of its path in a message", () => {
 	const names = { gateway: "Gateway's address", concurrency: "Then at a time" };
 	for (const [text, words] of [
 		["payload: set_settings: value.gateway must be an address.", "Gateway's address must be an address."],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { UpdateRefusal } from "../../../../gateway/firmware/refusals.js";
+import type { UpdateRejection } from "../../../../gateway/firmware/rejections.js";
 import { move, queued } from "../../../../gateway/rollouts/device-step.js";
 import { apply } from "../../../../gateway/rollouts/machine.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
@@ -13,7 +13,7 @@ import { sampleRollout } from "../sample-rollout.js";
 const deviceId = "dev-1-000001";
 
 /** A driver, and another gateway that has the device. */
-async function run(answer: UpdateRefusal | undefined = undefined) {
+async function run(answer: UpdateRejection | undefined = undefined) {
 	const server = new MemoryServer();
 	const triggered: (readonly unknown[])[] = [];
 	const place = { ofDevice: "owner" };
@@ -61,16 +61,16 @@ test("an offer goes to the device's gateway, with the images that it may be", as
 });
 
 test("why the device's gateway refuses is told", async () => {
-	const refusal = { code: "ota_in_progress", message: "It is being updated." } as const;
-	const { driver, rollout } = await run(refusal);
-	assert.deepEqual(await driver.offers.send(rollout, driver.device), refusal);
+	const rejection = { code: "ota_in_progress", message: "It is being updated." } as const;
+	const { driver, rollout } = await run(rejection);
+	assert.deepEqual(await driver.offers.send(rollout, driver.device), rejection);
 });
 
 test("an offer is sent once, also after another gateway has become the driver", async () => {
 	const { driver, owner, rollout, triggered } = await run();
 	const both = await Promise.all([driver, driver].map(({ offers }) => offers.send(rollout, driver.device)));
 	assert.equal(triggered.length, 1);
-	assert.deepEqual(both.map((refusal) => refusal?.code).sort(), ["ota_in_progress", undefined]);
+	assert.deepEqual(both.map((rejection) => rejection?.code).sort(), ["ota_in_progress", undefined]);
 	assert.equal(await owner.offers.recall(rollout, deviceId), undefined, "it was sent");
 });
 

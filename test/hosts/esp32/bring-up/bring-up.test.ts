@@ -161,7 +161,7 @@ const faults: readonly Fault[] = [
 		changes: "device/protocol/models.ts: board(16, …) for PROTO-1",
 	},
 	{
-		name: "a ring that takes its colours in another order",
+		name: "a ring that takes its colors in another order",
 		steps: ["ring"],
 		change: (wiring) => {
 			wiring.ring.order = "RGB";

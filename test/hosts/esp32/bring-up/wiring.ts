@@ -114,7 +114,7 @@ export class WiredBoard {
 	}
 
 	/** What the first LED shows; undefined: it is dark. */
-	get firstColour(): string | undefined {
+	get firstColor(): string | undefined {
 		const [red = 0, green = 0, blue = 0] = this.pixels[0] ?? [];
 		// As the driver sends them, by pins.ts.
 		const sent = Array.from(
@@ -235,7 +235,7 @@ export class SimulatedPerson implements Person {
 		const wired = this.#wired;
 		if (question === "Begin?") return "begin";
 		if (question === "Go on?") return "go on";
-		if (question.includes("Which colour")) return wired.firstColour ?? "no LED is lit";
+		if (question.includes("Which color")) return wired.firstColor ?? "no LED is lit";
 		if (question.includes("gone round")) return wired.wiring.ring.count > 0 ? "yes" : "no";
 		if (question.includes("motor")) return this.#yes("hasMoved");
 		if (question.includes("muted")) return this.#yes("hasSounded") === "yes" ? "no" : "yes";

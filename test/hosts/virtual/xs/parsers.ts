@@ -92,7 +92,7 @@ function outcome(read: () => unknown): unknown {
 	try {
 		return { value: read() };
 	} catch (error) {
-		return { refusal: String(error) };
+		return { rejection: String(error) };
 	}
 }
 

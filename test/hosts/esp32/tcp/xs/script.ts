@@ -73,7 +73,7 @@ const steps: readonly (readonly [string, (next: () => void) => void])[] = [
 		},
 	],
 	[
-		"a refusal is one error",
+		"a rejection is one error",
 		(next) => {
 			new TCP({
 				address,

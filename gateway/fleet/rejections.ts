@@ -4,10 +4,10 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Refusal } from "../sessions/sessions.js";
+import type { Rejection } from "../sessions/sessions.js";
 
-export interface Counted extends Refusal {
-	/** The same for the same refusal. */
+export interface Counted extends Rejection {
+	/** The same for the same rejection. */
 	readonly id: string;
 	count: number;
 	/** Milliseconds since 1970. */
@@ -21,7 +21,7 @@ const keptAtMost = 50;
 /** One address cannot displace all others. */
 const ofAddressAtMost = 20;
 
-export class Refusals {
+export class Rejections {
 	readonly #now: () => number;
 	/** The latest last. */
 	readonly #kept = new Map<string, Counted>();
@@ -35,12 +35,12 @@ export class Refusals {
 	}
 
 	/** A repeated one is counted. */
-	add(refusal: Refusal): void {
-		const { what, deviceId, remoteAddress, reason } = refusal;
+	add(rejection: Rejection): void {
+		const { what, deviceId, remoteAddress, reason } = rejection;
 		const key = JSON.stringify([what, deviceId, remoteAddress, reason]);
 		const now = this.#now();
 		const counted = this.#kept.get(key) ?? {
-			...refusal,
+			...rejection,
 			id: idOf(key),
 			count: 0,
 			firstAt: now,

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import { Refusals } from "../../../gateway/fleet/refusals.js";
+import { Rejections } from "../../../gateway/fleet/rejections.js";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 
-const refusal = { what: "connection", deviceId: "dev-1-a1b2c3", reason: "Show a valid token." } as const;
+const rejection = { what: "connection", deviceId: "dev-1-a1b2c3", reason: "Show a valid token." } as const;
 
-test("a repeated refusal is counted and becomes the latest", () => {
+test("a repeated rejection is counted and becomes the latest", () => {
 	let now = 1000;
-	const refusals = new Refusals(() => now);
-	refusals.add({ ...refusal, remoteAddress: "10.0.0.1" });
-	refusals.add({ ...refusal, remoteAddress: "10.0.0.2" });
+	const refusals = new Rejections(() => now);
+	refusals.add({ ...rejection, remoteAddress: "10.0.0.1" });
+	refusals.add({ ...rejection, remoteAddress: "10.0.0.2" });
 	now = 2000;
-	refusals.add({ ...refusal, remoteAddress: "10.0.0.1" });
+	refusals.add({ ...rejection, remoteAddress: "10.0.0.1" });
 	assert.deepEqual(
 		refusals
 			.list()
@@ -26,13 +26,13 @@ test("a repeated refusal is counted and becomes the latest", () => {
 });
 
 test("the latest 50 are kept, at most 20 of one address", () => {
-	const refusals = new Refusals(() => 0);
-	for (let host = 1; host <= 10; host++) refusals.add({ ...refusal, remoteAddress: `10.0.0.${host}` });
+	const refusals = new Rejections(() => 0);
+	for (let host = 1; host <= 10; host++) refusals.add({ ...rejection, remoteAddress: `10.0.0.${host}` });
 	for (let index = 0; index < 1000; index++)
-		refusals.add({ ...refusal, deviceId: `dev-1-${index}`, remoteAddress: "10.0.1.1" });
+		refusals.add({ ...rejection, deviceId: `dev-1-${index}`, remoteAddress: "10.0.1.1" });
 	assert.equal(refusals.list().length, 30);
 	assert.equal(refusals.list()[0]?.deviceId, "dev-1-999");
-	for (let host = 1; host <= 100; host++) refusals.add({ ...refusal, remoteAddress: `10.0.2.${host}` });
+	for (let host = 1; host <= 100; host++) refusals.add({ ...rejection, remoteAddress: `10.0.2.${host}` });
 	assert.equal(refusals.list().length, 50);
 	assert.equal(refusals.list().at(-1)?.remoteAddress, "10.0.2.51");
 });

@@ -1,6 +1,6 @@
 /** Why an update is not started. */
 
-export interface UpdateRefusal {
+export interface UpdateRejection {
 	readonly code:
 		| "no_firmware"
 		| "unknown_version"
@@ -14,20 +14,20 @@ export interface UpdateRefusal {
 	readonly isFinal?: true;
 }
 
-export const inProgress: UpdateRefusal = Object.freeze({
+export const inProgress: UpdateRejection = Object.freeze({
 	code: "ota_in_progress",
 	message: "This device is being updated; wait until that has ended.",
 });
-export const hasGone: UpdateRefusal = Object.freeze({
+export const hasGone: UpdateRejection = Object.freeze({
 	code: "target_offline",
 	message: "The device has gone; wait until it is connected again.",
 });
-export const isReplaced: UpdateRefusal = Object.freeze({
+export const isReplaced: UpdateRejection = Object.freeze({
 	code: "unknown_version",
-	message: "The firmware was replaced by another one of the same name after the roll-out had begun.",
+	message: "The firmware was replaced by another one of the same name after the rollout had begun.",
 	isFinal: true,
 });
-export const notKept: UpdateRefusal = Object.freeze({
+export const notKept: UpdateRejection = Object.freeze({
 	code: "storage_failed",
 	message: "The gateway could not store the update, which was not started; see its log.",
 });
