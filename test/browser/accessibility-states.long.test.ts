@@ -20,7 +20,7 @@ async function isClean(page: Page): Promise<void> {
 	assert.deepEqual(await violations(page), []);
 }
 
-describe("axe finds nothing at", { skip }, () => {
+describe("axe reports no violations for", { skip }, () => {
 	const look: OpenOptions = { expected };
 
 	/** A page at a gateway with a release 1.4.0 and these devices, dev-1-000000 first. */
@@ -29,7 +29,7 @@ describe("axe finds nothing at", { skip }, () => {
 		return { ...released, page: await open(t, released.url, { ...look, view }) };
 	}
 
-	test("a device that is updated, that has gone, and whose update has failed", async (t) => {
+	test("a device that is updating, offline, or failed to update", async (t) => {
 		const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/devices/dev-1-000000/firmware");
 		await page.getByRole("button", { name: "Update" }).click();
 		fleet[0]?.progress(40);
@@ -44,7 +44,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("a device that restarts, that refused, and that has not reported", async (t) => {
+	test("a device that is restarting, rejected a command, or has not reported", async (t) => {
 		const { page, url, fleet } = await setUp(t, [{ executesCommands: false }], "#/device/dev-1-000000");
 		await page.locator(".hero").getByText("More", { exact: true }).click();
 		await page.getByRole("button", { name: "Restart" }).click();
@@ -61,7 +61,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("settings that are tried, refused and kept, of one and of all", async (t) => {
+	test("settings on trial, rejected and saved, for one device and for all", async (t) => {
 		const problem = { settingsProblem: "the gateway refused the token (401)" };
 		const { page, url, fleet } = await setUp(
 			t,
@@ -95,7 +95,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("an upload that is refused, and one in place", async (t) => {
+	test("a rejected and an accepted upload", async (t) => {
 		const { page } = await setUp(t, [{}], "#/firmware");
 		const file = { name: "device.bin", mimeType: "application/octet-stream" };
 		const input = page.getByLabel(/Drop a .bin file/);
@@ -107,7 +107,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("rollouts that run, wait, are paused, scheduled and cancelled", async (t) => {
+	test("running, waiting, paused, scheduled and canceled rollouts", async (t) => {
 		const devices = Array.from({ length: 5 }, () => ({ ending: "waits" }) as const);
 		const { page, url, fleet } = await setUp(t, devices, "#/firmware");
 		const of = (...indices: readonly number[]) => ({
@@ -141,7 +141,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("a fleet with devices away and refused, and while the gateway is away", async (t) => {
+	test("a fleet with offline and rejected devices, also while the gateway is unreachable", async (t) => {
 		const { url, gateway } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-000000" }).connect();
 		const away = await new ScriptedDevice({ url, deviceId: "dev-1-000001" }).connect();
@@ -166,7 +166,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("answers of which some are failures, and a device that did not identify", async (t) => {
+	test("results with failures, and a device that has not identified itself", async (t) => {
 		const devices = [{}, { features: [] }];
 		const { page } = await setUp(t, devices, "#/?view=table");
 		await page.getByRole("button", { name: "Select all 2" }).click();
@@ -179,7 +179,7 @@ describe("axe finds nothing at", { skip }, () => {
 		await isClean(page);
 	});
 
-	test("a log that is paused, and a login with a wrong token", async (t) => {
+	test("a paused log and a login with a wrong token", async (t) => {
 		const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
 		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();

@@ -94,7 +94,7 @@ const views = [
 	["adding a device", "#/add", ".install form"],
 ] as const;
 
-describe("axe finds nothing at", { skip }, () => {
+describe("axe reports no violations for", { skip }, () => {
 	test("each view", async (t) => {
 		const url = await everyState(t);
 		const page = await open(t, url);
@@ -106,7 +106,7 @@ describe("axe finds nothing at", { skip }, () => {
 			});
 	});
 
-	test("a control that is refused, and one that is sending", async (t) => {
+	test("a rejected and a pending control", async (t) => {
 		const url = await everyState(t);
 		const page = await open(t, url, { view: "#/device/proto-1-5c02fe" });
 		await page.locator(".facts-panel").waitFor();
@@ -118,7 +118,7 @@ describe("axe finds nothing at", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	test("a new rollout, with options, devices to choose and a question", async (t) => {
+	test("a new rollout with options, device selection and confirmation", async (t) => {
 		const { url } = await runReleasedFleet(
 			t,
 			Array.from({ length: 21 }, () => ({})),
@@ -134,7 +134,7 @@ describe("axe finds nothing at", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	test("an installation, from a form with mistakes to a board that is waited for", async (t) => {
+	test("an installation, from invalid input to waiting for the board", async (t) => {
 		const { url, release } = await runFleet(t);
 		await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
 		const board = new UsbBoard({ serial: "c0ffee", hasNoResetLines: true });
@@ -189,7 +189,7 @@ describe("axe finds nothing at", { skip }, () => {
 			assert.deepEqual(await violations(page), []);
 		});
 
-	test("a live log that runs and a crash that is read", async (t) => {
+	test("a running log and an open crash", async (t) => {
 		const page = await open(t, await everyState(t), { view: "#/devices/dev-1-crashd/history" });
 		await page.getByText("Stack and last lines").click();
 		await page.locator(".past-panel pre").waitFor();
@@ -200,7 +200,7 @@ describe("axe finds nothing at", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	test("a label that is edited, and a device while the gateway is away", async (t) => {
+	test("label editing, and a device while the gateway is unreachable", async (t) => {
 		const { url, gateway } = await runGateway(t);
 		const device = await new ScriptedDevice({
 			url,
@@ -226,7 +226,7 @@ describe("axe finds nothing at", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	test("no device yet, an outage and the login", async (t) => {
+	test("an empty fleet, an outage and the login", async (t) => {
 		const { url, gateway } = await runGateway(t);
 		const page = await open(t, url, { expected: /401/ });
 		await page.getByText("No device yet").waitFor();
@@ -247,7 +247,7 @@ describe("axe finds nothing at", { skip }, () => {
 	});
 });
 
-test("axe finds nothing at 320 pixels, and nothing is wider than the window, from there to 1920", {
+test("has no axe violations at 320 pixels, and no overflow up to 1920", {
 	skip,
 }, async (t) => {
 	const url = await everyState(t);
@@ -267,7 +267,7 @@ test("axe finds nothing at 320 pixels, and nothing is wider than the window, fro
 		});
 });
 
-test("the keyboard reaches everything in its order, and a new view from its top", { skip }, async (t) => {
+test("reaches everything by keyboard in order, and a new view from its top", { skip }, async (t) => {
 	const page = await open(t, await everyState(t));
 	await page.locator(".device-row").first().waitFor();
 	await page.getByRole("link", { name: "Times" }).waitFor();

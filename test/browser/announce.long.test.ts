@@ -44,7 +44,7 @@ async function chooseFile(page: Page, content: Parameters<Locator["setInputFiles
 	await page.getByLabel(/choose one/).setInputFiles(content);
 }
 
-test("the page announces, and shows what each device says", { skip }, async (t) => {
+test("announcing", { skip }, async (t) => {
 	const { url, powerOn } = await runFleet(t);
 	const call = async (method: string, path: string, body?: object) => {
 		const headers = bearer(monitorToken);
@@ -67,7 +67,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 	await call("PATCH", `/api/devices/${proto}`, { room: "Kitchen", name: "Oven" });
 	const view = "#/announce";
 
-	await t.test("a recording, which is not listed with the kept sounds", async (t) => {
+	await t.test("plays a recording without adding it to the saved sounds", async (t) => {
 		const prepare = (context: { grantPermissions(names: string[]): Promise<void> }) =>
 			context.grantPermissions(["microphone"]);
 		const page = await open(t, url, { view, prepare });
@@ -92,7 +92,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		assert.deepEqual(await kept(), []);
 	});
 
-	await t.test("a file of another rate in a room, which is kept", async (t) => {
+	await t.test("resamples a file, plays it in a room, and saves it", async (t) => {
 		const page = await open(t, url, { view: "#/announce?room=Kitchen" });
 		const stereo = Buffer.from(
 			Int16Array.from({ length: 2 * 44_100 }, (_, at) => 800 * Math.sin((at >> 1) / 20)).buffer,
@@ -110,26 +110,29 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		assert.deepEqual(await violations(page), []);
 	});
 
-	await t.test("a kept sound, with its own volume, also where a device cannot play it", async (t) => {
-		const device = await new ScriptedDevice({ url, deviceId: plain, features: ["identify"] }).connect();
-		t.after(() => device.close());
-		const page = await open(t, url, { view });
-		await page.getByText("1 whose firmware plays no sounds.").first().waitFor();
-		await page.getByRole("button", { name: "Kept", exact: true }).click();
-		await page.getByRole("radio", { name: "Dinner" }).check();
-		await page.getByLabel("At a volume of its own").check();
-		await page.getByLabel("Volume of this sound").fill("30");
-		await announce(page, "3 devices");
-		await page.getByText("1 cannot play it, 2 played").waitFor();
-		await answered(page, "Dinner", [
-			`${plain}cannot play it: The device's firmware plays no sounds; update it.`,
-			`${dev}played`,
-			"Ovenplayed",
-		]);
-		assert.deepEqual(await violations(page), []);
-	});
+	await t.test(
+		"plays a saved sound at its own volume, and reports a device that cannot play it",
+		async (t) => {
+			const device = await new ScriptedDevice({ url, deviceId: plain, features: ["identify"] }).connect();
+			t.after(() => device.close());
+			const page = await open(t, url, { view });
+			await page.getByText("1 whose firmware plays no sounds.").first().waitFor();
+			await page.getByRole("button", { name: "Kept", exact: true }).click();
+			await page.getByRole("radio", { name: "Dinner" }).check();
+			await page.getByLabel("At a volume of its own").check();
+			await page.getByLabel("Volume of this sound").fill("30");
+			await announce(page, "3 devices");
+			await page.getByText("1 cannot play it, 2 played").waitFor();
+			await answered(page, "Dinner", [
+				`${plain}cannot play it: The device's firmware plays no sounds; update it.`,
+				`${dev}played`,
+				"Ovenplayed",
+			]);
+			assert.deepEqual(await violations(page), []);
+		},
+	);
 
-	await t.test("an urgent one with a chime, which is heard where it is muted", async (t) => {
+	await t.test("plays an urgent announcement with a chime on a muted device", async (t) => {
 		await call("POST", "/api/commands", {
 			targets: { devices: [proto] },
 			payload: { command: "set_volume", value: 0 },
@@ -154,7 +157,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		});
 	});
 
-	await t.test("a long sound, which is stopped from another page that shows it", async (t) => {
+	await t.test("stops a long sound from another page", async (t) => {
 		const [page, other] = [
 			await open(t, url, { view: `${view}?devices=${dev}` }),
 			await open(t, url, { view }),
@@ -169,7 +172,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 		await shown.getByText("1 stopped").waitFor();
 	});
 
-	await t.test("what is wrong is said, with what to change", async (t) => {
+	await t.test("reports errors with what to change", async (t) => {
 		const page = await open(t, url, { view });
 		await page.getByRole("button", { name: "Microphone" }).click();
 		await page.getByRole("button", { name: "Record", exact: true }).click();
@@ -198,7 +201,7 @@ test("the page announces, and shows what each device says", { skip }, async (t) 
 	});
 });
 
-describe("what is announced", { skip }, () => {
+describe("announcement source", { skip }, () => {
 	/** A gateway that speaks, and a device of which a test says when it has played. */
 	async function setUp(t: TestContext) {
 		const dataDir = await temporaryDirectory(t);
@@ -225,7 +228,7 @@ describe("what is announced", { skip }, () => {
 		return { url, page, played };
 	}
 
-	test("is a text first where the gateway speaks, otherwise a file, and what the microphone records", async (t) => {
+	test("defaults to text if the gateway has a voice, otherwise to a file; offers recording", async (t) => {
 		const { page } = await setUp(t);
 		const offered = (on: Page) => on.getByRole("group", { name: "What is played" }).getByRole("button");
 		await page.getByRole("textbox", { name: "What the gateway says" }).waitFor();
@@ -236,7 +239,7 @@ describe("what is announced", { skip }, () => {
 		assert.deepEqual(await offered(mute).allTextContents(), ["File", "Microphone", "Kept"]);
 	});
 
-	test("is no recording where the browser allows none, with what to do instead", async (t) => {
+	test("explains why recording is unavailable", async (t) => {
 		const { url } = await runGateway(t);
 		// For a browser this address is no local one.
 		const page = await open(t, url.replace("127.0.0.1", "0.0.0.0"), {
@@ -250,7 +253,7 @@ describe("what is announced", { skip }, () => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	test("is as loud as the standard has it: high tones count more than low ones", async (t) => {
+	test("measures loudness by the standard: high tones count more", async (t) => {
 		const { page } = await setUp(t);
 		for (const [hz, gain] of [
 			[997, 21],
@@ -267,7 +270,7 @@ describe("what is announced", { skip }, () => {
 		}
 	});
 
-	test("can be played again, the latest five, while its sound is there; what is half written stays", async (t) => {
+	test("can be repeated from the latest five, and keeps a draft", async (t) => {
 		const { url, page, played } = await setUp(t);
 		const text = page.getByRole("textbox", { name: "What the gateway says" });
 		const first = page.getByRole("article", { name: "Dinner is ready" });
@@ -314,7 +317,7 @@ describe("what is announced", { skip }, () => {
 	});
 });
 
-test("the microphone", { skip }, async (t) => {
+test("microphone", { skip }, async (t) => {
 	const { url } = await runGateway(t);
 	/** @param script of the page, before its own */
 	const record = async (script = "") => {
@@ -341,7 +344,7 @@ test("the microphone", { skip }, async (t) => {
 		return { page, says, isLetGo };
 	};
 
-	await t.test("that is unplugged ends the recording, of which the rest is kept", async () => {
+	await t.test("keeps what was recorded when it is unplugged", async () => {
 		const { page, says, isLetGo } = await record();
 		await page.getByText("0:01 of 2:00").waitFor();
 		await page.evaluate("track.stop()");
@@ -350,7 +353,7 @@ test("the microphone", { skip }, async (t) => {
 		await isLetGo();
 	});
 
-	await t.test("that is muted is said to be, and so is a recording without a sample", async () => {
+	await t.test("is reported if muted or without samples", async () => {
 		// As the system does it: no sample comes from the first moment on.
 		const { page, says, isLetGo } = await record(`
 			Object.defineProperty(MediaStreamTrack.prototype, "muted", { get: () => true });

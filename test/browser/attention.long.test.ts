@@ -29,7 +29,7 @@ async function shows(page: Page, number: string): Promise<void> {
 	await link.waitFor();
 }
 
-test("what needs a person", { skip }, async (t) => {
+test("issues", { skip }, async (t) => {
 	const { url } = await runGateway(t, wholeFleetAtOnce);
 	const connect = async (id: string) => {
 		const version = crash.firmware_version;
@@ -57,13 +57,13 @@ test("what needs a person", { skip }, async (t) => {
 		for (const page of [one, other]) await regionOf(page, name).waitFor({ state: "detached" });
 	};
 
-	await t.test("is counted in the header, above every device", async () => {
+	await t.test("counts issues in the header", async () => {
 		for (const page of [one, other]) await shows(page, "2");
 		await regionOf(other, "Crashed").getByRole("link", { name: "Kitchen speaker" }).waitFor();
 		await regionOf(other, "Rejected").getByText(refused).waitFor();
 	});
 
-	await t.test("is seen for all people, by the name of the device, until the next event", async () => {
+	await t.test("dismisses an issue for everyone until the next event", async () => {
 		await isSeen("Crashed", "Kitchen speaker");
 		for (const page of [one, other]) await shows(page, "1");
 		await connect("c2");
@@ -73,7 +73,7 @@ test("what needs a person", { skip }, async (t) => {
 		}
 	});
 
-	await t.test("so is a rejection", async () => {
+	await t.test("dismisses a rejection for everyone", async () => {
 		await regionOf(one, "Rejected").getByRole("button", { name: /^Seen/ }).click();
 		for (const page of [one, other]) await regionOf(page, "Rejected").waitFor({ state: "detached" });
 		await beRefused();
@@ -81,7 +81,7 @@ test("what needs a person", { skip }, async (t) => {
 		for (const page of [one, other]) await shows(page, "2");
 	});
 
-	await t.test("is not a rejection of a device that is connected now", async () => {
+	await t.test("ignores the rejection of a device that has since connected", async () => {
 		const device = await new ScriptedDevice({ url, deviceId: refused }).connect();
 		t.after(() => device.close());
 		for (const page of [one, other]) {
@@ -90,7 +90,7 @@ test("what needs a person", { skip }, async (t) => {
 		}
 	});
 
-	await t.test("is nothing once all was seen, and what was seen can be shown", async () => {
+	await t.test("is empty once all issues are dismissed, and can show dismissed ones", async () => {
 		await isSeen("Crashed", "Kitchen speaker");
 		await isSeen("New cause of crashes", "Kitchen speaker");
 		await other.getByRole("heading", { level: 1 }).getByText("Nothing needs you").waitFor();
@@ -101,7 +101,7 @@ test("what needs a person", { skip }, async (t) => {
 	});
 });
 
-describe("many devices with one cause", { skip }, () => {
+describe("issue of many devices", { skip }, () => {
 	const fault = "The codec does not answer.";
 
 	/** Eleven devices whose sound does not work, and one with a weak signal. */
@@ -122,7 +122,7 @@ describe("many devices with one cause", { skip }, () => {
 		return { url, devices, page: await open(t, url, { view: "#/attention" }) };
 	}
 
-	test("are one thing, with their names and rooms, of which more open; a weak signal is a hint", async (t) => {
+	test("is one entry with names and rooms, expandable; a weak signal is a hint", async (t) => {
 		const { page } = await setUp(t);
 		await page.getByRole("heading", { level: 1 }).getByText("1 thing to look at").waitFor();
 		await shows(page, "1");
@@ -145,7 +145,7 @@ describe("many devices with one cause", { skip }, () => {
 		await page.getByRole("heading", { level: 1, name: "Oven" }).waitFor();
 	});
 
-	test("are seen together, and counted alike in the fleet; what happens to one of them later is not seen", async (t) => {
+	test("is dismissed for all devices, counted alike in the fleet, and returns with a later event", async (t) => {
 		const { page, url, devices } = await setUp(t);
 		const fleet = await open(t, url);
 		const chip = (count: number) => fleet.getByRole("button", { name: `A part does not work: ${count}` });
@@ -165,7 +165,7 @@ describe("many devices with one cause", { skip }, () => {
 	});
 });
 
-test("nothing to do is said with the number of devices, while all are connected", { skip }, async (t) => {
+test("shows the number of devices if there are no issues and all are connected", { skip }, async (t) => {
 	const { url } = await runGateway(t, wholeFleetAtOnce);
 	const [first, second] = [crashed, refused].map((deviceId) => new ScriptedDevice({ url, deviceId }));
 	await first?.connect();
@@ -180,7 +180,7 @@ test("nothing to do is said with the number of devices, while all are connected"
 	first?.close();
 });
 
-test("ages are by the gateway's clock: a browser's is two days ahead", { skip }, async (t) => {
+test("computes ages by the gateway's clock although the browser's is two days ahead", { skip }, async (t) => {
 	const { url } = await runGateway(t, wholeFleetAtOnce);
 	const device = await new ScriptedDevice({ url, deviceId: crashed }).connect();
 	const page = await open(t, url, {
@@ -197,7 +197,9 @@ test("ages are by the gateway's clock: a browser's is two days ahead", { skip },
 	await shows(page, "");
 });
 
-test("a certificate that expires soon is in Attention", { skip: skip || whyNoCertificates() }, async (t) => {
+test("reports a certificate that expires soon as an issue", {
+	skip: skip || whyNoCertificates(),
+}, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const tls = tlsFiles(folder, new Authority(folder, "ca").issue("IP:127.0.0.1", 10));
 	const { url } = await runGateway(t, { ...wholeFleetAtOnce, tls });
@@ -206,7 +208,7 @@ test("a certificate that expires soon is in Attention", { skip: skip || whyNoCer
 	await shows(page, "1");
 });
 
-test("a gateway that is not ready, as its disk is full, is in Attention until it is", { skip }, async (t) => {
+test("reports a gateway with a full disk as an issue until it is ready", { skip }, async (t) => {
 	let isFull = true;
 	const statfs = new Proxy(fs.statfs, {
 		apply: async (target, _, args: Parameters<typeof fs.statfs>) =>
@@ -241,7 +243,7 @@ test("crashes of one cause", { skip }, async (t) => {
 	const news = page.getByRole("region", { name: /^New cause of crashes/ });
 	const why = "TypeError: no face #, in onButton (device/rules.ts).";
 
-	await t.test("are told as a new cause once, for all devices", async () => {
+	await t.test("report a new cause once for all devices", async () => {
 		await news.getByText(why).waitFor();
 		await news.getByRole("link", { name: "dev-1-aaaaaa" }).waitFor();
 		await news.getByRole("button", { name: "Seen: New cause of crashes, dev-1-aaaaaa" }).click();
@@ -251,7 +253,7 @@ test("crashes of one cause", { skip }, async (t) => {
 		assert.equal(await news.count(), 0);
 	});
 
-	await t.test("are listed together, another cause beside them", async () => {
+	await t.test("are listed together, separate from another cause", async () => {
 		await crashOnce("dev-1-bbbbbb", "c2", "TypeError: no face 8");
 		await crashOnce("dev-1-bbbbbb", "c3", "TypeError: no volume");
 		await page.getByText("Crashes by cause: 2").click();

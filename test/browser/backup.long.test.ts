@@ -8,7 +8,7 @@ import { browsing } from "./browsing.js";
 
 const open = browsing();
 
-test("a backup is downloaded from the settings, by a monitor", { skip }, async (t) => {
+test("downloads a backup from the settings as monitor", { skip }, async (t) => {
 	const { url } = await runGateway(t);
 	const page = await open(t, url, { view: "#/settings/devices" });
 	const downloading = page.waitForEvent("download");

@@ -12,8 +12,8 @@ const open = browsing();
 const phone = { width: 390, height: 844 };
 const view = "#/settings/changes";
 
-describe("what people have changed", { skip }, () => {
-	test("is shown with who, what and when, the newest first, found by text, person and device, and more on demand", async (t) => {
+describe("audit log", { skip }, () => {
+	test("lists who changed what and when, newest first, filters by text, person and device, and loads more on demand", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
@@ -63,7 +63,7 @@ describe("what people have changed", { skip }, () => {
 		await page.getByRole("heading", { name: "Lobby speaker" }).waitFor();
 	});
 
-	test("is not offered where the gateway keeps no audit", async (t) => {
+	test("is hidden if the gateway keeps no audit log", async (t) => {
 		const { url } = await runGateway(t, { extensions: extensions.filter((each) => each !== createAudit) });
 		const page = await open(t, url, { view: "#/settings" });
 		await page.getByRole("heading", { name: "Settings of all devices" }).waitFor();

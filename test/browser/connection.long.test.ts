@@ -8,8 +8,8 @@ import { ScriptedDevice } from "../support/scripted-device.js";
 import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
-describe("a gateway that restarts under the page", { skip }, () => {
-	test("is shown as unreachable, with the age of the state, and reconnected", async (t) => {
+describe("gateway restart", { skip }, () => {
+	test("shows the outage with the age of the state, and reconnects", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const { url } = first;
@@ -44,7 +44,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		assert.equal(await gatewayAway(page).count(), 0);
 	});
 
-	test("lets the page load what it could not, as a view that was opened meanwhile", async (t) => {
+	test("loads a view opened during the outage", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const { gateway, url } = await runGateway(t, { dataDir });
 		const page = await open(t, url, {
@@ -62,7 +62,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		await page.getByText("0 Wi-Fi networks").waitFor();
 	});
 
-	test("leaves its page at what was looked at, with controls that are off meanwhile", async (t) => {
+	test("keeps the current view, with controls disabled during the outage", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const { url } = first;
@@ -88,7 +88,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		assert.equal(await volume.inputValue(), "80");
 	});
 
-	test("is tried immediately by a click", async (t) => {
+	test("reconnects immediately on a click", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const page = await open(t, first.url);
@@ -103,7 +103,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 		await page.getByText("Live").waitFor();
 	});
 
-	test("with another monitor token leads to the login", async (t) => {
+	test("leads to the login if the monitor token has changed", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir });
 		const page = await open(t, first.url, { expected: /401/ });
@@ -115,7 +115,7 @@ describe("a gateway that restarts under the page", { skip }, () => {
 	});
 });
 
-test("a connection that is lost without a close frame is noticed", { skip }, async (t) => {
+test("detects a connection lost without a close frame", { skip }, async (t) => {
 	const { url } = await runGateway(t);
 	const page = await open(t, url, { expected: /ERR_TIMED_OUT/ });
 	await page.clock.install();
@@ -130,7 +130,7 @@ test("a connection that is lost without a close frame is noticed", { skip }, asy
 	await page.getByText("Live").waitFor();
 });
 
-test("a connection on which reports come is kept, though the answer to another request is late", {
+test("keeps a connection with incoming reports although a response is late", {
 	skip,
 }, async (t) => {
 	const { url } = await runGateway(t);

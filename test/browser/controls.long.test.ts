@@ -23,7 +23,7 @@ function slider(page: Page, label: string): { control: Locator; input: Locator }
 }
 
 for (const model of models)
-	describe(`the page of a ${model} in XS`, { skip }, () => {
+	describe(`page of a ${model} in XS`, { skip }, () => {
 		test("sets volume, brightness and ring, as the device's own report confirms", async (t) => {
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, report, device } = await powerOn(model);
@@ -56,7 +56,7 @@ for (const model of models)
 			assert.notEqual(device.board.frameCount, 0);
 		});
 
-		test("uses the ring as a light: color, effect and off; on a PROTO-1 it may follow the room", async (t) => {
+		test("uses the ring as a light: color, effect and off; on a PROTO-1 adapts it to room light", async (t) => {
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, report } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
@@ -101,7 +101,7 @@ for (const model of models)
 			}
 		});
 
-		test("shows changes by its own buttons and sensors", async (t) => {
+		test("shows changes made by buttons and sensors", async (t) => {
 			const { url, powerOn } = await runFleet(t);
 			const { deviceId, device } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
@@ -126,7 +126,7 @@ for (const model of models)
 			assert.notEqual(device.board.hapticDuty, 0);
 		});
 
-		test("restarts its connection, and asks it for a report", async (t) => {
+		test("restarts its connection, and requests a report", async (t) => {
 			const { url, powerOn, monitorClient } = await runFleet(t);
 			const { deviceId } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
@@ -150,7 +150,7 @@ for (const model of models)
 			await log.locator("summary", { hasText: "Report" }).nth(1).waitFor();
 		});
 
-		test("restarts, and says so until it is back with a new uptime", async (t) => {
+		test("shows a restart until the device is back with a new uptime", async (t) => {
 			const { url, powerOn, monitorClient } = await runFleet(t);
 			const { deviceId, device } = await powerOn(model);
 			const page = await open(t, url, { view: `#/device/${deviceId}` });
@@ -168,7 +168,7 @@ for (const model of models)
 		});
 	});
 
-describe("a control", { skip }, () => {
+describe("control", { skip }, () => {
 	async function setUp(
 		t: Parameters<typeof open>[0],
 		options: Partial<ScriptedDeviceOptions> = {},
@@ -198,7 +198,7 @@ describe("a control", { skip }, () => {
 		await settles(volume.control, "80");
 	});
 
-	test("a chime's shows that it plays, and that it has ended", async (t) => {
+	test("shows that a chime plays, and that it has ended", async (t) => {
 		const { device, page } = await setUp(t);
 		const play = page.getByRole("button", { name: "Play", exact: true });
 		await play.waitFor();
@@ -258,7 +258,7 @@ describe("a control", { skip }, () => {
 			assert.ok(volumes.length > 5 && volumes.length <= 11, `${volumes.length} values: ${volumes}`);
 		});
 
-		test(`sends what several keys chose once ${where}`, async (t) => {
+		test(`sends the result of several key presses once ${where}`, async (t) => {
 			const { device, page } = await setUp(t, {}, view);
 			await page.getByRole("slider", { name: "Volume" }).focus();
 			await stopClock(page);
@@ -290,8 +290,8 @@ describe("a control", { skip }, () => {
 	});
 });
 
-describe("the log of a device", { skip }, () => {
-	test("is filtered, does not move while paused, and shows each message in full", async (t) => {
+describe("device log", { skip }, () => {
+	test("can be filtered and paused, and shows each message in full", async (t) => {
 		const { url } = await runGateway(t);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());

@@ -88,7 +88,7 @@ function chimeSamples(name: string): readonly number[] {
 }
 
 describe("the board of a demo's device", { skip }, () => {
-	test("is worked from its page: buttons, pad, light and Wi-Fi", async (t) => {
+	test("is operated from its page: buttons, pad, light and Wi-Fi", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		await button(board, "Volume +").hover();
 		await page.mouse.down();
@@ -125,7 +125,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await page.getByRole("region", { name: "About it" }).getByText("−83 dBm").waitFor();
 	});
 
-	test("loses its power for a moment", async (t) => {
+	test("can be power-cycled", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		const restarts = page.getByRole("region", { name: "What happened" }).getByText("Restart: switched on");
 		// Uptime is in whole seconds: the gateway takes a restart within the first second for the same start.
@@ -140,7 +140,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await page.getByText(/^Connected/).waitFor();
 	});
 
-	test("is the same for two browsers, and what one holds is released when it has gone", async (t) => {
+	test("is shared by two browsers, and releases a held button when its browser disconnects", async (t) => {
 		const demo = await startDemo(t);
 		const [first, second] = [await openBoard(t, demo), await openBoard(t, demo)];
 		await button(first.board, "Mute").hover();
@@ -156,7 +156,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await reported(third.page, "Mute not pressed");
 	});
 
-	test("is there again when the demo was killed and started again", async (t) => {
+	test("reappears after the demo was killed and restarted", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const demo = await runDemo(t, folder);
 		const { page, board } = await openBoard(t, demo);
@@ -184,7 +184,7 @@ describe("the board of a demo's device", { skip }, () => {
 		assert.equal(await again.command.exitCode, 0, again.command.output());
 	});
 
-	test("is as axe wants it while it plays", async (t) => {
+	test("has no axe violations while it plays", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		await page.locator(".facts-panel").waitFor();
 		await board.getByRole("button", { name: "Hear it in this browser" }).click();
@@ -208,7 +208,7 @@ describe("the board of a demo's device", { skip }, () => {
 });
 
 describe("the speaker of a demo's device", { skip }, () => {
-	test("is heard in the browser: the firmware's own samples, as loud as its codec is set", async (t) => {
+	test("plays the firmware's samples in the browser at the codec's volume", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t), { prepare: listenIn });
 		const head = page.getByRole("region", { name: "Overview" });
 		const isSeenPlaying = async (expected: string) => {
@@ -274,7 +274,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 });
 
 describe("an announcement in the demo", { skip }, () => {
-	test("is heard in the browser, as each of its devices plays it", async (t) => {
+	test("plays in the browser as on each of its devices", async (t) => {
 		const { url } = await startDemo(t);
 		const page = await open(t, url, { view: "#/announce", prepare: listenIn });
 		const speakers = page.getByRole("region", { name: "Speakers" });
@@ -302,7 +302,7 @@ function assertNear(value: number, expected: number): void {
 }
 
 describe("making and installing a release in the demo", { skip }, () => {
-	test("takes one click, and the next version has a number that is free", async (t) => {
+	test("takes one click, and suggests the next free version", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		await board.getByRole("button", { name: "Make and install 1.1.0" }).click();
 		await board.getByText("Updated to 1.1.0").waitFor();
@@ -313,7 +313,7 @@ describe("making and installing a release in the demo", { skip }, () => {
 		await facts.getByText("1.2.0", { exact: true }).waitFor();
 	});
 
-	test("is done by two browsers at once, each for its device", async (t) => {
+	test("works in two browsers at once, each for its device", async (t) => {
 		const demo = await startDemo(t);
 		const pages = await Promise.all(
 			[demo.dev, demo.proto].map((id) => open(t, demo.url, { view: `#/device/${id}` })),
@@ -328,7 +328,7 @@ describe("making and installing a release in the demo", { skip }, () => {
 				.waitFor();
 	});
 
-	test("says why it was not made", async (t) => {
+	test("reports why a release could not be made", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const { board } = await openBoard(t, await runDemo(t, folder), { expected: /422/ });
 		await writeFile(join(folder, "releases", "catalog.json"), "{");
@@ -337,7 +337,7 @@ describe("making and installing a release in the demo", { skip }, () => {
 	});
 });
 
-test("a gateway that is no demo has no board, and its page does not ask for one", { skip }, async (t) => {
+test("requests no board from a gateway that is not a demo", { skip }, async (t) => {
 	const { url } = await runGateway(t);
 	const device = await new ScriptedDevice({ url, deviceId: "proto-1-5c02fe", model: "PROTO-1" }).connect();
 	t.after(() => device.close());
@@ -355,7 +355,7 @@ test("a gateway that is no demo has no board, and its page does not ask for one"
 	assert.equal((await fetch(`${url}/api/demo`)).status, 404);
 });
 
-test("a demo's page begins with at most 60 KB of script in gzip", {
+test("loads at most 60 KB of gzipped script for the first view of a demo", {
 	skip,
 }, async (t) => {
 	const { url } = await startDemo(t);

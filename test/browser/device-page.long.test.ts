@@ -46,10 +46,10 @@ function fetched(route: Route): Promise<APIResponse | undefined> {
 
 const notice = (page: Page) => page.locator(".device-notice");
 
-test("the page of a device", { skip }, async (t) => {
+test("device page", { skip }, async (t) => {
 	const look = await setUp(t);
 
-	await t.test("says what the ring shows, without a cause that a connected device cannot have", async (t) => {
+	await t.test("describes the ring state without a cause that contradicts the connection", async (t) => {
 		const preset = { "peripherals.led_ring.state_id": 2, "peripherals.led_ring.state_name": "failed" };
 		const { page } = await look(t, "", { report: preset });
 		await page.getByRole("img", { name: "LED ring: red, 50 %" }).waitFor();
@@ -57,7 +57,7 @@ test("the page of a device", { skip }, async (t) => {
 	});
 
 	await t.test(
-		"has a strip only while something is wrong, and does not move when its label is edited",
+		"shows a notice only during a fault, and does not move when the label is edited",
 		async (t) => {
 			const { device, page } = await look(t, "");
 			await page.getByRole("region", { name: "About it" }).getByText("Running for").waitFor();
@@ -75,33 +75,30 @@ test("the page of a device", { skip }, async (t) => {
 		},
 	);
 
-	await t.test(
-		"has on a phone its room, volume, play, announcement and parts in the upper half",
-		async (t) => {
-			const { device, page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
-			const { deviceId } = device;
-			await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
-			await page.getByLabel("Room", { exact: true }).fill("Kitchen");
-			await page.getByRole("button", { name: "Save" }).click();
-			const hero = page.getByRole("region", { name: "Overview" });
-			const room = hero.getByRole("link", { name: "Kitchen", exact: true });
-			const topOf = async (one: Locator) => (await one.boundingBox())?.y ?? Number.NaN;
-			const [roomTop, nameTop] = [await topOf(room), await topOf(hero.getByRole("heading", { level: 1 }))];
-			assert.ok(roomTop < nameTop, `the room is at ${roomTop} pixels, the name at ${nameTop}`);
-			assert.ok((await tabsAt(page)) < 422, `the parts begin at ${await tabsAt(page)} pixels`);
-			await hero.getByRole("slider", { name: "Volume" }).waitFor();
-			const identify = hero.getByRole("button", { name: "Identify", exact: true });
-			assert.equal(await identify.textContent(), "", "an icon");
-			await identify.click();
-			await device.receives({ command: "identify" });
-			await hero.getByRole("button", { name: "Play", exact: true }).click();
-			await device.receives({ command: "play_audio", value: "startup" });
-			await hero.getByRole("link", { name: "Announce" }).click();
-			await page.getByRole("button", { name: `Announce on ${deviceId}` }).waitFor();
-		},
-	);
+	await t.test("shows room, volume, play, announce and tabs in the upper half of a phone", async (t) => {
+		const { device, page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
+		const { deviceId } = device;
+		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
+		await page.getByLabel("Room", { exact: true }).fill("Kitchen");
+		await page.getByRole("button", { name: "Save" }).click();
+		const hero = page.getByRole("region", { name: "Overview" });
+		const room = hero.getByRole("link", { name: "Kitchen", exact: true });
+		const topOf = async (one: Locator) => (await one.boundingBox())?.y ?? Number.NaN;
+		const [roomTop, nameTop] = [await topOf(room), await topOf(hero.getByRole("heading", { level: 1 }))];
+		assert.ok(roomTop < nameTop, `the room is at ${roomTop} pixels, the name at ${nameTop}`);
+		assert.ok((await tabsAt(page)) < 422, `the parts begin at ${await tabsAt(page)} pixels`);
+		await hero.getByRole("slider", { name: "Volume" }).waitFor();
+		const identify = hero.getByRole("button", { name: "Identify", exact: true });
+		assert.equal(await identify.textContent(), "", "an icon");
+		await identify.click();
+		await device.receives({ command: "identify" });
+		await hero.getByRole("button", { name: "Play", exact: true }).click();
+		await device.receives({ command: "play_audio", value: "startup" });
+		await hero.getByRole("link", { name: "Announce" }).click();
+		await page.getByRole("button", { name: `Announce on ${deviceId}` }).waitFor();
+	});
 
-	await t.test("begins at the page's top on a phone, with the whole header", async (t) => {
+	await t.test("starts at the top on a phone, with the whole header", async (t) => {
 		const { page } = await look(t, "", {}, { viewport: { width: 390, height: 844 } });
 		await page.getByRole("link", { name: "Home", exact: true }).first().click();
 		await page.locator(".device-row a").first().click();
@@ -110,14 +107,14 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await page.evaluate("scrollY"), 0);
 	});
 
-	await t.test("does not call a change what reads the same", async (t) => {
+	await t.test("ignores changes that are displayed the same", async (t) => {
 		const { device, page } = await look(t, "/log", { report: { "health.free_heap_bytes": 112 * 1024 } });
 		device.report({ "health.free_heap_bytes": 112 * 1024 + 100 });
 		await page.locator(".log summary", { hasText: "as before" }).waitFor();
 		assert.equal(await page.getByText("112 KB → 112 KB").count(), 0);
 	});
 
-	await t.test("counts down a trial of settings, which is no outage", async (t) => {
+	await t.test("counts down a settings trial without showing an outage", async (t) => {
 		const { device, page } = await look(t, "/settings", { executesCommands: false });
 		await page.getByText("Advanced").click();
 		await page.getByLabel("Time server", { exact: true }).fill("time.example");
@@ -138,7 +135,7 @@ test("the page of a device", { skip }, async (t) => {
 	});
 
 	await t.test(
-		"has settings in one column, what is rare closed, and shows the present Wi-Fi and a token",
+		"shows settings in one column, rare ones collapsed, with the current Wi-Fi and a token",
 		async (t) => {
 			const { page } = await look(t, "/settings", { report: { "network.wifi_ssid": "attic" } });
 			await page.getByText("Now: attic").waitFor();
@@ -154,7 +151,7 @@ test("the page of a device", { skip }, async (t) => {
 		},
 	);
 
-	await t.test("has five parts in the address, which a reload and the way back keep", async (t) => {
+	await t.test("keeps its five tabs in the URL across reload and back", async (t) => {
 		const { page } = await look(t, "");
 		for (const [name, part] of [
 			["History", "/history"],
@@ -172,7 +169,7 @@ test("the page of a device", { skip }, async (t) => {
 		await page.getByRole("region", { name: "Settings" }).waitFor();
 	});
 
-	await t.test("has what is wanted rarely under More, which closes by Escape and by a choice", async (t) => {
+	await t.test("has rare actions under More, which closes on Escape and on selection", async (t) => {
 		const { device, page } = await look(t, "");
 		const report = page.getByRole("button", { name: "Ask for a report" });
 		assert.equal(await report.isVisible(), false);
@@ -185,7 +182,7 @@ test("the page of a device", { skip }, async (t) => {
 		await report.waitFor({ state: "hidden" });
 	});
 
-	await t.test("stops a sound that is played to it", async (t) => {
+	await t.test("stops a playing sound", async (t) => {
 		const { device, page } = await look(t, "");
 		const stop = page.getByRole("button", { name: "Stop" });
 		await page.getByRole("button", { name: "Play", exact: true }).waitFor();
@@ -198,7 +195,7 @@ test("the page of a device", { skip }, async (t) => {
 		await stop.waitFor({ state: "detached" });
 	});
 
-	await t.test("draws no mark before the axis of its plots", async (t) => {
+	await t.test("draws no mark before the axis of a plot", async (t) => {
 		const { page } = await look(
 			t,
 			"/history",
@@ -228,7 +225,7 @@ test("the page of a device", { skip }, async (t) => {
 		);
 	});
 
-	await t.test("says at its head that it crashed, until a person has seen it", async (t) => {
+	await t.test("shows a crash in its header until it is dismissed", async (t) => {
 		const { crash } = uplinkExamples.crash_report;
 		const { page } = await look(t, "/log", { crash, version: crash.firmware_version });
 		await notice(page)
@@ -245,7 +242,7 @@ test("the page of a device", { skip }, async (t) => {
 		assert.equal(await notice(page).count(), 0);
 	});
 
-	await t.test("announces no report to a screen reader", async (t) => {
+	await t.test("announces no reports to screen readers", async (t) => {
 		const { page } = await look(t, "");
 		await page.getByRole("slider", { name: "Volume" }).waitFor();
 		assert.equal(await page.locator("output").count(), 0);

@@ -47,7 +47,7 @@ function region(page: Page, name: string): Locator {
 }
 
 describe("the label of a device", { skip }, () => {
-	test("is edited in its place, and its name is the title", async (t) => {
+	test("is edited in place, and its name becomes the title", async (t) => {
 		const { page, url } = await setUp(t);
 		await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
 		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
@@ -73,7 +73,7 @@ describe("the label of a device", { skip }, () => {
 		await page.getByRole("heading", { level: 1, name: deviceId }).waitFor();
 	});
 
-	test("that is refused says why, and keeps what was typed", async (t) => {
+	test("shows why it was rejected, and keeps the input", async (t) => {
 		const { page } = await setUp(t, { page: { view, expected: /422/ } });
 		await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 		const room = page.getByLabel("Room", { exact: true });
@@ -89,8 +89,8 @@ describe("the label of a device", { skip }, () => {
 	});
 });
 
-describe("the past of a device on its page", { skip }, () => {
-	test("is drawn at once, with gaps and marks, and read by keyboard and pointer", async (t) => {
+describe("history of a device", { skip }, () => {
+	test("is plotted at once with gaps and marks, readable by keyboard and pointer", async (t) => {
 		/** How far the gateway's clocks are behind. */
 		let behindMs = 3_600_000;
 		const { url, monitor } = await runGateway(t, {
@@ -144,7 +144,7 @@ describe("the past of a device on its page", { skip }, () => {
 		await signal.getByText("–", { exact: true }).waitFor();
 	});
 
-	test("goes on with its reports, and marks a restart when it comes", async (t) => {
+	test("continues with new reports, and marks a restart", async (t) => {
 		const { device, page } = await setUp(t, { page: { view: `${view}/history` } });
 		const plot = page.locator(".plot").first();
 		await plot.locator(".plot-line[d^=M]").waitFor({ state: "attached" });
@@ -158,7 +158,7 @@ describe("the past of a device on its page", { skip }, () => {
 		await plot.locator(".plot-mark.restart").first().waitFor({ state: "attached" });
 	});
 
-	test("lists what happened in one order, no more than eight at once", async (t) => {
+	test("lists events in order, at most eight at once", async (t) => {
 		const { device, page } = await setUp(t, { page: { view: `${view}/history` } });
 		const past = page.getByRole("list", { name: "What happened, the latest first" });
 		for (let start = 1; start < 8; start++) {
@@ -176,7 +176,7 @@ describe("the past of a device on its page", { skip }, () => {
 	});
 });
 
-test("a device's page says when it was first seen, and which versions it ran, and makes it show itself", {
+test("shows when a device was first seen and its versions, and identifies it", {
 	skip,
 }, async (t) => {
 	const { device, page } = await setUp(t);
@@ -199,7 +199,7 @@ test("a device's page says when it was first seen, and which versions it ran, an
 	await device.receives({ command: "identify" });
 });
 
-test("a part that does not work is named with the steps of bring-up that help, and listed in Attention until it works", {
+test("names a faulty part with bring-up steps, and lists it as an issue until it works", {
 	skip,
 }, async (t) => {
 	const { device, page } = await setUp(t, {
@@ -230,8 +230,8 @@ test("a part that does not work is named with the steps of bring-up that help, a
 	await page.getByRole("link", { name: "Attention", exact: true }).waitFor();
 });
 
-describe("what is not true any more", { skip }, () => {
-	test("is greyed and dated while the device is away, and its controls are off", async (t) => {
+describe("stale values", { skip }, () => {
+	test("are dimmed and dated while the device is offline, with controls disabled", async (t) => {
 		const { device, page } = await setUp(t);
 		const overview = region(page, "Overview");
 		await page.getByText(/^Connected/).waitFor();
@@ -253,7 +253,7 @@ describe("what is not true any more", { skip }, () => {
 		assert.notEqual(await styleOf(page, ".about dd", "color"), gray);
 	});
 
-	test("is said while the gateway is away: nothing is connected, and the ring stops", async (t) => {
+	test("are marked while the gateway is unreachable: no device is shown as connected, and rings stop", async (t) => {
 		const { gateway, page } = await setUp(t);
 		await page.getByRole("img", { name: /^LED ring: rainbow/ }).waitFor();
 		await gateway.close();
@@ -278,7 +278,7 @@ describe("what is not true any more", { skip }, () => {
 	});
 });
 
-test("a device's own updates are listed, though 200 others are newer", { skip }, async (t) => {
+test("lists a device's updates although 200 others are newer", { skip }, async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const jobs = (from: string, startedAt: number) =>
 		Array.from({ length: 10 }, (_, index) => ({
@@ -301,7 +301,9 @@ test("a device's own updates are listed, though 200 others are newer", { skip },
 	assert.equal(await updates.count(), 2);
 });
 
-test("nothing moves when a button is chosen, nor while it is sent", { skip }, async (t) => {
+test("keeps the layout stable when a button is pressed and while its command is sent", {
+	skip,
+}, async (t) => {
 	const { device, page } = await setUp(t, { device: { executesCommands: false } });
 	const places = (): Promise<readonly string[]> =>
 		page.evaluate(`[...document.querySelectorAll(
@@ -323,7 +325,7 @@ test("nothing moves when a button is chosen, nor while it is sent", { skip }, as
 	assert.deepEqual(await places(), before);
 });
 
-test("a message is in words, and in JSON on demand", { skip }, async (t) => {
+test("describes a message in words, and shows its JSON on demand", { skip }, async (t) => {
 	const { device, page } = await setUp(t);
 	device.report({ "network.wifi_rssi": -63, "health.uptime_seconds": 3605 });
 	const facts = region(page, "About it");
@@ -339,11 +341,11 @@ test("a message is in words, and in JSON on demand", { skip }, async (t) => {
 	await log.getByText('"wifi_rssi": -63,').waitFor();
 });
 
-describe("the device token", { skip }, () => {
+describe("device token", { skip }, () => {
 	const permissions = ["clipboard-read", "clipboard-write"];
 	const copied = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
 
-	test("is copied with the command, though it is not shown", async (t) => {
+	test("is copied with the command although it is not shown", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await open(t, url, { permissions });
 		await page.getByRole("button", { name: "Copy" }).first().click();
@@ -352,7 +354,7 @@ describe("the device token", { skip }, () => {
 		assert.equal((await page.content()).includes(deviceToken), false);
 	});
 
-	test("is copied with the command for a browser that cannot install", async (t) => {
+	test("is copied with the command for a browser without Web Serial", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await open(t, url, { view: "#/add", permissions, prepare: withoutSerialPort(true) });
 		await page.getByRole("button", { name: "Copy" }).click();
@@ -360,7 +362,7 @@ describe("the device token", { skip }, () => {
 		assert.match(await copied(page), new RegExp(`token=${deviceToken}$`));
 	});
 
-	test("that cannot be had is not copied", async (t) => {
+	test("is not copied if it is unavailable", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await open(t, url, { permissions, expected: /ERR_FAILED/ });
 		await page.route("**/api/device-token", (route) => route.abort());
@@ -369,7 +371,7 @@ describe("the device token", { skip }, () => {
 	});
 });
 
-test("a link to a view leads there through the login, also after a wrong token", { skip }, async (t) => {
+test("redirects to the linked view after the login, also after a wrong token", { skip }, async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const { url } = await runGateway(t, { dataDir });
 	const device = await new ScriptedDevice({ url, deviceId }).connect();
@@ -387,7 +389,7 @@ test("a link to a view leads there through the login, also after a wrong token",
 	assert.equal(page.url(), `${url}/${view}`);
 });
 
-test("at 320 pixels a label of 64 wide letters fits while it is edited and as a title, also while the device is away", {
+test("fits a label of 64 wide letters into 320 pixels, edited, as title, and while the device is offline", {
 	skip,
 }, async (t) => {
 	const viewport = { width: 320, height: 640 };
@@ -405,7 +407,7 @@ test("at 320 pixels a label of 64 wide letters fits while it is edited and as a 
 	assert.deepEqual(await widerThan(page, 320), []);
 });
 
-test("at 1920 pixels the bar is in line with the content", { skip }, async (t) => {
+test("aligns the header with the content at 1920 pixels", { skip }, async (t) => {
 	const { page } = await setUp(t, { page: { view, viewport: { width: 1920, height: 1080 } } });
 	const edges = (selector: string): Promise<[left: number, right: number]> =>
 		page.evaluate(

@@ -29,7 +29,7 @@ async function setUp(
 }
 
 describe("crashes on the page", { skip }, () => {
-	test("have their kind, place, version and last lines on the device's view, as soon as it reports them", async (t) => {
+	test("show kind, location, version and last log lines as soon as they are reported", async (t) => {
 		const { device, page } = await setUp(t);
 		const panel = page.getByRole("region", { name: "What happened" });
 		await panel.getByText("First start of 1.2.3").waitFor();
@@ -65,7 +65,7 @@ describe("crashes on the page", { skip }, () => {
 describe("the live log on the page", { skip }, () => {
 	const log = `#/devices/${deviceId}/log`;
 
-	test("starts with the lines that are kept, goes on, is paused, filtered and stopped", async (t) => {
+	test("starts with stored lines, continues, and can be paused, filtered and stopped", async (t) => {
 		const { device, page } = await setUp(t, { logLines: "Wi-Fi connected\ngateway connected\n" }, log);
 		const panel = page.getByRole("region", { name: "Log" });
 		await panel.getByText("Nothing yet").waitFor();
@@ -92,7 +92,7 @@ describe("the live log on the page", { skip }, () => {
 		await device.receives({ command: "set_log", level: "off", seconds: 300 });
 	});
 
-	test("started again, it does not repeat what is shown, and is one with the messages", async (t) => {
+	test("does not repeat lines after a restart, and merges with messages", async (t) => {
 		const { device, page } = await setUp(t, { logLines: "one\ntwo\n" }, log);
 		const panel = page.getByRole("region", { name: "Log" });
 		await panel.getByRole("button", { name: "Start the live log" }).click();

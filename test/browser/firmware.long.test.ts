@@ -37,10 +37,10 @@ async function drop(page: Page, content: Buffer): Promise<void> {
 	await page.locator(".drop").dispatchEvent("drop", { dataTransfer: transfer });
 }
 
-describe("an upload", { skip }, () => {
+describe("upload", { skip }, () => {
 	const image = { name: "device.bin", mimeType: "application/octet-stream" };
 
-	test("is accepted, and becomes the firmware of the next rollout", async (t) => {
+	test("is accepted and preselected for the next rollout", async (t) => {
 		const { page } = await setUp(t, [{}]);
 		await page.getByRole("button", { name: "Update 1 device" }).waitFor();
 		const buffer = makeImage({ version: "1.2.3" });
@@ -60,7 +60,7 @@ describe("an upload", { skip }, () => {
 		await page.getByText("dropped.bin is in place.").waitFor();
 	});
 
-	test("that is dropped or chosen while the gateway is away is sent once it is back", async (t) => {
+	test("is sent after an outage if dropped or chosen during it", async (t) => {
 		const { page, stopGateway } = await setUp(t, []);
 		const upload = page.getByRole("region", { name: "Upload" });
 		await upload.waitFor();
@@ -74,7 +74,7 @@ describe("an upload", { skip }, () => {
 		await upload.getByText("dropped.bin is in place.").waitFor();
 	});
 
-	test("of a signature alone says what to choose", async (t) => {
+	test("explains which files to choose if only a signature was given", async (t) => {
 		const { page } = await setUp(t, []);
 		const upload = page.getByRole("region", { name: "Upload" });
 		const file = { name: "device.bin.sig", mimeType: "text/plain", buffer: Buffer.from("x") };
@@ -107,8 +107,8 @@ describe("an upload", { skip }, () => {
 		});
 });
 
-describe("an update", { skip }, () => {
-	test("goes from a click to `updated`, by progress that only grows", async (t) => {
+describe("update", { skip }, () => {
+	test("goes from a click to `updated` with increasing progress", async (t) => {
 		const { page, fleet } = await setUp(t, [{ ending: "waits" }], "#/devices/dev-1-000000/firmware");
 		const panel = page.getByRole("region", { name: "Firmware" });
 		await panel.getByRole("button", { name: "Update" }).click();
@@ -130,7 +130,7 @@ describe("an update", { skip }, () => {
 		await panel.getByText("Runs 1.4.0").waitFor();
 	});
 
-	test("that was rolled back says why, also after a reload", async (t) => {
+	test("shows why it was rolled back, also after a reload", async (t) => {
 		const { page } = await setUp(t, [{ ending: "rolls back" }], "#/devices/dev-1-000000/firmware");
 		const panel = page.getByRole("region", { name: "Firmware" });
 		await panel.getByRole("button", { name: "Update" }).click();
@@ -142,7 +142,7 @@ describe("an update", { skip }, () => {
 		await updates.getByText("the new firmware ended: crashed").waitFor();
 	});
 
-	test("that the gateway refuses shows the reason", async (t) => {
+	test("shows the reason if the gateway rejects it", async (t) => {
 		const { page, releasesDir } = await setUp(t, [{}], "#/devices/dev-1-000000/firmware");
 		await page.getByRole("button", { name: "Update" }).waitFor();
 		await rm(join(releasesDir, "dev-1", "firmware-v1.4.0.bin"));
@@ -153,7 +153,7 @@ describe("an update", { skip }, () => {
 			.waitFor();
 	});
 
-	test("is told by what runs, what is newer and its notes, with one button, also for another version", async (t) => {
+	test("shows the running version, newer ones with notes, and one button, also for another version", async (t) => {
 		const { page, fleet, releasesDir } = await setUp(
 			t,
 			[{ ending: "waits" }],
@@ -179,7 +179,7 @@ describe("an update", { skip }, () => {
 		assert.match(JSON.stringify(fleet[0]?.commands.at(-1)), /firmware-v1\.3\.0\.bin/);
 	});
 
-	test("is not offered to a device that runs it, and a downgrade is called one", async (t) => {
+	test("is not offered to a device that runs it, and labels a downgrade", async (t) => {
 		const { page, url, fleet } = await setUp(
 			t,
 			[{ version: "1.4.0" }, { version: "2.0.0" }],
@@ -198,7 +198,7 @@ describe("an update", { skip }, () => {
 	});
 });
 
-test("a release that is made meanwhile appears by itself", { skip }, async (t) => {
+test("shows a new release without a reload", { skip }, async (t) => {
 	const { page, releasesDir } = await setUp(t, [{}]);
 	await page.clock.install();
 	await page.reload();
@@ -209,7 +209,7 @@ test("a release that is made meanwhile appears by itself", { skip }, async (t) =
 	await firmware.getByText("1.5.0, latest").waitFor({ state: "attached" });
 });
 
-test("a release without an image for the chip of a device is not offered for it", { skip }, async (t) => {
+test("does not offer a release without an image for the device's chip", { skip }, async (t) => {
 	const { page, url } = await setUp(t, [{ chip: "esp32" }, {}], "#/devices/dev-1-000000/firmware");
 	const panel = page.getByRole("region", { name: "Firmware" });
 	await panel.getByText("There is no firmware for it at this gateway.").waitFor();
@@ -218,7 +218,7 @@ test("a release without an image for the chip of a device is not offered for it"
 	await page.getByText("2 devices, 1 without an image").waitFor();
 });
 
-test("on a phone the upload is near, however many devices there are", { skip }, async (t) => {
+test("keeps the upload reachable on a phone in a large fleet", { skip }, async (t) => {
 	const released = await runReleasedFleet(
 		t,
 		Array.from({ length: 300 }, () => ({})),

@@ -49,7 +49,7 @@ async function runMany(
 }
 
 describe("a selection", { skip }, () => {
-	test("is asked for something, and each device's answer is shown, failures with their reason", async (t) => {
+	test("sends a command to each device, and shows each result with the reason of failures", async (t) => {
 		const { url, devices } = await runMany(t, 6, (index) => ({ executesCommands: index !== 2 }));
 		const page = await open(t, url, { view: "#/?view=table" });
 		await page.getByLabel(`Select ${idOf(1)}`).click();
@@ -99,7 +99,7 @@ describe("a selection", { skip }, () => {
 		assert.deepEqual(devices[3]?.commands[2], { command: "identify" });
 	});
 
-	test("of devices far from the screen is asked as well, and all that are filtered can be selected", async (t) => {
+	test("includes off-screen devices, and can cover all filtered ones", async (t) => {
 		const { url, devices } = await runMany(t, 300, (index) => ({ version: index < 280 ? "1.0.0" : "1.4.0" }));
 		const page = await open(t, url);
 		await page.getByRole("button", { name: "Filter" }).click();
@@ -120,7 +120,7 @@ describe("a selection", { skip }, () => {
 		assert.deepEqual([asked.length, asked.at(-1)?.deviceId], [280, idOf(279)]);
 	});
 
-	test("is begun with one device and extended to all that are shown, on a phone", async (t) => {
+	test("starts with one device and extends to all shown, on a phone", async (t) => {
 		const { url } = await runMany(t, 60);
 		const viewport = { width: 390, height: 844 };
 		const page = await open(t, url, { view: "#/?search=dev-1-00000", viewport });
@@ -131,7 +131,7 @@ describe("a selection", { skip }, () => {
 		assert.equal(await page.getByRole("button", { name: /^Select \d+ more$/ }).count(), 0);
 	});
 
-	test("is begun by a long press of a finger", async (t) => {
+	test("starts with a long press", async (t) => {
 		const { url } = await runMany(t, 2);
 		const page = await open(t, url, { viewport: { width: 390, height: 844 }, hasTouch: true });
 		const ring = await page.locator(".device-row .ring").first().boundingBox();
@@ -145,7 +145,7 @@ describe("a selection", { skip }, () => {
 		assert.equal(new URL(page.url()).hash, "#/", "it does not open the device");
 	});
 
-	test("is one line below a list that begins high on a phone, and what can be done opens upwards", async (t) => {
+	test("takes one line at the bottom of a phone, and opens its actions upwards", async (t) => {
 		const { url, devices } = await runMany(t, 12, () => ({ ending: "rolls back" }));
 		devices[11]?.close();
 		for (const width of [390, 320]) {

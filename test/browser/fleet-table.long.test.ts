@@ -67,8 +67,8 @@ async function sorted(page: Page, column: string): Promise<readonly string[]> {
 	return orders;
 }
 
-describe("the table", { skip }, () => {
-	test("shows a large fleet, of which only what is seen is rendered", async (t) => {
+describe("table", { skip }, () => {
+	test("renders only the visible rows of a large fleet", async (t) => {
 		const { url } = await runMany(t, 300);
 		const page = await open(t, url);
 		const grid = page.getByRole("grid", { name: "Devices" });
@@ -86,7 +86,7 @@ describe("the table", { skip }, () => {
 		assert.equal(hashOf(page), "#/?view=list");
 	});
 
-	test("has every row that is in the window while it is scrolled, and few others", async (t) => {
+	test("renders every visible row while scrolling, and few others", async (t) => {
 		const { url } = await runMany(t, 300);
 		const page = await open(t, url);
 		await page.getByText("300 of 300 connected").waitFor();
@@ -122,7 +122,7 @@ describe("the table", { skip }, () => {
 		assert.deepEqual(wrong.slice(0, 5), []);
 	});
 
-	test("is in line with the bar at 1920 pixels, as is the list", async (t) => {
+	test("is aligned with the header at 1920 pixels, as is the list", async (t) => {
 		const { url } = await runMany(t, 3);
 		for (const [look, content] of [
 			["table", ".table"],
@@ -144,7 +144,7 @@ describe("the table", { skip }, () => {
 		}
 	});
 
-	test("is sorted by state, what needs a person first, and by when devices were heard", async (t) => {
+	test("sorts by state, issues first, and by when devices were last heard", async (t) => {
 		let now = Date.now();
 		const { url, devices, monitor } = await runMany(
 			t,
@@ -167,7 +167,7 @@ describe("the table", { skip }, () => {
 		assert.deepEqual(await sorted(page, "Heard"), ["0123", "2310"]);
 	});
 
-	test("is sorted by every other column, both ways", async (t) => {
+	test("sorts by every other column, in both directions", async (t) => {
 		const { url } = await runMany(t, 3, (index) => ({
 			model: index === 1 ? "PROTO-1" : "DEV-1",
 			version: ["1.9.0", "1.10.0", "1.2.0"][index] ?? "",
@@ -193,7 +193,7 @@ describe("the table", { skip }, () => {
 		assert.equal(hashOf(page), "#/?sort=volume&order=descending&view=table");
 	});
 
-	test("is worked with the keyboard alone", async (t) => {
+	test("is operable by keyboard alone", async (t) => {
 		const { url } = await runMany(t, 120);
 		const page = await open(t, url);
 		const focused = (): Promise<string> => page.evaluate("document.activeElement.dataset.key ?? ''");
@@ -239,8 +239,8 @@ describe("the table", { skip }, () => {
 	});
 });
 
-describe("the list", { skip }, () => {
-	test("are reached with the arrows and opened with Enter, from the search on and across rooms", async (t) => {
+describe("list", { skip }, () => {
+	test("moves through rows with the arrow keys, from the search and across rooms, and opens one with Enter", async (t) => {
 		const { url } = await runMany(t, 7);
 		for (const index of [0, 1, 2, 3]) await label(url, idOf(index), { room: "Attic" });
 		const page = await open(t, url, { view: "#/?view=list", viewport: { width: 820, height: 700 } });
@@ -262,8 +262,8 @@ describe("the list", { skip }, () => {
 	});
 });
 
-describe("the fleet's address", { skip }, () => {
-	test("has filters, order and view, and a link to it restores them", async (t) => {
+describe("fleet URL", { skip }, () => {
+	test("contains filters, order and view, and restores them", async (t) => {
 		const { url, devices } = await runMany(t, 4, (index) => ({ version: index === 0 ? "1.0.0" : "1.4.0" }));
 		await label(url, idOf(1), { room: "Hall" });
 		const page = await open(t, url);
@@ -301,7 +301,7 @@ describe("the fleet's address", { skip }, () => {
 		assert.equal(hashOf(linked), "#/?view=table");
 	});
 
-	test("shows what is chosen also where no device is like that, so that it can be taken back", async (t) => {
+	test("shows active filters without matching devices, so that they can be cleared", async (t) => {
 		const { url } = await runMany(t, 1);
 		const page = await open(t, url, { view: "#/?version=9.9.9&state=rolled_back" });
 		await page.getByText("No device is like that.").waitFor();
@@ -315,7 +315,7 @@ describe("the fleet's address", { skip }, () => {
 		await page.getByText("1 of 1 connected").waitFor();
 	});
 
-	test("is returned to from a device at the same place, with the focus on that device", async (t) => {
+	test("restores the scroll position and focuses the device when going back from it", async (t) => {
 		const { url } = await runMany(t, 300);
 		for (const view of ["table", "list"]) {
 			const page = await open(t, url, { view: `#/?view=${view}` });
@@ -341,7 +341,7 @@ describe("the fleet's address", { skip }, () => {
 	});
 });
 
-test("names and rooms are shown and found, in the list and the table", { skip }, async (t) => {
+test("shows and finds names and rooms in the list and the table", { skip }, async (t) => {
 	const { url } = await runMany(t, 3);
 	const page = await open(t, url);
 	await page.getByText("3 of 3 connected").waitFor();
@@ -360,7 +360,7 @@ test("names and rooms are shown and found, in the list and the table", { skip },
 	await row.getByText("Hall").waitFor();
 });
 
-describe("the page asks", { skip }, () => {
+describe("page subscription", { skip }, () => {
 	/** Ids of the devices whose reports come. */
 	const heard = (page: Page) => {
 		const ids = new Set<string>();
@@ -373,7 +373,7 @@ describe("the page asks", { skip }, () => {
 		return ids;
 	};
 
-	test("only for reports of the devices on the screen, wherever that is scrolled to", async (t) => {
+	test("covers only the devices on the screen while scrolling", async (t) => {
 		const { url, devices } = await runMany(t, 300);
 		const page = await open(t, url, { view: "#/?view=list" });
 		const ids = heard(page);
@@ -401,7 +401,7 @@ describe("the page asks", { skip }, () => {
 		assert.ok(!ids.has(idOf(150)) && ids.size < 100, `${ids.size} devices' reports`);
 	});
 
-	test("for no reports at a table, which the summary keeps up to date", async (t) => {
+	test("covers no reports in the table, which the summary keeps current", async (t) => {
 		const { url, devices } = await runMany(t, 60);
 		const page = await open(t, url);
 		const ids = heard(page);
@@ -426,7 +426,7 @@ describe("the page asks", { skip }, () => {
 		assert.deepEqual([...ids], [idOf(3)]);
 	});
 
-	test("again after the gateway was away", async (t) => {
+	test("is renewed after the gateway was unreachable", async (t) => {
 		const { url, gateway } = await runMany(t, 1);
 		const page = await open(t, url, { view: `#/device/${idOf(0)}` });
 		await page.locator(".hero .value").getByText("50", { exact: true }).waitFor();
@@ -442,7 +442,7 @@ describe("the page asks", { skip }, () => {
 	});
 });
 
-describe("a device that has not reported yet", { skip }, () => {
+describe("device without a report", { skip }, () => {
 	for (const view of ["list", "table"])
 		test(`is listed with these words among the ${view}, with and without a name, until it reports`, async (t) => {
 			const { url, device } = await runMany(t, 1);

@@ -14,7 +14,7 @@ async function names(page: Page): Promise<readonly string[]> {
 	return page.locator(".device-row h2").allTextContents();
 }
 
-describe("the fleet", { skip }, () => {
+describe("fleet", { skip }, () => {
 	test("shows virtual devices as they connect, change and disconnect", async (t) => {
 		const { url, powerOn } = await runFleet(t);
 		const page = await open(t, url);
@@ -38,7 +38,7 @@ describe("the fleet", { skip }, () => {
 		assert.equal(await page.getByRole("slider").first().isDisabled(), true);
 	});
 
-	test("shows which devices were refused, and why, while there is none", async (t) => {
+	test("shows rejected devices with the reason while the fleet is empty", async (t) => {
 		const { url } = await runGateway(t);
 		const socket = new WebSocket(`${url.replace("http", "ws")}/device`, {
 			headers: { "Device-Id": "dev-1-0000aa", ...bearer("a-token-that-is-not-the-right-one") },
@@ -53,7 +53,7 @@ describe("the fleet", { skip }, () => {
 			.waitFor();
 	});
 
-	test("draws the ring as the device shows it", async (t) => {
+	test("renders the ring as the device shows it", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
@@ -88,7 +88,7 @@ describe("the fleet", { skip }, () => {
 		assert.ok(Math.max(...off.slice(0, 3)) < 80, `off, not ${off}`);
 	});
 
-	test("animates its rings, except with prefers-reduced-motion", async (t) => {
+	test("animates rings, except with prefers-reduced-motion", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
@@ -115,7 +115,7 @@ describe("the fleet", { skip }, () => {
 		}
 	});
 
-	test("is searched, filtered and sorted", async (t) => {
+	test("can be searched, filtered and sorted", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 			{ deviceId: "dev-1-aaaaaa", version: "1.0.0", report: { "network.wifi_rssi": -84 } },
@@ -157,7 +157,7 @@ describe("the fleet", { skip }, () => {
 		assert.deepEqual(await names(page), ["dev-1-bbbbbb"]);
 	});
 
-	test("removes a forgotten device from the list and its own page, and nothing else", async (t) => {
+	test("removes only a forgotten device from the list and its page", async (t) => {
 		const { url } = await runGateway(t, { limits: { snapshotPauseMs: 10 } });
 		const connect = (id: string) => new ScriptedDevice({ url, deviceId: `dev-1-${id}` }).connect();
 		const [stays, goes] = [await connect("aaaaaa"), await connect("bbbbbb")];
@@ -191,7 +191,7 @@ describe("the fleet", { skip }, () => {
 		await looked.getByLabel("Volume", { exact: true }).and(looked.locator(":enabled")).waitFor();
 	});
 
-	test("of five speakers in four rooms is on a phone without scrolling", async (t) => {
+	test("fits five speakers in four rooms on a phone without scrolling", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const rooms = ["Kitchen", "Kitchen", "Attic", "Bathroom", "Bedroom"];
 		for (const [index, room] of rooms.entries()) {
@@ -216,7 +216,7 @@ describe("the fleet", { skip }, () => {
 		}
 	});
 
-	test("has rows whose texts leave room for their sliders, on a phone and on a large screen", async (t) => {
+	test("leaves room for sliders in rows, on a phone and on a large screen", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const report = { "peripherals.audio.volume": 100, "health.safe_mode": true };
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", report }).connect();
@@ -235,7 +235,7 @@ describe("the fleet", { skip }, () => {
 		}
 	});
 
-	test("renders only the visible ones of a thousand devices", async (t) => {
+	test("renders only the visible rows of a thousand devices", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(
 			{ length: 1000 },
@@ -272,7 +272,7 @@ describe("the fleet", { skip }, () => {
 		assert.deepEqual(await names(page), ["dev-1-000500"]);
 	});
 
-	test("keeps the row that has the focus while the page scrolls", async (t) => {
+	test("keeps the focused row while the page scrolls", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const fleet = Array.from(
 			{ length: 200 },
@@ -293,8 +293,8 @@ describe("the fleet", { skip }, () => {
 	});
 });
 
-describe("without a device", { skip }, () => {
-	test("the page explains how to get one, with this gateway's address, and its token only on request", async (t) => {
+describe("empty fleet", { skip }, () => {
+	test("explains how to add a device, with this gateway's address, and its token on request", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url);
 		const address = `${url.replace("http", "ws")}/device`;
@@ -313,7 +313,7 @@ describe("without a device", { skip }, () => {
 		await page.getByText(command("<device token>")).waitFor();
 	});
 
-	test("an address with a bad percent escape names no device, and can be left", async (t) => {
+	test("handles a malformed percent escape in the URL", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url);
 		for (const [hash, words] of [
@@ -328,15 +328,15 @@ describe("without a device", { skip }, () => {
 		}
 	});
 
-	test("an address without a device says so", async (t) => {
+	test("reports a URL without a device", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url, { view: "#/device/dev-1-unknown" });
 		await page.getByText("No device is called dev-1-unknown").waitFor();
 	});
 });
 
-describe("logging in", { skip }, () => {
-	test("fails with a wrong token and a reason, and works with the right one", async (t) => {
+describe("login", { skip }, () => {
+	test("rejects a wrong token with a reason, and accepts the right one", async (t) => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const page = await open(t, url, { expected: /401/ });
 		await page.context().clearCookies();
@@ -358,7 +358,7 @@ describe("logging in", { skip }, () => {
 		await otherTab.getByLabel("Monitor token").waitFor();
 	});
 
-	test("by a link that was used before fails, and says what to do", async (t) => {
+	test("rejects a used link, and explains what to do", async (t) => {
 		const { url, gateway, loginUrl } = await runGateway(t, wholeFleetAtOnce);
 		assert.ok(gateway, "no gateway");
 		const page = await open(t, url, { expected: /401/ });

@@ -65,7 +65,7 @@ async function failure(page: Page): Promise<string> {
 }
 
 describe("installing from the dashboard", { skip }, () => {
-	test("brings a board with an empty flash into the fleet of the demo, from an empty folder", async (t) => {
+	test("brings a board with empty flash into a demo's fleet", async (t) => {
 		const folder = await temporaryDirectory(t);
 		const demo = runCommand(t, "scripts/demo.ts", [], {
 			PORT: "0",
@@ -88,7 +88,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await page.getByText("1.0.1").first().waitFor();
 	});
 
-	test("gives the device its settings and a token that is for it alone", async (t) => {
+	test("provisions settings and a token for the device alone", async (t) => {
 		const board = plugIn(t);
 		const { page, url } = await openView(t, board);
 		await fillIn(page);
@@ -106,7 +106,7 @@ describe("installing from the dashboard", { skip }, () => {
 		assert.equal(board.startedFrom?.version, "1.1.0");
 	});
 
-	test("gives the device a second network, which it joins where the first one is not in range", async (t) => {
+	test("provisions a second network, joined if the first is out of range", async (t) => {
 		const board = plugIn(t, { accessPoint: { ssid: "workshop", rssi: -60, password: "staple battery" } });
 		const { page } = await openView(t, board);
 		await fillIn(page);
@@ -132,7 +132,7 @@ describe("installing from the dashboard", { skip }, () => {
 		);
 	});
 
-	test("fills in the authority where the gateway's own signed its certificate", {
+	test("prefills the certificate authority if the gateway's certificate has its own", {
 		skip: whyNoCertificates(),
 	}, async (t) => {
 		const dataDir = await temporaryDirectory(t);
@@ -152,7 +152,7 @@ describe("installing from the dashboard", { skip }, () => {
 		assert.equal(readSettings(board.flash).get("ca"), authority.base64);
 	});
 
-	test("names the device and its room at the end", async (t) => {
+	test("offers to name the device and its room afterwards", async (t) => {
 		const { page, monitorClient } = await openView(t, plugIn(t));
 		await fillIn(page);
 		await install(page);
@@ -165,7 +165,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await page.getByRole("link", { name: "Open Lobby speaker" }).waitFor();
 	});
 
-	test("again leaves the settings where a person keeps them, and erases them where not", async (t) => {
+	test("keeps or erases settings on reinstallation, as chosen", async (t) => {
 		const board = plugIn(t);
 		const { page, release, monitorClient } = await openView(t, board);
 		await fillIn(page);
@@ -202,7 +202,7 @@ describe("installing from the dashboard", { skip }, () => {
 		assert.equal(readSettings(board.flash).get("volume"), undefined);
 	});
 
-	test("says what to change in the form, and connects to nothing before that", async (t) => {
+	test("reports invalid fields before connecting", async (t) => {
 		const { page, url } = await openView(t, plugIn(t));
 		await page.getByLabel("Address of the gateway").fill("http://192.168.1.10");
 		await page.getByLabel("Wi-Fi password", { exact: true }).fill("short");
@@ -238,7 +238,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 	}
 	const setUp = (page: Page) => page.getByRole("button", { name: "Set up" }).click();
 
-	test("offers the networks that it finds, and brings it into the fleet with a token of its own", async (t) => {
+	test("offers the networks in range, and provisions the board with its own token", async (t) => {
 		const { page, url, board } = await openSetUp(t);
 		await page.getByRole("button", { name: "Find networks" }).click();
 		await page.getByText("In the board's range: home.").waitFor();
@@ -257,7 +257,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		assert.equal(board.startedFrom?.version, "1.0.0", "nothing was installed");
 	});
 
-	test("says that the password is wrong, and takes another one", async (t) => {
+	test("reports a wrong password, and accepts another one", async (t) => {
 		const { page } = await openSetUp(t);
 		await fillIn(page, { ...network, password: "wrong horse" });
 		await setUp(page);
@@ -276,7 +276,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		assert.match(await failure(page), /does not answer\.\s+If it shows the rainbow it has reached a gateway/);
 	});
 
-	test("corrects a password that was wrong when it was installed, and erases nothing", async (t) => {
+	test("corrects the password of an installed board without erasing it", async (t) => {
 		const board = plugIn(t);
 		const { page } = await openView(t, board);
 		await fillIn(page, { ...network, password: "wrong horse" });
@@ -289,7 +289,7 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 		await joined(page);
 	});
 
-	test("says which setting the board refuses", async (t) => {
+	test("reports which setting the board rejects", async (t) => {
 		const { page, board } = await openSetUp(t);
 		await fillIn(page, { ...network, password: "pässword" });
 		await setUp(page);
@@ -304,8 +304,8 @@ describe("setting up a board that has the firmware, by its serial port", { skip 
 	});
 });
 
-describe("an installation that fails says why, and what to do:", { skip }, () => {
-	test("no port is chosen, or none is in the list because the cable has no data lines", async (t) => {
+describe("explains a failed installation:", { skip }, () => {
+	test("no port was chosen, or the cable has no data lines", async (t) => {
 		const { page, choose } = await openView(t, undefined);
 		await fillIn(page);
 		await install(page);
@@ -329,7 +329,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await joined(page);
 	});
 
-	test("the board is not in download mode, and is brought there by its buttons", async (t) => {
+	test("the board must be put into download mode by its buttons", async (t) => {
 		const board = plugIn(t, { hasNoResetLines: true });
 		const { page } = await openView(t, board);
 		await fillIn(page);
@@ -345,7 +345,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await joined(page);
 	});
 
-	test("the password is wrong, so that it does not connect, and is corrected in the settings that were given", async (t) => {
+	test("the board does not connect because of a wrong password, which can be corrected", async (t) => {
 		const board = plugIn(t);
 		const { page } = await openView(t, board);
 		await fillIn(page, { ...network, password: "wrong horse" });
@@ -361,7 +361,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		assert.equal(await page.getByLabel("Wi-Fi name", { exact: true }).inputValue(), "home");
 	});
 
-	test("an ESP32-S3 that its BOOT button brought into download mode does not restart by itself", async (t) => {
+	test("an ESP32-S3 put into download mode by BOOT needs a reset", async (t) => {
 		const board = plugIn(t, { isNative: true });
 		const { page } = await openView(t, board);
 		await board.pressBootAndReset();
@@ -386,7 +386,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 
-	test("the board has a chip that is not known", async (t) => {
+	test("the board's chip is unknown", async (t) => {
 		const { page } = await openView(t, plugIn(t, { chip: "not known yet" }));
 		await fillIn(page);
 		await install(page);
@@ -396,7 +396,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		);
 	});
 
-	test("the board is unplugged in the middle, and is repaired by installing again", async (t) => {
+	test("the board was unplugged, and is repaired by installing again", async (t) => {
 		const board = plugIn(t);
 		board.faults.lostAfterBlocks = 2;
 		const { page } = await openView(t, board);
@@ -407,7 +407,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		await joined(page);
 	});
 
-	test("settings are to be kept on a board that has none of ours", async (t) => {
+	test("there are no settings to keep on the board", async (t) => {
 		const board = plugIn(t);
 		const { page } = await openView(t, board);
 		await page.getByLabel("Keep those on the board").check();
@@ -416,7 +416,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 		assert.ok(board.isFlashEmpty, "the flash was written");
 	});
 
-	test("the gateway does not give the firmware", async (t) => {
+	test("the gateway does not serve the firmware", async (t) => {
 		const board = plugIn(t);
 		const { page } = await openView(t, board, /503/);
 		await page.route("**/flash.json", (route) => route.fulfill({ status: 503 }));
@@ -427,7 +427,7 @@ describe("an installation that fails says why, and what to do:", { skip }, () =>
 	});
 });
 
-describe("without Web Serial the view says why, and shows the command line:", { skip }, () => {
+describe("explains missing Web Serial, and shows the command line:", { skip }, () => {
 	for (const [name, isSecure, reason] of [
 		["in a browser that lacks it", true, "This browser has no Web Serial, by which a page reaches a board."],
 		[
@@ -448,7 +448,7 @@ describe("without Web Serial the view says why, and shows the command line:", { 
 				.waitFor();
 		});
 
-	test("a release for virtual devices alone is not offered for a board", async (t) => {
+	test("offers no board a release for virtual devices only", async (t) => {
 		const { url, release } = await runFleet(t);
 		await release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
 		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });
@@ -457,7 +457,7 @@ describe("without Web Serial the view says why, and shows the command line:", { 
 		assert.equal(await page.getByText("1.1.0").count(), 0);
 	});
 
-	test("nor is there an installation without a release that has all parts, which it says how to make", async (t) => {
+	test("disables installation without a complete release, and explains how to make one", async (t) => {
 		const { url, release } = await runFleet(t);
 		await release("1.1.0", makeVirtualImage(Buffer.from("a program"), "DEV-1", "1.1.0"));
 		const page = await open(t, url, { view: "#/add", prepare: withSerialPort(() => undefined) });

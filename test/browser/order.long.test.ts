@@ -47,7 +47,7 @@ function names(page: Page): Promise<readonly string[]> {
 	return page.locator(".device-row h2").allTextContents();
 }
 
-test("on the page", { skip }, async (t) => {
+test("order on the page", { skip }, async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
@@ -77,7 +77,7 @@ test("on the page", { skip }, async (t) => {
 		return names(page);
 	};
 
-	await t.test("names and rooms are in natural order", async () => {
+	await t.test("sorts names and rooms in natural order", async () => {
 		const rooms = ["Äpfel", "Lobby 1", "Lobby 2", "Lobby 10", "Zoo"];
 		const others = ["Meeting room 1 14", "Meeting room 2 14"];
 		assert.deepEqual(await names(page), [...rooms, ...others], "devices without a room are last");
@@ -89,7 +89,7 @@ test("on the page", { skip }, async (t) => {
 		await page.getByRole("button", { name: "List" }).click();
 	});
 
-	await t.test("a search finds the name that it is first, though others have its words too", async () => {
+	await t.test("lists an exact match first in search results", async () => {
 		// The words also occur in the name and the id of dev-1-000002, which comes first by its name.
 		const search = page.getByRole("searchbox", { name: "Search" });
 		await search.fill("meeting room 2 14");
@@ -102,13 +102,13 @@ test("on the page", { skip }, async (t) => {
 		await page.getByText("6 of 7 connected").waitFor();
 	});
 
-	await t.test("what needs a person comes before a download", async () => {
+	await t.test("sorts devices with issues before downloads", async () => {
 		await page.getByRole("button", { name: "Filter" }).click();
 		const [first, second, third] = await sortBy("state", "Zoo");
 		assert.deepEqual([first, second, third], ["Zoo", "Lobby 1", "Lobby 10"], "crashed, away, downloading");
 	});
 
-	await t.test("the weakest signal comes first, and devices without one last", async () => {
+	await t.test("sorts by signal, weakest first, devices without a signal last", async () => {
 		const bySignal = await sortBy("signal", "Meeting room 2 14");
 		const byPlace = new Map(labelled.map(({ name }, index) => [name, index]));
 		assert.deepEqual(
@@ -121,7 +121,7 @@ test("on the page", { skip }, async (t) => {
 		assert.deepEqual(await rows.allTextContents(), bySignal);
 	});
 
-	await t.test("a screen reader hears names, not ids", async () => {
+	await t.test("exposes names, not ids, to screen readers", async () => {
 		for (const [role, action] of [
 			["checkbox", "Select"],
 			["button", "Identify"],

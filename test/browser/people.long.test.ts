@@ -31,7 +31,7 @@ async function openAs(t: TestContext, role: PersonRole, view = "#/settings/peopl
 }
 
 describe("logging in another device", { skip }, () => {
-	test("is done by a link and its QR code, once, as the same person", async (t) => {
+	test("works once by link and QR code, as the same person", async (t) => {
 		const { url, page } = await openAs(t, "user", "");
 		await page.locator("nav summary", { hasText: "More" }).press("Enter");
 		await page.getByRole("link", { name: "Settings" }).press("Enter");
@@ -61,7 +61,7 @@ describe("logging in another device", { skip }, () => {
 });
 
 describe("the tokens of people", { skip }, () => {
-	test("are listed, made with the secret shown once, and revoked by a monitor, in both themes and by the keyboard", async (t) => {
+	test("are listed, created with the secret shown once, and revoked by a monitor, in both themes and by keyboard", async (t) => {
 		const { url, page } = await openAs(t, "monitor");
 		const list = page.getByRole("list", { name: "Tokens" });
 		await list
@@ -103,7 +103,7 @@ describe("the tokens of people", { skip }, () => {
 	});
 });
 
-test("the settings have their parts, by the keyboard too; the focus stays on them", { skip }, async (t) => {
+test("switches between parts of the settings, also by keyboard, and keeps the focus", { skip }, async (t) => {
 	const { page } = await openAs(t, "viewer", "#/settings");
 	await page.getByRole("heading", { name: "Settings of all devices" }).waitFor();
 	const tabs = page.getByRole("navigation", { name: "Parts of the settings" });

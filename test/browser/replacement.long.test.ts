@@ -12,7 +12,7 @@ import { browsing } from "./browsing.js";
 const open = browsing();
 const [old, next] = ["dev-1-00000a", "dev-1-00000b"];
 
-test("a broken speaker is replaced on its page: name and room are on the new one, and the old one is refused with the reason", {
+test("replaces a broken speaker on its page: the new one gets name and room, the old one is rejected with the reason", {
 	skip,
 }, async (t) => {
 	const { url } = await runGateway(t);

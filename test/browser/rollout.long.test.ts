@@ -76,8 +76,8 @@ async function start(page: Page, button: string): Promise<void> {
 	await form(page).getByRole("button", { name: button }).click();
 }
 
-describe("a new rollout", { skip }, () => {
-	test("says what it would meet, and updates all of a model that need it", async (t) => {
+describe("new rollout", { skip }, () => {
+	test("previews its effect, and updates all outdated devices of a model", async (t) => {
 		const { page, fleet } = await setUp(t, [
 			...some(3, "updates"),
 			{ version: "1.4.0" },
@@ -95,7 +95,7 @@ describe("a new rollout", { skip }, () => {
 		);
 	});
 
-	test("of chosen devices says what it would do to each kind of them, and does that", async (t) => {
+	test("previews and performs the update of selected devices by kind", async (t) => {
 		const { page, fleet } = await setUp(t, [
 			{},
 			{},
@@ -132,7 +132,7 @@ describe("a new rollout", { skip }, () => {
 			.waitFor({ state: "detached" });
 	});
 
-	test("of more than 20 devices asks first", async (t) => {
+	test("asks for confirmation above 20 devices", async (t) => {
 		const { page, url } = await setUp(t, some(21, "waits"));
 		await form(page).getByRole("button", { name: "Update 21 devices" }).click();
 		const dialog = page.getByRole("dialog", { name: "Update 21 devices to 1.4.0?" });
@@ -146,7 +146,7 @@ describe("a new rollout", { skip }, () => {
 		assert.equal((await rolloutIds(url)).length, 1);
 	});
 
-	test("shows which option the gateway refuses, and begins once it is right", async (t) => {
+	test("shows which option the gateway rejects, and starts once it is corrected", async (t) => {
 		const { page } = await setUp(t, some(1, "waits"));
 		await form(page).getByText("Options", { exact: true }).click();
 		await form(page).getByLabel("Then at a time").fill("0");
@@ -165,7 +165,7 @@ describe("a new rollout", { skip }, () => {
 		await rollouts(page).getByText("Running", { exact: true }).waitFor();
 	});
 
-	test("of few devices is one sentence", async (t) => {
+	test("is one sentence for few devices", async (t) => {
 		const { page, url, fleet } = await setUp(t, some(3, "waits"));
 		await preview(page, "One after another; stops at the first failure.").waitFor();
 		await form(page).getByRole("button", { name: "Update 3 devices" }).click();
@@ -178,7 +178,7 @@ describe("a new rollout", { skip }, () => {
 		assert.deepEqual([counts.rolled_back, counts.queued], [1, 2]);
 	});
 
-	test("shows the gateway's defaults in what is left empty, and how long each device is watched", async (t) => {
+	test("shows the gateway's defaults and soak time as placeholders", async (t) => {
 		const { page } = await setUp(t, some(21, "waits"));
 		await form(page).getByText("Options", { exact: true }).click();
 		await preview(page, "each is watched for 3 min before it counts as updated").waitFor();
@@ -193,7 +193,7 @@ describe("a new rollout", { skip }, () => {
 			assert.equal(await form(page).getByLabel(label, { exact: true }).getAttribute("placeholder"), value);
 	});
 
-	test("names no number of devices before they are counted", async (t) => {
+	test("shows no number of devices before they are counted", async (t) => {
 		const { page } = await setUp(t, some(1, "waits"));
 		let goOn = () => {};
 		const counted = new Promise<void>((resolve) => {
@@ -210,7 +210,7 @@ describe("a new rollout", { skip }, () => {
 		await form(page).getByRole("button", { name: "Update 1 device" }).waitFor();
 	});
 
-	test("sends the gateway every option", async (t) => {
+	test("sends every option", async (t) => {
 		const { page, url } = await setUp(t, some(1, "waits"));
 		await form(page).getByText("Options", { exact: true }).click();
 		for (const [label, value] of [
@@ -255,7 +255,7 @@ describe("a new rollout", { skip }, () => {
 		assert.deepEqual([plan.target, plan.standing], [{ model: "DEV-1" }, true]);
 	});
 
-	test("may stand for devices with tags, on the latest release of a channel", async (t) => {
+	test("can follow a channel for devices with tags", async (t) => {
 		const { page, url, fleet, releasesDir } = await setUp(t, [
 			...some(2, "updates"),
 			{ deviceId: "proto-1-000000", model: "PROTO-1", ending: "updates" },
@@ -311,7 +311,7 @@ describe("a new rollout", { skip }, () => {
 	});
 });
 
-describe("an update that is there", { skip }, () => {
+describe("available update", { skip }, () => {
 	/** Devices of both models, of which the last runs the release, and the release has notes. */
 	async function setUpBoth(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
 		const released = await runReleasedFleet(t, [...devices, { version: "1.4.0" }]);
@@ -326,7 +326,7 @@ describe("an update that is there", { skip }, () => {
 
 	const due = (page: Page) => page.getByRole("region", { name: "Update to 1.4.0" });
 
-	test("is named on rows and on the device's page, and a filter finds it", async (t) => {
+	test("is shown in rows and on the device's page, and can be filtered by", async (t) => {
 		const { page } = await setUpBoth(t, [{}, { deviceId: "proto-1-000001", model: "PROTO-1" }]);
 		const link = page.getByRole("link", { name: "Update to 1.4.0" });
 		await link.nth(1).waitFor();
@@ -343,7 +343,7 @@ describe("an update that is there", { skip }, () => {
 		await page.getByRole("region", { name: "Firmware" }).getByRole("button", { name: "Update" }).waitFor();
 	});
 
-	test("of two models is one entry of Attention, without a number, and one press begins one plan for both", async (t) => {
+	test("is one issue for two models, and one press starts one plan for both", async (t) => {
 		const { page, url, fleet } = await setUpBoth(t, [
 			{ ending: "waits" },
 			{ deviceId: "proto-1-000001", model: "PROTO-1", ending: "waits" },
@@ -375,7 +375,7 @@ describe("an update that is there", { skip }, () => {
 		await due(page).waitFor({ state: "detached" });
 	});
 
-	test("of more than 20 devices is begun with a first group, after a question", async (t) => {
+	test("starts with a first group, after confirmation, above 20 devices", async (t) => {
 		const { page, url } = await setUpBoth(t, some(21, "waits"));
 		await page.getByRole("link", { name: "Attention", exact: true }).click();
 		await due(page).getByRole("button", { name: "Update 21 devices" }).click();
@@ -387,8 +387,8 @@ describe("an update that is there", { skip }, () => {
 	});
 });
 
-describe("a rollout", { skip }, () => {
-	test("is the same on two pages and after a reload, and goes on with no page open", async (t) => {
+describe("rollout", { skip }, () => {
+	test("is the same on two pages and after a reload, and continues without an open page", async (t) => {
 		const { page, url, fleet, openPage } = await setUp(t, some(3, "waits"));
 		const groups = [
 			{ size: 1, soakSeconds: 0 },
@@ -418,7 +418,7 @@ describe("a rollout", { skip }, () => {
 		await rollouts(later).getByText("Done 3 of 3 devices").waitFor();
 	});
 
-	test("says how long the devices that are updated are still watched, the same on a page that opens later", async (t) => {
+	test("shows the remaining soak time, also on a page opened later", async (t) => {
 		const { page, url, fleet, openPage } = await setUp(t, some(1, "waits"));
 		const groups = [{ size: "rest", soakSeconds: 3600 }];
 		await putRollout(url, "autumn", quickPlan({ groups }));
@@ -435,7 +435,7 @@ describe("a rollout", { skip }, () => {
 			.waitFor();
 	});
 
-	test("that failures have stopped says why, without a green bar, and goes on at a click", async (t) => {
+	test("shows why failures paused it, without a green bar, and resumes on a click", async (t) => {
 		const { page, url, fleet } = await setUp(t, [...some(1, "updates"), ...some(3, "rolls back")]);
 		const groups = [
 			{ size: 4, concurrency: 1, soakSeconds: 0 },
@@ -474,7 +474,7 @@ describe("a rollout", { skip }, () => {
 		await rollouts(page).getByText("Stopped by failures").waitFor();
 	});
 
-	test("waits for an approval, and is cancelled only after a question", async (t) => {
+	test("waits for approval, and is canceled only after confirmation", async (t) => {
 		const { page, url, fleet } = await setUp(t, some(3, "updates"));
 		const groups = [
 			{ size: 1, soakSeconds: 0 },
@@ -504,7 +504,7 @@ describe("a rollout", { skip }, () => {
 		assert.deepEqual(await rolloutIds(url), []);
 	});
 
-	test("that another person has changed at the same moment is not changed", async (t) => {
+	test("is not changed if another person has just changed it", async (t) => {
 		const { page, url } = await setUp(t, some(1, "waits"));
 		await putRollout(url, "autumn");
 		await rollouts(page).getByText("Running", { exact: true }).waitFor();
@@ -519,7 +519,7 @@ describe("a rollout", { skip }, () => {
 		assert.equal((await readRollout(url, "autumn")).status, "running");
 	});
 
-	test("cannot be changed while the gateway is away, and is up to date when it is back", async (t) => {
+	test("is disabled while the gateway is unreachable, and current once it is back", async (t) => {
 		const { page, url, fleet, stopGateway } = await setUp(t, some(2, "waits"));
 		const groups = [{ size: "rest", concurrency: 1, soakSeconds: 0 }];
 		await putRollout(url, "autumn", quickPlan({ groups }));
@@ -536,7 +536,7 @@ describe("a rollout", { skip }, () => {
 		assert.equal(await rollouts(page).getByRole("button", { name: "Pause" }).isEnabled(), true);
 	});
 
-	test("lists its devices by status on demand, and only those that are seen", async (t) => {
+	test("lists its devices by status on demand, rendering only visible ones", async (t) => {
 		const { page, url } = await setUp(t, some(300, "waits"));
 		const requests: string[] = [];
 		page.on("request", (request) => requests.push(request.url()));

@@ -28,7 +28,7 @@ async function setUp(t: TestContext) {
 	return { url, connect };
 }
 
-test("a room", { skip }, async (t) => {
+test("room", { skip }, async (t) => {
 	const { url, connect } = await setUp(t);
 	const [left, right] = [await connect("aaaaaa", "Kitchen", 20), await connect("bbbbbb", "Kitchen", 60)];
 	const elsewhere = await connect("cccccc", "Attic", 30);
@@ -42,7 +42,7 @@ test("a room", { skip }, async (t) => {
 		await right.receives({ command: "set_volume", value: ofRight });
 	};
 
-	await t.test("has one slider, which moves its devices by the same proportion, and no others", async () => {
+	await t.test("scales the volume of its devices, and of no others, with one slider", async () => {
 		await slider.fill("30");
 		await receive(10, 30);
 		await kitchen.getByText("30", { exact: true }).waitFor();
@@ -51,20 +51,17 @@ test("a room", { skip }, async (t) => {
 		assert.deepEqual(elsewhere.commands, []);
 	});
 
-	await t.test(
-		"is muted, and each device has its own volume once it is not, also after a reload",
-		async () => {
-			const mute = kitchen.getByRole("button", { name: "Mute Kitchen" });
-			await mute.click();
-			await receive(0, 0);
-			await page.reload();
-			await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: true }).click();
-			await receive(10, 30);
-			await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: false }).waitFor();
-		},
-	);
+	await t.test("mutes all devices, and restores each volume when unmuted, also after a reload", async () => {
+		const mute = kitchen.getByRole("button", { name: "Mute Kitchen" });
+		await mute.click();
+		await receive(0, 0);
+		await page.reload();
+		await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: true }).click();
+		await receive(10, 30);
+		await kitchen.getByRole("button", { name: "Mute Kitchen", pressed: false }).waitFor();
+	});
 
-	await t.test("is heard while its slider is dragged, and at the end has the last value", async () => {
+	await t.test("applies volume while the slider is dragged, and its last value at the end", async () => {
 		const before = left.commands.length;
 		await slider.focus();
 		for (let step = 0; step < 12; step += 1) await page.keyboard.press("ArrowUp");
@@ -74,12 +71,12 @@ test("a room", { skip }, async (t) => {
 		assert.equal(await page.locator(".dock section").count(), 0, "no bar is left");
 	});
 
-	await t.test("of one device is that device's row", async () => {
+	await t.test("shows a room of one device as that device's row", async () => {
 		await page.getByRole("slider", { name: "Volume of dev-1-cccccc" }).waitFor();
 		assert.equal(await page.getByRole("region", { name: "Attic" }).count(), 0);
 	});
 
-	await t.test("has its page, from which it is announced to", async () => {
+	await t.test("has a page with a link to announce in it", async () => {
 		await kitchen.getByRole("link", { name: "Kitchen", exact: true }).click();
 		await page.locator("h1", { hasText: "Kitchen: 2 of 2 connected" }).waitFor();
 		assert.deepEqual(await page.locator(".device-row h2").allTextContents(), [
@@ -91,7 +88,7 @@ test("a room", { skip }, async (t) => {
 		assert.equal(await where.locator("option:checked").textContent(), "Kitchen (2)");
 	});
 
-	await t.test("cannot be steered while all its devices are away", async () => {
+	await t.test("disables controls while all its devices are offline", async () => {
 		await page.goto(`${url}/#/`);
 		for (const device of [left, right, elsewhere]) device.close();
 		await kitchen.getByRole("button", { name: "Mute Kitchen" }).and(page.locator(":disabled")).waitFor();
@@ -103,7 +100,7 @@ test("a room", { skip }, async (t) => {
 	});
 });
 
-test("a room of many devices is set at the gateway's pace, and says on which it was not", {
+test("sets a large room at the gateway's rate, and names the devices that failed", {
 	skip,
 }, async (t) => {
 	const { url } = await runGateway(t, wholeFleetAtOnce);
@@ -132,7 +129,7 @@ test("a room of many devices is set at the gateway's pace, and says on which it 
 	assert.equal(await page.locator(".dock section").count(), 0, "no bar is left");
 });
 
-test("a room's slider sends five values a second while it is dragged, and stays under the pointer until then", {
+test("sends five values a second while a room's slider is dragged, and keeps the thumb under the pointer", {
 	skip,
 }, async (t) => {
 	const { url, connect } = await setUp(t);

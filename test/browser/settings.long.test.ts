@@ -19,7 +19,7 @@ async function setUp(t: TestContext, options: Partial<ScriptedDeviceOptions> = {
 }
 
 describe("the settings of a device", { skip }, () => {
-	test("are sent where they are filled in, tried, and kept; the page says since when, also after a reload", async (t) => {
+	test("are sent if filled in, tried and saved; the page shows when, also after a reload", async (t) => {
 		const { device, page, panel } = await setUp(t, { executesCommands: false });
 		await field(panel, "Wi-Fi name").fill("workshop");
 		await field(panel, "Wi-Fi password").fill("correct horse");
@@ -45,7 +45,7 @@ describe("the settings of a device", { skip }, () => {
 		await panel.getByText(/^Set since \d/).waitFor();
 	});
 
-	test("that it does not keep are shown with the reason", async (t) => {
+	test("show the reason if the device reverts them", async (t) => {
 		const { panel } = await setUp(t, { settingsProblem: "the gateway refused the token (401)" });
 		await field(panel, "Token").fill("wrong-token");
 		await panel.getByRole("button", { name: "Try these settings" }).click();
@@ -53,7 +53,7 @@ describe("the settings of a device", { skip }, () => {
 		assert.equal(await panel.getByText("Set since").count(), 0);
 	});
 
-	test("that are not valid are refused by the gateway in a sentence", async (t) => {
+	test("are rejected by the gateway with a message if invalid", async (t) => {
 		const { device, page, panel } = await setUp(t);
 		await field(panel, "Wi-Fi password").fill("correct horse");
 		await panel.getByText("Advanced").click();
@@ -77,7 +77,7 @@ describe("the settings of a device", { skip }, () => {
 		assert.deepEqual(device.commands, []);
 	});
 
-	test("are given up by the page when nothing is heard", async (t) => {
+	test("time out if the device does not respond", async (t) => {
 		const { page, panel } = await setUp(t, { executesCommands: false });
 		// The page would be loaded in the time of the fake clock.
 		await panel.waitFor();
@@ -90,13 +90,13 @@ describe("the settings of a device", { skip }, () => {
 		await panel.getByRole("alert").getByText("It has not said how it ended.").waitFor();
 	});
 
-	test("are not offered where the firmware does not know them", async (t) => {
+	test("are hidden if the firmware does not support them", async (t) => {
 		const { page, panel } = await setUp(t, { features: ["identify"] });
 		await page.getByText("Its firmware takes no new settings").waitFor();
 		assert.equal(await panel.count(), 0);
 	});
 
-	test("have a token made for the device alone", async (t) => {
+	test("can create a token for the device alone", async (t) => {
 		const { device, panel } = await setUp(t);
 		await panel.getByRole("button", { name: "Replace its token" }).click();
 		await panel.getByText("Set since").waitFor();
@@ -106,7 +106,7 @@ describe("the settings of a device", { skip }, () => {
 	});
 });
 
-test("a device in safe mode is named as such in the list and on its page", { skip }, async (t) => {
+test("marks a device in safe mode in the list and on its page", { skip }, async (t) => {
 	const { page } = await setUp(t, { report: { "health.safe_mode": true } });
 	await page.getByText("Its last three starts failed").waitFor();
 	await page.goto(page.url().replace(/#.*/, "#/"));
@@ -134,7 +134,7 @@ describe("one setting of all devices", { skip }, () => {
 		return { devices, old, page, confirm };
 	}
 
-	test("gives each a token of its own, a few at a time", async (t) => {
+	test("gives each device its own token, a few at a time", async (t) => {
 		const { devices, old, page, confirm } = await fleet(
 			t,
 			Array.from({ length: 7 }, () => undefined),
@@ -154,7 +154,7 @@ describe("one setting of all devices", { skip }, () => {
 		assert.deepEqual(old.commands, []);
 	});
 
-	test("ends with the first failure, and shows who is done", async (t) => {
+	test("stops at the first failure, and shows which devices are done", async (t) => {
 		const { devices, page, confirm } = await fleet(t, [
 			undefined,
 			"the gateway refused the token (401)",

@@ -22,7 +22,7 @@ const views = [
 	["adding a device", "#/add", ".install"],
 ] as const;
 
-test("each main view shows what it is for, and a control reaches its device", { skip }, async (t) => {
+test("shows each main view, and delivers a command to its device", { skip }, async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "PROTO-1", chip: "esp32s3" }]);
@@ -41,7 +41,7 @@ test("each main view shows what it is for, and a control reaches its device", { 
 			await page.goto(`${url}/${view}`);
 			await page.locator(shown).first().waitFor();
 		});
-	await t.test("a control", async () => {
+	await t.test("delivers a command", async () => {
 		await page.goto(`${url}/#/device/${deviceId}`);
 		const volume = page.getByLabel("Volume", { exact: true });
 		await volume.fill("80");

@@ -43,7 +43,7 @@ async function setUp(t: TestContext, ...tags: readonly (readonly string[])[]) {
 
 const field = (page: Page) => page.getByRole("textbox", { name: "Tags" });
 
-test("a device gets tags in the dialog of its label, which says what is no tag, and each leads to the devices that have it", {
+test("adds tags in the label dialog, reports invalid ones, and links each tag to its devices", {
 	skip,
 }, async (t) => {
 	const { url, tagsAre } = await setUp(t, [], ["beta"]);
@@ -74,7 +74,7 @@ test("a device gets tags in the dialog of its label, which says what is no tag, 
 	await links.first().waitFor({ state: "detached" });
 });
 
-test("the list is filtered by an expression, says what is wrong with it, and its selection gets and loses tags", {
+test("filters the list by a tag expression, reports its errors, and edits the tags of a selection", {
 	skip,
 }, async (t) => {
 	const { url, tagsAre } = await setUp(t, ["beta", "shop"], ["shop"]);
@@ -114,7 +114,7 @@ test("the list is filtered by an expression, says what is wrong with it, and its
 	await tagsAre("shop", "shop", "");
 });
 
-test("an announcement goes to the devices that match an expression, and a schedule is made for them", {
+test("announces to, and schedules for, the devices that match a tag expression", {
 	skip,
 }, async (t) => {
 	const { url, devices } = await setUp(t, ["beta", "shop"], ["shop"]);

@@ -96,7 +96,7 @@ async function fits(page: Page, width: number): Promise<void> {
 	assert.deepEqual(await widerThan(page, width), []);
 }
 
-test("text of twice the size in the browser's settings", { skip }, async (t) => {
+test("fits text of twice the browser's default size", { skip }, async (t) => {
 	const { url } = await runReleasedFleet(t, [
 		{},
 		{ crash: uplinkExamples.crash_report.crash, report: { "health.safe_mode": true } },

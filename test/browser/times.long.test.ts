@@ -53,7 +53,7 @@ test("schedules", { skip }, async (t) => {
 	const listed = (text: string | RegExp) => list.getByText(text).filter({ visible: true });
 	const save = () => dialog.getByRole("button", { name: "Save" }).click();
 
-	await t.test("are added, for days of the week", async () => {
+	await t.test("creates a weekly schedule", async () => {
 		await page.getByText("Announcements, chimes and commands at times of days").waitFor();
 		assert.equal(await page.getByText("Times are those of").count(), 0);
 		await page.getByRole("button", { name: "Add a schedule…" }).click();
@@ -70,7 +70,7 @@ test("schedules", { skip }, async (t) => {
 		assert.deepEqual(await violations(page), []);
 	});
 
-	await t.test("are edited, switched off and deleted, after a question", async () => {
+	await t.test("edits, disables and, after confirmation, deletes a schedule", async () => {
 		const name = "“We close in ten minutes”";
 		await page.getByRole("button", { name: `Edit ${name}` }).click();
 		assert.ok(await dialog.getByLabel("Chime first").isChecked(), "Chime first is not checked");
@@ -87,7 +87,7 @@ test("schedules", { skip }, async (t) => {
 		await list.getByText(name).first().waitFor({ state: "detached" });
 	});
 
-	await t.test("are for once, or timers, which are cancelled", async () => {
+	await t.test("creates one-time schedules and timers, and cancels a timer", async () => {
 		await page.getByRole("button", { name: "Add a schedule…" }).click();
 		await dialog.getByRole("button", { name: "Once" }).click();
 		await dialog.getByLabel("Date and time").fill("2037-11-28T07:30");
@@ -104,7 +104,7 @@ test("schedules", { skip }, async (t) => {
 		await list.getByText("Volume 30").waitFor({ state: "detached" });
 	});
 
-	await t.test("say what happened last", async () => {
+	await t.test("shows the latest result of a schedule", async () => {
 		const targets = { room: "Kitchen" };
 		const payload = { command: "set_volume", value: 33 };
 		await call("POST", "/api/schedules", { at: { in: 1 }, do: { command: { targets, payload } } });
@@ -122,7 +122,7 @@ test("schedules", { skip }, async (t) => {
 		assert.ok(captured().includes(tone(bytesPerSecond).subarray(0, 1000)), "the announcement was not played");
 	});
 
-	await t.test("have the gateway's time zone, which is named where the browser has another", async (t) => {
+	await t.test("uses the gateway's time zone, and names it if the browser's differs", async (t) => {
 		const elsewhere = timezoneId === "Asia/Tokyo" ? "Asia/Karachi" : "Asia/Tokyo";
 		const page = await open(t, url, { view, timezoneId: elsewhere });
 		await page.getByText(`Times are those of ${timezoneId}, the gateway's time zone.`).waitFor();
@@ -130,7 +130,7 @@ test("schedules", { skip }, async (t) => {
 	});
 });
 
-test("quiet hours are set from a room, which says until when they hold, as its devices do", {
+test("sets quiet hours from a room; the room and its devices show when they end", {
 	skip,
 }, async (t) => {
 	const { url, report, deviceId } = await setUp(t);
@@ -203,18 +203,20 @@ async function openAs(t: TestContext, role: PersonRole) {
 	return (name: string, disabled: boolean) => page.getByRole("button", { name, disabled }).waitFor();
 }
 
-test("a viewer sees the times, and changes nothing", { skip }, async (t) => {
+test("shows schedules to a viewer without controls", { skip }, async (t) => {
 	const hasButton = await openAs(t, "viewer");
 	for (const name of ["Add a schedule…", "Start a timer…", "Set quiet hours…"]) await hasButton(name, true);
 });
 
-test("a user adds schedules, and sees quiet hours", { skip }, async (t) => {
+test("lets a user create schedules and see quiet hours", { skip }, async (t) => {
 	const hasButton = await openAs(t, "user");
 	await hasButton("Add a schedule…", false);
 	await hasButton("Set quiet hours…", true);
 });
 
-test("a gateway without schedules has no such view, and says so", { skip }, async (t) => {
+test("hides the schedules view if the gateway has no schedules, and explains it at its address", {
+	skip,
+}, async (t) => {
 	const { url } = await runGateway(t, {
 		extensions: extensions.filter((each) => each !== createSchedules),
 	});

@@ -9,8 +9,8 @@ import { browsing } from "./browsing.js";
 
 const open = browsing();
 
-describe("an update of virtual devices in XS", { skip }, () => {
-	test("of two models goes from a click to the new firmware running on each, by one plan", async (t) => {
+describe("update of virtual devices in XS", { skip }, () => {
+	test("updates two models from one click by one plan", async (t) => {
 		const fleet = await runFleet(t);
 		const { bytes } = await buildFirmware();
 		await fleet.release(

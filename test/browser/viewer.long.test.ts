@@ -33,7 +33,7 @@ async function openAs(t: TestContext, role: PersonRole) {
 }
 
 describe("a viewer", { skip }, () => {
-	test("sees everything, and what changes something is off, with the reason; a monitor has it on", async (t) => {
+	test("sees all views with controls disabled and the reason; a monitor has them enabled", async (t) => {
 		const { url, page, reason } = await openAs(t, "viewer");
 		await reason.getByText("lobby-screen may look, and change nothing.").waitFor();
 		const volume = page.getByRole("slider", { name: "Volume" });
@@ -50,7 +50,7 @@ describe("a viewer", { skip }, () => {
 	});
 });
 
-test("a user sets volume and ring, and what manages a device is off or not shown", { skip }, async (t) => {
+test("lets a user set volume and ring, and disables or hides device management", { skip }, async (t) => {
 	const { page, reason } = await openAs(t, "user");
 	await reason
 		.getByText(/^lobby-screen may play, stop, announce, identify, and set volume, light and haptics/)

@@ -13,7 +13,7 @@ const open = browsing();
 const token = "a-token-of-the-lobby-screen";
 
 describe("webhooks under Settings", { skip }, () => {
-	test("are listed without their secrets, and tested with the answer shown; a viewer sees them", async (t) => {
+	test("lists webhooks without secrets, shows the response of a test, and is visible to a viewer", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const named = [{ name: "lobby-screen", role: "viewer", token }] as const;
 		await writeTokenFile(fs, tokenPath(dataDir), { ...makeTokens(), named });
@@ -63,7 +63,7 @@ describe("webhooks under Settings", { skip }, () => {
 		await button.and(viewers.locator(":disabled")).waitFor();
 	});
 
-	test("that have ended are under Attention, until a person has seen it", async (t) => {
+	test("reports an ended webhook as an issue until it is dismissed", async (t) => {
 		const receiver = await new Receiver().listen(t);
 		receiver.manner = 410;
 		const { url } = await runGateway(t, withHooks([receiver.hook()]));
@@ -83,7 +83,7 @@ describe("webhooks under Settings", { skip }, () => {
 		await panel.getByText(/ended, as it answered 410/).waitFor();
 	});
 
-	test("are not there where the gateway has none", async (t) => {
+	test("hides webhooks if the gateway has none", async (t) => {
 		const { url } = await runGateway(t);
 		const page = await open(t, url);
 		const answered = page.waitForResponse((response) => response.url().endsWith("/api/webhooks"));

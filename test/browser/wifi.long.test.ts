@@ -8,8 +8,8 @@ import { browsing } from "./browsing.js";
 
 const open = browsing();
 
-describe("the Wi-Fi of the fleet", { skip }, () => {
-	test("shows networks and access points, the weakest first, with their devices and reconnects", async (t) => {
+describe("Wi-Fi view", { skip }, () => {
+	test("lists networks and access points, weakest first, with devices and reconnects", async (t) => {
 		const { url } = await runGateway(t);
 		for (const [deviceId, ssid, bssid, rssi] of [
 			["dev-1-aaaaaa", "home", "02:00:00:00:00:0a", -45],
