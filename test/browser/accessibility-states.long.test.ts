@@ -1,4 +1,4 @@
-/** axe at the states that a view comes to by what happens, beside those of accessibility.long.test.ts. */
+/** Runs axe on states caused by events, in addition to those of accessibility.long.test.ts. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -13,7 +13,7 @@ import { violations } from "./axe.js";
 import { browsing, gatewayAway, type OpenOptions } from "./browsing.js";
 
 const open = browsing();
-/** Chromium logs refused requests itself. */
+/** Console message of Chromium for a rejected request. */
 const expected = /status of 4(01|22)/;
 
 async function isClean(page: Page): Promise<void> {
@@ -23,7 +23,7 @@ async function isClean(page: Page): Promise<void> {
 describe("axe reports no violations for", { skip }, () => {
 	const look: OpenOptions = { expected };
 
-	/** A page at a gateway with a release 1.4.0 and these devices, dev-1-000000 first. */
+	/** Opens the page of a gateway with release 1.4.0 and these devices, dev-1-000000 first. */
 	async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[], view: string) {
 		const released = await runReleasedFleet(t, devices);
 		return { ...released, page: await open(t, released.url, { ...look, view }) };
@@ -183,7 +183,7 @@ describe("axe reports no violations for", { skip }, () => {
 		const { page, fleet, url } = await setUp(t, [{}], "#/devices/dev-1-000000/log");
 		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
-		// Its report is there, so the page has subscribed to its messages.
+		// The report is shown, so the page has subscribed to messages.
 		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
 		fleet[0]?.report({ "network.wifi_rssi": -63 });
 		await log.getByText("1 line").waitFor();

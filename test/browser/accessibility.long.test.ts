@@ -16,7 +16,7 @@ import { UsbBoard } from "./serial/usb-board.js";
 
 const open = browsing();
 
-/** A gateway whose devices show every state that a view has a look for. */
+/** Starts a gateway whose devices cover every state that views distinguish. */
 async function everyState(t: TestContext): Promise<string> {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
@@ -68,7 +68,7 @@ async function change(url: string, method: string, path: string, body: object): 
 	assert.ok(response.ok, await response.text());
 }
 
-/** One page shows them in this order: `ready` is not in the view before. */
+/** Views in the order in which one page shows them; the text `ready` must not occur in the view before. */
 const views = [
 	["the fleet", "", ".device-row .problem"],
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
@@ -110,7 +110,7 @@ describe("axe reports no violations for", { skip }, () => {
 		const url = await everyState(t);
 		const page = await open(t, url, { view: "#/device/proto-1-5c02fe" });
 		await page.locator(".facts-panel").waitFor();
-		// In real time: axe sets timers in the page, which Playwright's clock may hold back until the next one of the page.
+		// Real time is needed: Playwright's clock would delay axe's timers.
 		await page.getByRole("slider").first().fill("80");
 		await page.getByText("The device did not confirm it in time.").waitFor();
 		await page.getByRole("slider").nth(1).fill("80");
@@ -259,7 +259,7 @@ test("has no axe violations at 320 pixels, and no overflow up to 1920", {
 			await page.goto(`${url}/${view}`);
 			await page.locator(ready).first().waitFor();
 			assert.deepEqual(await violations(page), []);
-			// No breakpoint is above 1200.
+			// There is no breakpoint above 1200.
 			for (const width of [...Array.from({ length: 25 }, (_, step) => 320 + 40 * step), 1600, 1920]) {
 				await page.setViewportSize({ width, height });
 				assert.deepEqual(await widerThan(page, width), [], `at ${width}`);

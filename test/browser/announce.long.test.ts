@@ -1,4 +1,4 @@
-/** Announcing from the page: with the microphone (Chromium's own false one), a file and a kept sound, on devices in XS. */
+/** Announcing from the page with Chromium's fake microphone, a file and a saved sound, on devices in XS. */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const dev = "dev-1-a1b2c3";
 const proto = "proto-1-d4e5f6";
 const plain = "dev-1-000001";
 
-/** @returns a file to be chosen */
+/** @returns a file for a file input */
 function file(name: string, content: Buffer) {
 	return { name, mimeType: "audio/wav", buffer: content };
 }
@@ -30,7 +30,7 @@ function announce(page: Page, on: string): Promise<void> {
 	return page.getByRole("button", { name: `Announce on ${on}` }).click();
 }
 
-/** Checks what devices say of an announcement, in the order of the page; on a slow computer they may also say that they began late. */
+/** Checks the results of devices in the order of the page; on a slow machine they may report a late start. */
 async function answered(page: Page, name: string, expected: readonly string[]): Promise<void> {
 	const texts = await page.getByRole("article", { name }).getByRole("listitem").allTextContents();
 	assert.deepEqual(
@@ -145,7 +145,7 @@ test("announcing", { skip }, async (t) => {
 		await page.getByRole("button", { name: "Kept", exact: true }).click();
 		await page.getByRole("radio", { name: "Dinner" }).check();
 		await announce(page, "Oven");
-		// The list has earlier ones that were played.
+		// The list contains earlier announcements.
 		await eventually(
 			async () => (await call("GET", "/api/announcements")).announcements[0],
 			({ again, counts }) =>
@@ -202,7 +202,7 @@ test("announcing", { skip }, async (t) => {
 });
 
 describe("announcement source", { skip }, () => {
-	/** A gateway that speaks, and a device of which a test says when it has played. */
+	/** Starts a gateway with a voice, and a device that finishes sounds on request. */
 	async function setUp(t: TestContext) {
 		const dataDir = await temporaryDirectory(t);
 		const voice = join(dataDir, "voice.mjs");
@@ -218,7 +218,7 @@ describe("announcement source", { skip }, () => {
 		const device = await new SoundDevice({ url, deviceId: dev }).connect();
 		t.after(() => device.close());
 		const page = await open(t, url, { view: "#/announce", viewport: { width: 390, height: 844 } });
-		/** It plays what was asked for last to its end. */
+		/** Finishes the latest sound. */
 		const played = async (count: number) => {
 			const ids = () =>
 				device.commands.flatMap(({ command, value }) => (command === "play_sound" ? [Object(value).id] : []));
@@ -241,7 +241,7 @@ describe("announcement source", { skip }, () => {
 
 	test("explains why recording is unavailable", async (t) => {
 		const { url } = await runGateway(t);
-		// For a browser this address is no local one.
+		// Browsers do not treat this address as local.
 		const page = await open(t, url.replace("127.0.0.1", "0.0.0.0"), {
 			view: "#/announce",
 			expected: /Cross-Origin-Opener-Policy|Origin-Agent-Cluster/,
@@ -319,7 +319,7 @@ describe("announcement source", { skip }, () => {
 
 test("microphone", { skip }, async (t) => {
 	const { url } = await runGateway(t);
-	/** @param script of the page, before its own */
+	/** @param script runs in the page before its own */
 	const record = async (script = "") => {
 		const page = await open(t, url, {
 			view: "#/announce",
@@ -354,7 +354,7 @@ test("microphone", { skip }, async (t) => {
 	});
 
 	await t.test("is reported if muted or without samples", async () => {
-		// As the system does it: no sample comes from the first moment on.
+		// A muted system microphone delivers no samples.
 		const { page, says, isLetGo } = await record(`
 			Object.defineProperty(MediaStreamTrack.prototype, "muted", { get: () => true });
 			Object.defineProperty(BlobEvent.prototype, "data", { get: () => new Blob() });

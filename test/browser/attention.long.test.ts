@@ -20,7 +20,7 @@ const { crash } = uplinkExamples.crash_report;
 const crashed = "dev-1-aaaaaa";
 const refused = "dev-1-bbbbbb";
 
-/** The number in the header; empty: none. */
+/** Issue count in the header; empty: none. */
 async function shows(page: Page, number: string): Promise<void> {
 	const link = page.getByRole("navigation", { name: "Views" }).getByRole("link", {
 		name: number === "" ? "Attention" : `Attention ${number}`,
@@ -37,7 +37,7 @@ test("issues", { skip }, async (t) => {
 		const device = await new ScriptedDevice(options).connect();
 		t.after(() => device.close());
 	};
-	/** With a token that the gateway does not know. */
+	/** Connects with an invalid token. */
 	const beRefused = async () => {
 		const device = new ScriptedDevice({ url, deviceId: refused, token: "not-the-token-of-devices" });
 		await assert.rejects(device.connect());
@@ -104,7 +104,7 @@ test("issues", { skip }, async (t) => {
 describe("issue of many devices", { skip }, () => {
 	const fault = "The codec does not answer.";
 
-	/** Eleven devices whose sound does not work, and one with a weak signal. */
+	/** Connects eleven devices with a speaker fault and one with a weak signal. */
 	async function setUp(t: TestContext) {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const devices = Array.from({ length: 12 }, (_, index) => {

@@ -1,4 +1,4 @@
-/** What is wrong with a page for those who do not use it with a mouse on a large screen. */
+/** Accessibility checks with axe-core, and layout checks. */
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -13,13 +13,13 @@ const runs = [
 	["dark", { runOnly: ["color-contrast", "link-in-text-block"] }],
 ] as const;
 
-/** All that axe finds above minor, light and dark. */
+/** Violations above minor in both color schemes. */
 export async function violations(page: Page): Promise<readonly string[]> {
 	if (!(await page.evaluate("'axe' in window"))) await page.evaluate(await readFile(axePath, "utf8"));
 	const all: string[] = [];
 	for (const [colorScheme, options] of runs) {
 		await page.emulateMedia({ colorScheme });
-		// The other types take most of the time.
+		// The other result types take most of the time.
 		const given = JSON.stringify({ ...options, resultTypes: ["violations"] });
 		const { violations: found }: AxeResults = await page.evaluate(`axe.run(${given})`);
 		for (const { id, impact, nodes } of found)
@@ -29,7 +29,7 @@ export async function violations(page: Page): Promise<readonly string[]> {
 	return all;
 }
 
-/** @param width of the window, in CSS pixels @returns elements that do not fit, as HTML; some scroll by themselves */
+/** @param width of the window, in CSS pixels @returns elements that overflow, as HTML; scroll containers are allowed */
 export function widerThan(page: Page, width: number): Promise<readonly string[]> {
 	return page.evaluate(`[...document.querySelectorAll("main *, header *")]
 		.filter((node) => node.getBoundingClientRect().right > ${width} + 0.5)

@@ -83,7 +83,7 @@ describe("gateway restart", { skip }, () => {
 		await device.connect();
 		await page.locator("input[type=range]:enabled").first().waitFor();
 		await page.locator(".sending").waitFor({ state: "detached" });
-		// Its report comes after the summary, which enables the controls.
+		// The report follows the summary, which enables the controls.
 		await page.locator(".control", { hasText: "Volume" }).getByText("80", { exact: true }).waitFor();
 		assert.equal(await volume.inputValue(), "80");
 	});

@@ -10,7 +10,7 @@ import { browsing } from "./browsing.js";
 
 const open = browsing();
 
-/** Waits until a control shows that text, and neither that it is being sent nor that it was refused. */
+/** Waits until a control shows this text and is neither pending nor rejected. */
 async function settles(control: Locator, text: string): Promise<void> {
 	await control.getByText(text, { exact: true }).first().waitFor();
 	await control.locator(".sending").waitFor({ state: "detached" });
@@ -226,7 +226,7 @@ describe("control", { skip }, () => {
 	const sentVolumes = ({ commands }: ScriptedDevice) =>
 		commands.filter(({ command }) => command === "set_volume").map(({ value }) => value);
 
-	/** Time of the page passes by `runFor` alone. */
+	/** Installs a clock in the page that only `runFor` advances. */
 	const stopClock = async (page: Page) => {
 		await page.clock.install();
 		await page.clock.pauseAt(Date.now() + 10_000);
@@ -254,7 +254,7 @@ describe("control", { skip }, () => {
 			await page.clock.runFor(200);
 			await device.receives({ command: "set_volume", value: 0 });
 			const volumes = sentVolumes(device);
-			// Of two seconds: one at once, and one after each 200 ms.
+			// In two seconds: one immediately, then one every 200 ms.
 			assert.ok(volumes.length > 5 && volumes.length <= 11, `${volumes.length} values: ${volumes}`);
 		});
 
@@ -282,7 +282,7 @@ describe("control", { skip }, () => {
 		await page.getByRole("button", { name: "Off" }).focus();
 		await page.keyboard.press("Shift+Tab");
 		await page.keyboard.press("Space");
-		// The page says so as soon as it has sent it.
+		// The page shows it as soon as it is sent.
 		await page.locator(".sending").waitFor({ state: "attached" });
 		await device.receives({ command: "set_led", value: "updating" });
 		device.report({ "peripherals.led_ring.state_id": 6, "peripherals.led_ring.state_name": "updating" });
@@ -298,7 +298,7 @@ describe("device log", { skip }, () => {
 		const page = await open(t, url, { view: "#/devices/dev-1-a1b2c3/log" });
 		const log = page.getByRole("region", { name: "Log" });
 		await log.getByText("Nothing yet").waitFor();
-		// Its report is there, so the page has subscribed to its messages.
+		// The report is shown, so the page has subscribed to messages.
 		await page.getByRole("slider", { name: "Volume" }).and(page.locator(":enabled")).waitFor();
 		device.refuse("set_led", "busy with 42");
 		device.report({ "network.wifi_ssid": "attic" });

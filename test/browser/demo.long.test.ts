@@ -17,7 +17,7 @@ import { browsing, type OpenOptions } from "./browsing.js";
 
 const open = browsing();
 
-/** The page of the PROTO-1 of a demo. */
+/** Opens the board page of a demo's PROTO-1. */
 async function openBoard(
 	t: TestContext,
 	{ url, proto }: Demo,
@@ -33,7 +33,7 @@ async function startDemo(t: TestContext, env?: Readonly<Record<string, string>>)
 	return runDemo(t, await temporaryDirectory(t), env);
 }
 
-/** What the device itself reports of its buttons and sensors. */
+/** Buttons and sensors as the device reports them. */
 function reported(page: Page, text: string): Promise<void> {
 	return page
 		.getByRole("region", { name: "Buttons and sensors" })
@@ -46,11 +46,11 @@ function button(board: Locator, name: string): Locator {
 	return board.getByRole("button", { name, exact: true });
 }
 
-/** Notes what the page hands to the browser to play, and the loudest that has come out of it. */
+/** Records what the page plays and its peak level. */
 async function listenIn(context: BrowserContext): Promise<void> {
 	await context.addInitScript(`
 		window.played = [];
-		/** In the last 0.7 s, and since it was set to 0. */
+		/** Peak of the last 0.7 s, and since the last reset to 0. */
 		window.latest = 0;
 		window.loudest = 0;
 		const { start } = AudioBufferSourceNode.prototype;
@@ -81,7 +81,7 @@ interface Played {
 	readonly samples: readonly number[];
 }
 
-/** Of the WAV file that the firmware has as a resource. */
+/** Samples of the WAV resource in the firmware. */
 function chimeSamples(name: string): readonly number[] {
 	const wav = readFileSync(chimePath(name)).subarray(44);
 	return Array.from({ length: wav.length / 2 }, (_, index) => wav.readInt16LE(index * 2) / 32_768);
@@ -102,7 +102,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await reported(page, "Volume − pressed");
 		await page.keyboard.up("Space");
 		await page.locator(".hero .value").getByText("50").waitFor();
-		// As assistive technology does, with neither a pointer nor a key.
+		// Assistive technology clicks without pointer or key events.
 		await button(board, "Volume −").dispatchEvent("click");
 		await page.locator(".hero .value").getByText("45").waitFor();
 		await reported(page, "Volume − not pressed");
@@ -128,7 +128,7 @@ describe("the board of a demo's device", { skip }, () => {
 	test("can be power-cycled", async (t) => {
 		const { page, board } = await openBoard(t, await startDemo(t));
 		const restarts = page.getByRole("region", { name: "What happened" }).getByText("Restart: switched on");
-		// Uptime is in whole seconds: the gateway takes a restart within the first second for the same start.
+		// Uptime is in whole seconds: a restart within the first second is not detected.
 		await page
 			.getByRole("region", { name: "About it" })
 			.getByText(/^([2-9]|\d\d) s$/)
@@ -148,7 +148,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await second.board.getByRole("button", { name: "Mute", pressed: true }).waitFor();
 		await first.board.getByLabel("Light on it").fill("77");
 		await second.board.getByText("77", { exact: true }).waitFor();
-		// No page says that it lets go: the demo notices that none is left.
+		// The page sends no release; the demo detects the closed connection.
 		await second.page.goto("about:blank");
 		await first.page.close();
 		const third = await openBoard(t, demo);
@@ -163,7 +163,7 @@ describe("the board of a demo's device", { skip }, () => {
 		await button(board, "Mute").hover();
 		await page.mouse.down();
 		await reported(page, "Mute pressed");
-		// Else the page would ask for the past of a device that the next gateway does not know yet.
+		// Otherwise the page would request the history of a device unknown to the new gateway.
 		const record = join(folder, "devices", `${demo.proto}.json`);
 		await waitUntil(() => existsSync(record));
 		demo.command.process.kill("SIGKILL");
@@ -220,7 +220,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 			);
 		};
 		const playOnce = async (expected: string) => {
-			// It lasts a second, which a browser on a busy computer may not paint.
+			// It lasts a second, which a busy browser may not paint.
 			let attempts = 1;
 			while (!(await isSeenPlaying(expected))) assert.ok(++attempts <= 5, `"${expected}" was never shown`);
 			await board.getByText("Silent").waitFor();
@@ -251,7 +251,7 @@ describe("the speaker of a demo's device", { skip }, () => {
 		const mute = async (shown: string) => {
 			const value = page.locator(".hero .value").getByText(shown, { exact: true });
 			const isShown = async () => {
-				// On a busy computer it may be released before the device has seen it.
+				// On a busy machine it may be released before the device has polled it.
 				await button(board, "Mute").click();
 				return value.waitFor({ timeout: 10_000 }).then(
 					() => true,

@@ -1,4 +1,4 @@
-/** The page of a device as its owner looks at it: what needs attention, what stands still, and what is said in words. */
+/** Device page: notices, stable layout and wording. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -12,7 +12,7 @@ import { browsing, type OpenOptions } from "./browsing.js";
 
 const open = browsing();
 
-/** One gateway for the tests of a suite, each with a device of its own. */
+/** Shares one gateway between the tests of a suite, each with its own device. */
 async function setUp(t: TestContext) {
 	const { url } = await runGateway(t);
 	let count = 0;
@@ -32,14 +32,14 @@ async function setUp(t: TestContext) {
 	};
 }
 
-/** Where the tabs are: below the head, whose height must not change. */
+/** Position of the tabs, below the header, whose height must not change. */
 async function tabsAt(page: Page): Promise<number> {
 	const box = await page.getByRole("navigation", { name: "Parts of this page" }).boundingBox();
 	assert.ok(box, "the tabs are not visible");
 	return box.y;
 }
 
-/** Undefined once the gateway has gone, at the end of a test. */
+/** Undefined once the gateway has stopped. */
 function fetched(route: Route): Promise<APIResponse | undefined> {
 	return route.fetch().catch(() => undefined);
 }

@@ -32,12 +32,12 @@ async function setUp(
 	return { ...running, device, page };
 }
 
-/** The steps of a line, as its path draws them. */
+/** Steps of a plotted line. */
 async function drawn(page: Page): Promise<string> {
 	return (await page.locator(".plot-line").first().getAttribute("d")) ?? "";
 }
 
-/** Of the first element. */
+/** Bounding box of the first element. */
 function styleOf(page: Page, selector: string, property: string): Promise<string> {
 	return page.evaluate(`getComputedStyle(document.querySelector("${selector}")).${property}`);
 }
@@ -91,7 +91,7 @@ describe("the label of a device", { skip }, () => {
 
 describe("history of a device", { skip }, () => {
 	test("is plotted at once with gaps and marks, readable by keyboard and pointer", async (t) => {
-		/** How far the gateway's clocks are behind. */
+		/** Offset of the gateway's clocks. */
 		let behindMs = 3_600_000;
 		const { url, monitor } = await runGateway(t, {
 			now: () => Date.now() - behindMs,
@@ -259,7 +259,7 @@ describe("stale values", { skip }, () => {
 		await gateway.close();
 		await page.getByText("The gateway is restarting: all values are from").waitFor();
 		await page.getByRole("img", { name: "LED ring: not known" }).waitFor();
-		// The picture of the text may be drawn after it.
+		// The icon may be painted after the text.
 		await page.waitForFunction(`(async () => {
 			const picture = () => document.querySelector("canvas").toDataURL();
 			const before = picture();
@@ -309,7 +309,7 @@ test("keeps the layout stable when a button is pressed and while its command is 
 		page.evaluate(`[...document.querySelectorAll(
 			".device .control, .device .segments button, .device .actions button, .keys li, .hero, .facts-panel",
 		)].map((node) => { const { x, y, width, height } = node.getBoundingClientRect(); return [node.tagName, x, y + scrollY, width, height].join(" "); })`);
-	// History and releases are shown once they are fetched.
+	// History and releases appear once loaded.
 	await page.waitForLoadState("networkidle");
 	const before = await places();
 	await page.getByRole("button", { name: "Failed" }).click();

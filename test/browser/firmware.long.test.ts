@@ -12,10 +12,10 @@ import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
 
-/** Chromium logs refused requests itself. */
+/** Console message of Chromium for a rejected request. */
 const refusedUpload = /status of 4(00|13|22)/;
 
-/** A page at a gateway with a release 1.4.0 for DEV-1, and these devices, which run 1.2.3. */
+/** Opens the page of a gateway with release 1.4.0 for DEV-1 and these devices, which run 1.2.3. */
 async function setUp(
 	t: TestContext,
 	devices: readonly Partial<ScriptedDeviceOptions>[],
@@ -25,7 +25,7 @@ async function setUp(
 	return { ...released, page: await open(t, released.url, { view, expected: refusedUpload }) };
 }
 
-/** Drops a file that is called dropped.bin. */
+/** Drops a file named dropped.bin. */
 async function drop(page: Page, content: Buffer): Promise<void> {
 	const transfer = await page.evaluateHandle(
 		`(() => {

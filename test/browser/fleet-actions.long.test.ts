@@ -1,4 +1,4 @@
-/** What is done to devices from the fleet's view: to one, to a selection, and forgetting. */
+/** Actions from the fleet view: on one device, on a selection, and forgetting. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ function idOf(index: number): string {
 	return `dev-1-${String(index).padStart(6, "0")}`;
 }
 
-/** Opens a panel of the bar of what is selected. */
+/** Opens a panel of the selection bar. */
 async function panel(page: Page, name: "Volume" | "More"): Promise<Locator> {
 	const bar = page.getByRole("region", { name: "Selected devices" });
 	await bar.locator("summary", { hasText: name }).click();
@@ -181,7 +181,7 @@ describe("a selection", { skip }, () => {
 		devices[0]?.refuse("set_volume", "the codec does not answer");
 		await results.getByText("1 failed, 20 asked, 1 to come").waitFor();
 		for (const device of devices.slice(1, -1)) device.report({ "peripherals.audio.volume": 50 });
-		// It is asked once another one has answered.
+		// Its turn comes once another device has responded.
 		await waitUntil(() => devices.at(-1)?.commands.length !== 0);
 		devices.at(-1)?.report({ "peripherals.audio.volume": 50 });
 		await results.getByText("1 failed, 21 done").waitFor();
@@ -336,7 +336,7 @@ describe("a selection", { skip }, () => {
 		for (const { deviceId } of chosen) await page.getByLabel(`Select ${deviceId}`).click();
 		await page.getByRole("link", { name: "Update…" }).click();
 		await page.getByRole("button", { name: "Update 3 devices" }).click();
-		// The others wait until it has ended.
+		// The others wait for it.
 		await chosen[0]?.offered;
 		const ask = async (path: string) => {
 			const response = await fetch(`${url}/api/rollouts${path}`, { headers: bearer(monitorToken) });
@@ -396,7 +396,7 @@ describe("a selection", { skip }, () => {
 		await page.getByRole("button", { name: "Restart" }).click();
 		const results = page.getByRole("region", { name: "Restart" });
 		await results.getByText("1 asked, 1 done").waitFor();
-		// As a gateway answers that does not know it.
+		// Response of a gateway that does not know the job.
 		await page.route("**/api/commands", (route) => route.fulfill({ json: { commands: [] } }));
 		await page.context().setOffline(true);
 		await gatewayAway(page).waitFor();

@@ -1,4 +1,4 @@
-/** The fleet at size: the table, the filters in the address, the way back, and what the gateway is asked for. */
+/** Large fleet: table, filters in the URL, back navigation, and subscriptions. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -16,7 +16,7 @@ function idOf(index: number): string {
 	return `dev-1-${String(index).padStart(6, "0")}`;
 }
 
-/** A gateway with `count` devices, `dev-1-000000` first. */
+/** Starts a gateway with `count` devices, `dev-1-000000` first. */
 async function runMany(
 	t: TestContext,
 	count: number,
@@ -44,7 +44,7 @@ async function label(url: string, deviceId: string, change: object): Promise<voi
 	assert.equal(status, 200);
 }
 
-/** The devices of the rows, from the top, without the one that only has the focus. */
+/** Devices of the rows from the top, without a row kept only for its focus. */
 function rows(page: Page): Promise<readonly string[]> {
 	return page.evaluate(`[...document.querySelectorAll(".table-body tr")]
 		.filter((row) => row.getBoundingClientRect().bottom > 0)
@@ -56,7 +56,7 @@ function hashOf(page: Page): string {
 	return new URL(page.url()).hash;
 }
 
-/** The last digits of the rows' devices, from the top: sorted by a column, then in the other direction. */
+/** Last digits of the device ids from the top: sorted by a column, then reversed. */
 async function sorted(page: Page, column: string): Promise<readonly string[]> {
 	const orders: string[] = [];
 	for (const direction of ["ascending", "descending"]) {
@@ -91,7 +91,7 @@ describe("table", { skip }, () => {
 		const page = await open(t, url);
 		await page.getByText("300 of 300 connected").waitFor();
 		await page.getByRole("row", { name: idOf(0) }).waitFor();
-		/** In the frame after each step: which rows that are in the window are missing or in another place. */
+		/** Visible rows that are missing or misplaced in the frame after each step. */
 		const wrong: readonly string[] = await page.evaluate(`(async () => {
 			const wrong = [];
 			const rowHeight = 40;
@@ -361,7 +361,7 @@ test("shows and finds names and rooms in the list and the table", { skip }, asyn
 });
 
 describe("page subscription", { skip }, () => {
-	/** Ids of the devices whose reports come. */
+	/** Ids of the devices with a subscription to reports. */
 	const heard = (page: Page) => {
 		const ids = new Set<string>();
 		page.on("websocket", (socket) => {
@@ -381,7 +381,7 @@ describe("page subscription", { skip }, () => {
 		const volume = (index: number, value: number) =>
 			page.locator(".device-row", { hasText: idOf(index) }).getByText(`${value}`, { exact: true });
 		await volume(0, 50).waitFor();
-		// The subscription has come once the ring is known.
+		// A known ring proves that the subscription has arrived.
 		await page
 			.locator(".device-row", { hasText: idOf(0) })
 			.getByRole("img", { name: "LED ring: rainbow" })
@@ -419,7 +419,7 @@ describe("page subscription", { skip }, () => {
 		await page.getByRole("button", { name: "Away: 1" }).click();
 		await row.getByRole("link").click();
 		await page.locator(".hero .value").getByText("7", { exact: true }).waitFor();
-		// Its facts come with its reports.
+		// Facts arrive with reports.
 		await page.locator(".facts-panel").waitFor();
 		devices[3]?.report({ "peripherals.audio.volume": 9 });
 		await page.locator(".hero .value").getByText("9", { exact: true }).waitFor();

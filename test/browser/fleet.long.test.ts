@@ -57,9 +57,9 @@ describe("fleet", { skip }, () => {
 		const { url } = await runGateway(t, wholeFleetAtOnce);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
-		// The test reads pixels back, which Chromium thinks slow.
+		// Chromium warns about reading pixels back.
 		const page = await open(t, url, { expected: /willReadFrequently/ });
-		/** The color of the pixel at the top, once it is another than before. */
+		/** Color of the top pixel once it has changed. */
 		const pixel = async (state: number, look: string, brightness: number): Promise<readonly number[]> => {
 			device.report({
 				"peripherals.led_ring.state_id": state,
@@ -166,7 +166,7 @@ describe("fleet", { skip }, () => {
 		});
 		const list = await open(t, url);
 		await list.getByText("2 of 2 connected").waitFor();
-		// It may be forgotten while the page reads its past.
+		// It may be forgotten while the page loads its history.
 		const looked = await open(t, url, { view: "#/device/dev-1-bbbbbb", expected: /404/ });
 		await looked.getByLabel("Volume", { exact: true }).waitFor();
 		const other = await open(t, url, { view: "#/device/dev-1-aaaaaa/log" });
@@ -342,7 +342,7 @@ describe("login", { skip }, () => {
 		await page.context().clearCookies();
 		await page.goto(`${url}/`);
 		await page.getByRole("heading", { name: "Device gateway" }).waitFor();
-		// The fragment stays, for a deep link.
+		// The fragment is kept for deep links.
 		assert.match(page.url(), /\/login(#|$)/);
 		await page.getByLabel("Monitor token").fill("wrong-token-wrong-token");
 		await page.getByRole("button", { name: "Log in" }).click();

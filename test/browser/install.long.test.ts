@@ -31,7 +31,7 @@ function plugIn(t: TestContext, options: Partial<UsbBoardOptions> = {}): UsbBoar
 	return board;
 }
 
-/** The view at a gateway with a release, and the board that a person chooses in the browser's list. */
+/** Opens the view of a gateway with a release; `board` is what the user selects in the browser's port list. */
 async function openView(t: TestContext, board: UsbBoard | undefined, expected?: RegExp) {
 	const fleet = await runFleet(t);
 	await fleet.release("1.1.0", ...(await makeVirtualImages("1.1.0", 0)));
@@ -57,7 +57,7 @@ async function joined(page: Page): Promise<void> {
 	await page.getByText(`${deviceId} is installed and has joined the fleet.`).waitFor();
 }
 
-/** What the view says about a failure. */
+/** Failure message of the view. */
 async function failure(page: Page): Promise<string> {
 	const panel = page.getByRole("region", { name: "What went wrong" });
 	await panel.waitFor();
@@ -227,7 +227,7 @@ describe("installing from the dashboard", { skip }, () => {
 });
 
 describe("setting up a board that has the firmware, by its serial port", { skip }, () => {
-	/** A board without settings, as someone else has installed it. */
+	/** Flashes a board without settings. */
 	async function openSetUp(t: TestContext, options: Partial<UsbBoardOptions> = {}, expected?: RegExp) {
 		const board = plugIn(t, options);
 		flashFactoryImage(board.flash, makeVirtualImage((await buildFirmware()).bytes, "DEV-1", "1.0.0"));

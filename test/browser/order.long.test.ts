@@ -1,4 +1,4 @@
-/** The order of lists, and what a search finds first. */
+/** Order of lists and search results. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ interface Labelled {
 }
 
 const { crash } = uplinkExamples.crash_report;
-/** The last digit of a device's id is its place here; each has a signal of its own. */
+/** Devices; the last digit of an id is its index. Each has a distinct signal. */
 const labelled: readonly Labelled[] = [
 	{ name: "Zoo", room: "Zoo", options: { crash, version: crash.firmware_version } },
 	{ name: "Lobby 10", room: "Lobby 10", options: { ending: "waits" } },
@@ -90,7 +90,7 @@ test("order on the page", { skip }, async (t) => {
 	});
 
 	await t.test("lists an exact match first in search results", async () => {
-		// The words also occur in the name and the id of dev-1-000002, which comes first by its name.
+		// The words also occur in the name and id of dev-1-000002, which sorts first by name.
 		const search = page.getByRole("searchbox", { name: "Search" });
 		await search.fill("meeting room 2 14");
 		await page.getByText("2 of 7 devices").waitFor();

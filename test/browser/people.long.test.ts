@@ -12,7 +12,7 @@ import { browsing } from "./browsing.js";
 const open = browsing();
 const phone = { width: 390, height: 844 };
 
-/** The settings' part for people, as a person of this role sees it. */
+/** Opens the People settings with this role. */
 async function openAs(t: TestContext, role: PersonRole, view = "#/settings/people") {
 	const dataDir = await temporaryDirectory(t);
 	const token = "a-token-of-the-fixtures-for-ben";

@@ -1,4 +1,4 @@
-/** A person's walk: a speaker is broken, a new board takes its place, and the old one comes back. */
+/** Replacement of a broken speaker: a new board takes its place, then the old one returns. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -20,7 +20,7 @@ import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
 
-/** Chromium logs refused requests itself. */
+/** Console message of Chromium for a rejected request. */
 const refused = /status of 4(09|12|22)/;
 
 async function setUp(
@@ -41,14 +41,14 @@ const form = (page: Page) => page.getByRole("region", { name: "New rollout" });
 const preview = (page: Page, words: string) => form(page).getByRole("status").filter({ hasText: words });
 const rollouts = (page: Page) => page.getByRole("region", { name: "Rollouts", exact: true });
 
-/** As a person does on another page. */
+/** Performs an action as another page would. */
 async function nameDevice(url: string, deviceId: string): Promise<void> {
 	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
 	const body = JSON.stringify({ name: "Lobby speaker" });
 	await fetch(`${url}/api/devices/${deviceId}`, { method: "PATCH", headers, body });
 }
 
-/** @param place from left to right, 0 to 1 */
+/** @param place horizontal position, 0 to 1 */
 function pixelOf(page: Page, image: Buffer, place: number): Promise<readonly number[]> {
 	return page.evaluate(`(async () => {
 		const image = new Image();
@@ -69,7 +69,7 @@ function rolloutIs(url: string, status: string) {
 	);
 }
 
-/** Starts one in the form, of devices that succeed as soon as they are back. */
+/** Starts a rollout from the form to devices that succeed once they reconnect. */
 async function start(page: Page, button: string): Promise<void> {
 	await form(page).getByText("Options", { exact: true }).click();
 	await form(page).getByLabel("Watch each for").fill("0");
@@ -125,7 +125,7 @@ describe("new rollout", { skip }, () => {
 			fleet.map(({ commands }) => commands.length),
 			[1, 0, 0, 1, 0],
 		);
-		// What was begun is not offered again.
+		// A started rollout is not offered again.
 		await form(page)
 			.getByRole("combobox", { name: "For" })
 			.getByText("chosen")
@@ -312,7 +312,7 @@ describe("new rollout", { skip }, () => {
 });
 
 describe("available update", { skip }, () => {
-	/** Devices of both models, of which the last runs the release, and the release has notes. */
+	/** Starts devices of both models and a release with notes; the last device runs the release. */
 	async function setUpBoth(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
 		const released = await runReleasedFleet(t, [...devices, { version: "1.4.0" }]);
 		await writeReleases(
@@ -348,7 +348,7 @@ describe("available update", { skip }, () => {
 			{ ending: "waits" },
 			{ deviceId: "proto-1-000001", model: "PROTO-1", ending: "waits" },
 		]);
-		// One that stands for other devices does not take the place of the button.
+		// A standing rollout for other devices does not replace the button.
 		await putRollout(url, "lab", { ...quickPlan(), target: { tags: "lab" }, standing: true });
 		await page.getByRole("link", { name: "Attention", exact: true }).click();
 		await page.getByText("All 3 devices are fine").waitFor();
@@ -488,7 +488,7 @@ describe("rollout", { skip }, () => {
 		await rollouts(page).getByRole("button", { name: "Cancel" }).click();
 		const dialog = page.getByRole("dialog", { name: "Cancel the rollout of 1.4.0?" });
 		await dialog.getByText("1 device will not be updated.").waitFor();
-		// Neither is "Cancel" or "Not now", which could mean either; and they do not look alike.
+		// "Cancel" would be ambiguous here; the two buttons look different.
 		await dialog.getByRole("button", { name: "Keep it running" }).waitFor();
 		const colors =
 			"[...document.querySelectorAll('dialog[open] button')].map((button) => getComputedStyle(button).color)";
@@ -554,7 +554,7 @@ describe("rollout", { skip }, () => {
 		const { devices } = await readSteps(url, "autumn", "queued");
 		const last = devices.at(-1);
 		assert.ok(last, "no device is queued");
-		// Within frames: each second the list is rendered for other reasons.
+		// Checked within frames, as the list renders every second anyway.
 		const shown: string = await page.evaluate(`(async () => {
 			const box = document.querySelector(".device-list");
 			box.scrollTo(0, box.scrollHeight);

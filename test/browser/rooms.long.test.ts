@@ -7,7 +7,7 @@ import { browsing, problems } from "./browsing.js";
 
 const open = browsing();
 
-/** A gateway, and a function that connects a device in a room. */
+/** Starts a gateway. @returns a function that connects a device in a room */
 async function setUp(t: TestContext) {
 	const { url } = await runGateway(t, wholeFleetAtOnce);
 	const connect = async (

@@ -79,7 +79,7 @@ describe("the settings of a device", { skip }, () => {
 
 	test("time out if the device does not respond", async (t) => {
 		const { page, panel } = await setUp(t, { executesCommands: false });
-		// The page would be loaded in the time of the fake clock.
+		// The page would load on the fake clock.
 		await panel.waitFor();
 		await page.clock.install();
 		await panel.getByText("Advanced").click();

@@ -1,4 +1,4 @@
-/** The main views of the page at one gateway: each shows what it is for, and a control reaches its device. */
+/** Smoke test of the page: each main view renders, and a command reaches its device. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ test("shows each main view, and delivers a command to its device", { skip }, asy
 	const device = await new ScriptedDevice({ url, deviceId, model: "PROTO-1" }).connect();
 	t.after(() => device.close());
 	await watcher.change("identified");
-	// It asks for what these have, and shows the rest where one was removed.
+	// The page works without these extensions.
 	const isWhole = ["gateway/fleet", "gateway/rollouts", "gateway/announcements"].every((folder) =>
 		existsSync(folder),
 	);

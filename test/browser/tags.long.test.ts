@@ -1,4 +1,4 @@
-/** Tags on the page: given to one device and to several, shown, filtered by, and announced to. */
+/** Tags on the page: assigned to one or several devices, shown, filtered by, and announced to. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

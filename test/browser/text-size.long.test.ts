@@ -1,4 +1,4 @@
-/** The page in a browser whose settings have text twice as large: it is so, nothing is wider than the window, and no text is cut off. */
+/** Page with twice the browser's default font size: text scales, nothing overflows, and no text is clipped. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,13 +32,13 @@ const views = [
 	["adding a device", "#/add", ".install form"],
 ] as const;
 
-/** As a person sets it in the browser's settings; 16 is what browsers begin with. @param standard CSS pixels */
+/** Sets the default font size of the browser; 16 is the initial value. @param standard CSS pixels */
 async function setTextSize(page: Page, standard: number): Promise<void> {
 	const session = await page.context().newCDPSession(page);
 	await session.send("Page.setFontSizes", { fontSizes: { standard, fixed: (standard * 13) / 16 } });
 }
 
-/** The size of each text by its words, without headings: a narrow window has smaller ones. */
+/** Font size by text, without headings, which are smaller in a narrow window. */
 async function textSizes(page: Page): Promise<ReadonlyMap<string, number>> {
 	const sizes: readonly (readonly [string, number])[] =
 		await page.evaluate(`[...document.querySelectorAll("body *:not(h1, h1 *, .room)")]
@@ -47,7 +47,7 @@ async function textSizes(page: Page): Promise<ReadonlyMap<string, number>> {
 	return new Map(sizes);
 }
 
-/** Texts that are cut off, or that leave their button, row, card or dialog; rows that lie on the next one. Waits for a layout without. */
+/** Finds clipped text, text outside its button, row, card or dialog, and overlapping rows. Waits for a layout without them. */
 function cutTexts(page: Page): Promise<readonly string[]> {
 	return page.evaluate(`(async () => {
 		const boxes = "button, .button, .row, .device-row, .grid > li, .table-body tr, dialog, .panel, .room-bar, nav, .top";
@@ -124,7 +124,7 @@ test("fits text of twice the browser's default size", { skip }, async (t) => {
 				const before = await textSizes(page);
 				await setTextSize(page, 32);
 				assert.equal(await page.evaluate("getComputedStyle(document.documentElement).fontSize"), "32px");
-				// Navigation and rows may be up to 15 % smaller in a window that is narrow for its text.
+				// Navigation and rows may be up to 15 % smaller in a narrow window.
 				const small = [...(await textSizes(page))].filter(
 					([text, size]) => size < 1.7 * (before.get(text) ?? 0),
 				);
@@ -143,7 +143,7 @@ test("fits text of twice the browser's default size", { skip }, async (t) => {
 			await page.goto(`${url}/#/devices/${id}`);
 			await page.getByRole("button", { name: "Edit name, room, note and tags" }).click();
 			await page.locator(".save-form").waitFor();
-			// On a phone it is scrolled, as are the next ones.
+			// On a phone the row scrolls.
 			assert.deepEqual(await widerThan(page, width), []);
 			for (const name of ["Add a schedule…", "Set quiet hours…"]) {
 				await page.goto(`${url}/#/times`);

@@ -1,4 +1,4 @@
-/** The view of times: schedules, timers and quiet hours, with a device in XS. */
+/** Schedules view: schedules, timers and quiet hours, with a device in XS. */
 
 import assert from "node:assert/strict";
 import fs, { writeFile } from "node:fs/promises";
@@ -20,11 +20,11 @@ import { browsing } from "./browsing.js";
 
 const open = browsing();
 const view = "#/times";
-/** Of this process, which the gateway of a test runs in. */
+/** Time zone of this process, which the gateway under test runs in. */
 const timezoneId = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const hourMs = 3_600_000;
 
-/** A gateway that speaks, with a device in the kitchen. */
+/** Starts a gateway with a voice and a device in the kitchen. */
 async function setUp(t: TestContext) {
 	const voice = join(await temporaryDirectory(t), "voice.mjs");
 	const spoken = wav(tone(bytesPerSecond)).toString("base64");
@@ -49,7 +49,7 @@ test("schedules", { skip }, async (t) => {
 	const page = await open(t, url, { view, timezoneId });
 	const list = page.getByRole("list", { name: "Schedules" });
 	const dialog = page.getByRole("dialog");
-	/** Its questions, which have the same texts, are closed. */
+	/** Closes confirmation dialogs, which contain the same text. */
 	const listed = (text: string | RegExp) => list.getByText(text).filter({ visible: true });
 	const save = () => dialog.getByRole("button", { name: "Save" }).click();
 
@@ -182,7 +182,7 @@ test("sets quiet hours from a room; the room and its devices show when they end"
 	await rules.getByText(text).first().waitFor({ state: "detached" });
 });
 
-/** A page of a person of this role; one device of the gateway has older firmware. */
+/** Opens the page with this role; one device of the gateway has older firmware. */
 async function openAs(t: TestContext, role: PersonRole) {
 	const dataDir = await temporaryDirectory(t);
 	const token = "a-token-of-the-lobby-screen";

@@ -13,7 +13,7 @@ const open = browsing();
 const token = "a-token-of-the-lobby-screen";
 const view = "#/devices/dev-1-a1b2c3";
 
-/** A gateway with a device, and its page as a person of this role sees it. */
+/** Starts a gateway with a device, and opens its page with this role. */
 async function openAs(t: TestContext, role: PersonRole) {
 	const dataDir = await temporaryDirectory(t);
 	const named = [{ name: "lobby-screen", role, token }] as const;

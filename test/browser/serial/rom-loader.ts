@@ -1,5 +1,5 @@
 /**
- * A stand-in for the serial loader of an ESP32-S3: the ROM's commands, and those of the stub that esptool-js uploads. It writes to a
+ * Simulated serial loader of an ESP32-S3: the commands of the ROM and of the stub that esptool-js uploads. Writes to a
  * virtual device's flash. (Espressif: "Serial Protocol" in esptool's documentation.)
  */
 
@@ -26,25 +26,25 @@ const operations = Object.freeze({
 const failures = Object.freeze({ none: 0, unknownCommand: 5, wrongChecksum: 7, broken: 0xc1 });
 
 const registers = Object.freeze({
-	/** The low 32 bits of the MAC; the others follow. */
+	/** Register with the low 32 bits of the MAC address; the high bits follow. */
 	mac: 0x6000_7044,
 	strap: 0x6000_4038,
 	flashCommand: 0x6000_2000,
 	flashWord: 0x6000_2058,
 });
-/** Of 16 MB. */
+/** JEDEC size code of 16 MB. */
 const flashId = 0x18_40_20;
 const readBytes = 0x1000;
 
 export interface RomLoaderOptions {
 	readonly flash: Flash;
-	/** Six bytes. */
+	/** MAC address, six bytes. */
 	readonly mac: Uint8Array;
-	/** As in an image's header. */
+	/** Chip id as in an image header. */
 	readonly chipId: number;
-	/** Whether the BOOT button was held at the last reset. */
+	/** Whether BOOT was held at the last reset. */
 	readonly isBootHeld: () => boolean;
-	/** Bytes per second on the line. */
+	/** Baud rate of the line. */
 	readonly onBaudRate: (bitsPerSecond: number) => void;
 }
 
@@ -67,12 +67,12 @@ export class RomLoader {
 		this.#options = options;
 	}
 
-	/** Number of blocks that were written. */
+	/** Number of blocks written. */
 	get blocks(): number {
 		return this.#blocks;
 	}
 
-	/** @returns the answer on the line */
+	/** @returns the response on the line */
 	write(bytes: Uint8Array): Buffer {
 		return Buffer.concat(this.#slip.decode(bytes).map((packet) => this.#execute(packet)));
 	}
@@ -84,7 +84,7 @@ export class RomLoader {
 		const data = packet.subarray(8, 8 + packet.readUInt16LE(2));
 		switch (operation) {
 			case operations.sync:
-				// The ROM answers eight times, with a value that the stub does not have.
+				// The ROM responds eight times, with a value that the stub does not use.
 				return Buffer.concat(Array.from({ length: 8 }, () => this.#answer(operation, this.#isStub ? 0 : 7)));
 			case operations.readRegister:
 				return this.#answer(operation, this.#register(data.readUInt32LE()));
@@ -116,7 +116,7 @@ export class RomLoader {
 		}
 	}
 
-	/** The ROM's status has four bytes, the stub's two. */
+	/** Status bytes: four from the ROM, two from the stub. */
 	#answer(
 		operation: number,
 		value = 0,
@@ -134,7 +134,7 @@ export class RomLoader {
 		return slipEncode(Buffer.concat([head, data, status]));
 	}
 
-	/** No security feature is on. */
+	/** Security info without enabled features. */
 	#securityInfo(): Buffer {
 		const info = Buffer.alloc(20);
 		info.writeUInt32LE(this.#options.chipId, 12);
@@ -157,7 +157,7 @@ export class RomLoader {
 		return this.#answer(operation, 0, this.#isStub ? failures.none : failures.unknownCommand);
 	}
 
-	/** @returns a failure */
+	/** @returns an error status */
 	#take(data: Buffer): number {
 		const writing = this.#writing;
 		if (!writing || data.readUInt32LE(4) !== writing.received.length) return failures.broken;
@@ -167,7 +167,7 @@ export class RomLoader {
 		this.#writing = undefined;
 		const bytes = inflateSync(Buffer.concat(writing.received));
 		if (bytes.length !== writing.byteLength) return failures.broken;
-		// Whole sectors are erased.
+		// Flash is erased in whole sectors.
 		const end = Math.ceil((writing.offset + bytes.length) / sectorBytes) * sectorBytes;
 		const padding = Buffer.alloc(end - writing.offset - bytes.length, 0xff);
 		this.#options.flash.load(writing.offset, Buffer.concat([bytes, padding]));
@@ -179,7 +179,7 @@ export class RomLoader {
 		return Buffer.concat([this.#answer(operation), this.#continueReading(0)]);
 	}
 
-	/** @param done bytes that have arrived */
+	/** @param done bytes received */
 	#continueReading(done: number): Buffer {
 		if (!this.#reading) return Buffer.alloc(0);
 		const { offset, byteLength } = this.#reading;
@@ -191,7 +191,7 @@ export class RomLoader {
 	}
 }
 
-/** Of a packet with data: 16 bytes about it come before it. */
+/** Payload of a data packet, after its header of 16 bytes. */
 function checksumFailure(packet: Buffer): number {
 	let checksum = 0xef;
 	for (const byte of packet.subarray(8 + 16)) checksum ^= byte;

@@ -1,9 +1,9 @@
-/** Gives pages a `navigator.serial` whose one port is a board of ours. */
+/** Replaces `navigator.serial` in pages by one whose only port is a simulated board. */
 
 import type { BrowserContext } from "playwright-core";
 import type { UsbBoard } from "./usb-board.js";
 
-/** Runs in the page, before its scripts. A loader answers writes; a firmware says something by itself. */
+/** Runs in the page before its scripts. A loader responds to writes; firmware also sends by itself. */
 const script = `(() => {
 	const call = window.serialCall;
 	class Port extends EventTarget {
@@ -30,7 +30,7 @@ const script = `(() => {
 				try {
 					this.#source.enqueue(Uint8Array.from(bytes));
 				} catch {
-					// No one reads any more, and it is closed next.
+					// The reader is gone; the port is closed next.
 				}
 		}
 		async close() {
@@ -64,7 +64,7 @@ const script = `(() => {
 	Object.defineProperty(navigator, "serial", { value: { requestPort }, configurable: true });
 })()`;
 
-/** @param chosen the board whose port the person chooses; undefined: none */
+/** @param chosen board whose port the user selects; undefined: none */
 export function withSerialPort(chosen: () => UsbBoard | undefined) {
 	return async (context: BrowserContext): Promise<void> => {
 		await context.exposeFunction("serialCall", async (name: string, value: unknown) => {
@@ -81,7 +81,7 @@ export function withSerialPort(chosen: () => UsbBoard | undefined) {
 	};
 }
 
-/** As in Firefox, and on plain http. */
+/** Removes Web Serial, as in Firefox and on plain HTTP. */
 export function withoutSerialPort(isSecure: boolean) {
 	return async (context: BrowserContext): Promise<void> => {
 		await context.addInitScript(`

@@ -19,7 +19,7 @@ export class SlipDecoder {
 	#packet: number[] = [];
 	#isEscaped = false;
 
-	/** @returns the packets that are complete with these bytes */
+	/** @returns packets completed by these bytes */
 	decode(bytes: Uint8Array): readonly Buffer[] {
 		const packets: Buffer[] = [];
 		for (const byte of bytes) {

@@ -1,6 +1,6 @@
 /**
- * A board on a USB port, for a page in Chromium: its reset lines, its serial loader, and a virtual device that starts from the flash
- * that the loader has written.
+ * Simulated board on a USB port for a page in Chromium: reset lines, serial loader, and a virtual device that boots from the flash
+ * written by the loader.
  */
 
 import { EventEmitter, once } from "node:events";
@@ -13,37 +13,37 @@ import {
 } from "../../../hosts/virtual/node/virtual-device.js";
 import { RomLoader } from "./rom-loader.js";
 
-/** As in an image's header. */
+/** Chip id as in an image header. */
 const chipIds = Object.freeze({ "ESP32-S3": 9, "ESP32-C6": 13, "not known yet": 99 });
 
-/** Of the firmware's log, in bits per second. */
+/** Baud rate of the firmware log. */
 const consoleRate = 115_200;
 
 export interface UsbBoardOptions {
-	/** The last three bytes of the MAC, in hex. */
+	/** Last three bytes of the MAC address, in hex. */
 	readonly serial: string;
 	readonly model?: VirtualDeviceOptions["model"];
 	readonly accessPoint?: VirtualDeviceOptions["accessPoint"];
 	/** Default: ESP32-S3. */
 	readonly chip?: keyof typeof chipIds;
-	/** Whether the port is the chip's own, without a converter. Default false. */
+	/** Whether the port is the chip's own USB, without a converter. Default: false. */
 	readonly isNative?: boolean;
-	/** The reset lines are not connected: it stays as it is until its buttons are pressed. */
+	/** Whether the reset lines are unconnected: only the buttons reset the board. */
 	readonly hasNoResetLines?: boolean;
 }
 
-/** What the page learns about a write. */
+/** Result of a write, for the page. */
 export interface WriteResult {
 	readonly reply: readonly number[];
 	readonly isLost: boolean;
 }
 
 export class UsbBoard {
-	/** What goes wrong; a test may change it. */
+	/** Faults to simulate; tests may change them. */
 	readonly faults: {
-		/** Another program has the port open. */
+		/** Port opened by another program. */
 		isBusy?: boolean;
-		/** It is unplugged after its loader has written this number of blocks. */
+		/** Number of written blocks after which the board is unplugged. */
 		lostAfterBlocks?: number;
 	} = {};
 	readonly #events = new EventEmitter();
@@ -55,13 +55,13 @@ export class UsbBoard {
 	#device: VirtualDevice | undefined;
 	#loader: RomLoader | undefined;
 	#isOpen = false;
-	/** What the firmware has printed and was not read. */
+	/** Firmware output not read yet. */
 	#output: number[] = [];
 	#isBootHeld = false;
-	/** Of the open port, and of the loader, in bits per second. */
+	/** Baud rates of the open port and of the loader. */
 	#rates = { port: 0, loader: 115_200 };
 	#lines = { dtr: false, rts: false };
-	/** The chip's own port: DTR before a reset asks for download mode. */
+	/** Whether DTR on the chip's own USB has requested download mode for the next reset. */
 	#isDownloadAsked = false;
 
 	constructor(options: UsbBoardOptions) {
@@ -77,7 +77,7 @@ export class UsbBoard {
 		return this.flash.read(0, flashBytes).every((byte) => byte === 0xff);
 	}
 
-	/** Resolves when the firmware next writes to the flash. */
+	/** Resolves with the next flash write of the firmware. */
 	async written(): Promise<void> {
 		await once(this.#events, "operation");
 	}
@@ -88,7 +88,7 @@ export class UsbBoard {
 			: { usbVendorId: 0x10c4, usbProductId: 0xea60 };
 	}
 
-	/** @returns why the port cannot be opened; empty if it is open */
+	/** @returns why the port cannot be opened; empty if it was opened */
 	open(bitsPerSecond: number): string {
 		if (this.faults.isBusy) return "Failed to open serial port.";
 		this.#isOpen = true;
@@ -131,12 +131,12 @@ export class UsbBoard {
 		if (before.rts && !this.#lines.rts) {
 			const isDownload = this.#options.isNative ? this.#isDownloadAsked : this.#lines.dtr;
 			this.#isDownloadAsked = false;
-			// A reset over the chip's own port leaves what the BOOT button has chosen.
+			// A reset over the chip's own USB keeps the boot mode selected by BOOT.
 			await this.#reset(isDownload || (this.#options.isNative === true && this.#isBootHeld));
 		}
 	}
 
-	/** Holds BOOT while it presses the reset button. */
+	/** Presses reset while holding BOOT. */
 	async pressBootAndReset(): Promise<void> {
 		this.#isBootHeld = true;
 		await this.#reset(true);
@@ -193,7 +193,7 @@ export class UsbBoard {
 			});
 			this.#device.board.listen({ onSerialOutput: (bytes) => this.#print(bytes) });
 		} catch (error) {
-			// As a board without firmware does: it starts again and again.
+			// A board without firmware restarts endlessly.
 			if (!(error instanceof Error && error.message.startsWith("nothing can be started"))) throw error;
 		}
 	}
