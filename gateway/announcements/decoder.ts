@@ -46,7 +46,7 @@ export class Decoder {
 		if (this.#program) return this.#program;
 		throw new HttpProblem(
 			501,
-			"Without DECODE_COMMAND this gateway takes WAV files alone: set it to a program such as ffmpeg (gateway/README.md), and start it again.",
+			"Without DECODE_COMMAND this gateway takes WAV files alone: set it to a program such as ffmpeg (gateway/announcements/README.md), and start it again.",
 		);
 	}
 

@@ -9,14 +9,14 @@ import { type Setting, trimmed } from "../setting.js";
 export const speechCommand = command(
 	"SPEECH_COMMAND",
 	"espeak-ng --stdout",
-	"a program that speaks, such as `espeak-ng --stdout`; see [Speech and other formats](#speech-and-other-formats)",
+	"a program that speaks, such as `espeak-ng --stdout`; see [Speech and other formats](announcements/README.md#sounds-speech-and-other-formats)",
 );
 
 /** A program that decodes sounds, and its arguments: a file in, WAV out; undefined: none. */
 export const decodeCommand = command(
 	"DECODE_COMMAND",
 	"ffmpeg -i {file} -f wav -",
-	"a program that decodes sounds other than WAV, such as `ffmpeg`; see [Speech and other formats](#speech-and-other-formats)",
+	"a program that decodes sounds other than WAV, such as `ffmpeg`; see [Speech and other formats](announcements/README.md#sounds-speech-and-other-formats)",
 );
 
 /** Words are separated by spaces; one with spaces is in double quotes. No shell reads it. */

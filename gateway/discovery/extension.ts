@@ -10,7 +10,7 @@ import type { Responder } from "./responder.js";
 
 const mdns = switched(
 	"MDNS",
-	"`off`: devices do not find this gateway by themselves; see [How devices find it](#how-devices-find-it)",
+	"`off`: devices do not find this gateway by themselves; see [Discovery](discovery/README.md)",
 );
 
 /** A text of DNS has at most 255 bytes, with what names it. */

@@ -17,7 +17,7 @@ export const mqtt: Setting<MqttSettings | undefined> = {
 	variables: {
 		MQTT_URL: {
 			description:
-				"the broker of Home Assistant, `mqtt://` or `mqtts://`, of MQTT 5; see [Home Assistant](#home-assistant)",
+				"the broker of Home Assistant, `mqtt://` or `mqtts://`, of MQTT 5; see [Home Assistant](home-assistant/README.md)",
 		},
 		MQTT_USERNAME: { description: "or `mqtt://user:password@host` in `MQTT_URL`" },
 		MQTT_PASSWORD: { description: "as `MQTT_USERNAME`" },

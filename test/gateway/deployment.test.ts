@@ -133,13 +133,14 @@ test("haproxy accepts its configurations, and takes a gateway out after three ch
 	const { cert, key } = new Authority(folder, "authority").issue("IP:127.0.0.1");
 	await writeFile(join(folder, "gateway.pem"), `${cert}${key}`);
 	const { configs } = parse(await read("compose.yaml"));
-	const listed = /^```\n(listen gateways\n[\s\S]+?)```$/m.exec(await read("cluster.md"))?.[1];
+	const cluster = existsSync("gateway/cluster") ? [await read("cluster/README.md")] : [];
+	const listed = cluster.map((text) => /^```\n(listen gateways\n[\s\S]+?)```$/m.exec(text)?.[1] ?? "");
 	const proxy = /^# haproxy\.cfg[\s\S]+?(?=^```$)/m.exec(await read("README.md"))?.[0];
-	for (const text of [configs.haproxy.content, listed, proxy]) {
+	for (const text of [configs.haproxy.content, proxy, ...listed]) {
 		assert.match(text, / check inter 3s fall 3\b/);
 		const file = join(folder, "haproxy.cfg");
 		await writeFile(file, text.replaceAll("/etc/haproxy", folder));
 		execFileSync("haproxy", ["-c", "-q", "-f", file], { env: haproxyEnvironment, stdio: "pipe" });
 	}
-	assert.match(listed ?? "", /^ +bind 127\.0\.0\.1:/m);
+	for (const text of listed) assert.match(text, /^ +bind 127\.0\.0\.1:/m);
 });

@@ -1,7 +1,7 @@
 /** The READMEs beside what they name: commands, settings, files and links. */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { installedSettings } from "../../device/protocol/messages.js";
@@ -12,11 +12,12 @@ import { scripts, usageOf } from "./npm-commands.js";
 const documents = [
 	"README.md",
 	"gateway/README.md",
-	"gateway/cluster.md",
 	"gateway/operations.md",
 	"hosts/README.md",
 	"hosts/upstream.md",
-];
+	// Each extension has its own, deleted together with it.
+	...readdirSync("gateway").map((name) => `gateway/${name}/README.md`),
+].filter((file) => existsSync(file));
 const read = (file: string) => readFileSync(file, "utf8");
 
 /** Those of `names` that `text` does not have as a word. */

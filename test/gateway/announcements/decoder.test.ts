@@ -206,7 +206,7 @@ describe("an address that is no WAV", () => {
 const ffmpeg = spawnSync("ffmpeg", ["-version"]).status === 0;
 
 describe("the README's command with ffmpeg", { skip: ffmpeg ? false : "ffmpeg is not here" }, () => {
-	const readme = readFileSync("gateway/README.md", "utf8");
+	const readme = readFileSync("gateway/announcements/README.md", "utf8");
 	const [, command = ""] = /`(ffmpeg [^`]+)`/.exec(readme) ?? [];
 
 	test("decodes mp3, m4a, ogg and flac, and reads no file that a playlist names; npm run say sends what it is given", async (t) => {

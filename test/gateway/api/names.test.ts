@@ -1,7 +1,7 @@
 /** What the interface has is named in its documents: a name that is added and not described fails here. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import {
 	commandErrorCodes,
@@ -88,9 +88,12 @@ test("a document that lists some fields of a label lists all of them", () => {
 	const separator = "\\W+(?:(?:and|or) )?\\W*";
 	const first = labelFields.slice(0, 2).join(separator);
 	const listing = new RegExp(`\\b${first}(?:${separator}(?:${labelFields.join("|")}))*\\b`, "g");
-	const documents = ["README.md", "api/interface.md", "api/openapi.yaml", "api/asyncapi.yaml"];
+	const gateway = new URL("../../../gateway/", import.meta.url);
+	const documents = readdirSync(gateway, { recursive: true, encoding: "utf8" }).filter((name) =>
+		/\.(md|yaml)$/.test(name),
+	);
 	const found = documents.flatMap((name) => [
-		...readFileSync(new URL(`../../../gateway/${name}`, import.meta.url), "utf8").matchAll(listing),
+		...readFileSync(new URL(name, gateway), "utf8").matchAll(listing),
 	]);
 	const lists = found.map(([list]) => list).filter((list) => list.includes("note"));
 	assert.deepEqual(

@@ -70,7 +70,7 @@ test("the blueprint's actions are those of the entities, and it uses each of its
 
 test("so are those of the README", async () => {
 	const [, listed = ""] =
-		/^```yaml\n(- alias: .+?)^```$/ms.exec(await readFile("gateway/README.md", "utf8")) ?? [];
+		/^```yaml\n(- alias: .+?)^```$/ms.exec(await readFile("gateway/home-assistant/README.md", "utf8")) ?? [];
 	const automations = parse(listed);
 	assert.equal(automations.length, 2);
 	check(actionsIn(automations));
