@@ -51,7 +51,7 @@ async function run(t: TestContext, count: number) {
 	return { clock, all, begun };
 }
 
-test("of three gateways that look in the same turn one acts, each day", async (t) => {
+test("lets one of three gateways act each day", async (t) => {
 	const { clock, all, begun } = await run(t, 3);
 	const [first] = all;
 	assert.ok(first, "no gateway");

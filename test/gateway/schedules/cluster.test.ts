@@ -55,34 +55,30 @@ async function connectedTo({ open }: Clustered): Promise<number> {
 const heard = ({ commands }: QuietDevice, command: string) =>
 	commands.filter((each) => each.command === command);
 
-test(
-	"what is due is done by one of three gateways, time after time; all show the same",
-	ofActions,
-	async (t) => {
-		const { clock, gateways, devices } = await run(t);
-		const [a, b] = gateways;
-		const { status, body } = await b.api("POST", "/api/schedules", {
-			at: { weekly: { time: "18:00" } },
-			do: loud(80),
-		});
-		assert.equal(status, 201);
-		for (const day of ["2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"]) {
-			clock.set(`${day}T17:00:00Z`);
-			const shown = await Promise.all(gateways.map(({ url }) => ended(url, body.id, `${day}T17:00:00.000Z`)));
-			assert.deepEqual([shown[0]?.last?.outcome, shown[1], shown[2]], ["done", shown[0], shown[0]]);
-		}
-		// Later commands come after those that would be too many.
-		await a.api("POST", "/api/commands", loud(10).command);
-		for (const device of devices) {
-			const isLast = (found: readonly object[]) => Object(found.at(-1)).value === 10;
-			const found = await eventually(() => heard(device, "set_volume"), isLast);
-			assert.equal(found.length, 5);
-		}
-	},
-);
+test("runs each due schedule at one of three gateways; all show the same", ofActions, async (t) => {
+	const { clock, gateways, devices } = await run(t);
+	const [a, b] = gateways;
+	const { status, body } = await b.api("POST", "/api/schedules", {
+		at: { weekly: { time: "18:00" } },
+		do: loud(80),
+	});
+	assert.equal(status, 201);
+	for (const day of ["2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"]) {
+		clock.set(`${day}T17:00:00Z`);
+		const shown = await Promise.all(gateways.map(({ url }) => ended(url, body.id, `${day}T17:00:00.000Z`)));
+		assert.deepEqual([shown[0]?.last?.outcome, shown[1], shown[2]], ["done", shown[0], shown[0]]);
+	}
+	// Later commands come after those that would be too many.
+	await a.api("POST", "/api/commands", loud(10).command);
+	for (const device of devices) {
+		const isLast = (found: readonly object[]) => Object(found.at(-1)).value === 10;
+		const found = await eventually(() => heard(device, "set_volume"), isLast);
+		assert.equal(found.length, 5);
+	}
+});
 
 test(
-	"one that another gateway changes while it is due is done once; one that it deletes, by none",
+	"runs once a schedule changed at another gateway when due, and never a deleted one",
 	ofActions,
 	async (t) => {
 		const { clock, gateways, devices } = await run(t);
@@ -110,7 +106,7 @@ test(
 	},
 );
 
-test("a claim of a gateway that has gone is taken over by one of the others", ofActions, async (t) => {
+test("takes over the claim of a lost gateway", ofActions, async (t) => {
 	const { clock, buses, gateways, devices } = await run(t, { limits: { scheduleTakeOverMs: 300 } });
 	const [a] = gateways;
 	const { body } = await a.api("POST", "/api/schedules", { at: { in: 3600 }, do: loud(80) });
@@ -141,7 +137,7 @@ test("a claim of a gateway that has gone is taken over by one of the others", of
 		);
 });
 
-test("a text that takes long to be spoken is not taken over, and played once", ofActions, async (t) => {
+test("does not take over slow text-to-speech, and plays it once", ofActions, async (t) => {
 	const directory = await temporaryDirectory(t);
 	await writeFile(join(directory, "a.wav"), wav(tone(1_600)));
 	const program = join(directory, "speak.sh");
@@ -169,7 +165,7 @@ test("a text that takes long to be spoken is not taken over, and played once", o
 		);
 });
 
-test("quiet hours that one gateway is asked for reach the devices of all", async (t) => {
+test("sends quiet hours set at one gateway to the devices of all", async (t) => {
 	const { gateways, devices } = await run(t);
 	const [a, b] = gateways;
 	const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };

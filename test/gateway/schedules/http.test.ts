@@ -26,7 +26,7 @@ const oneOfTimes =
 const oneOfTargets =
 	'targets is one of {"all": true}, {"room": "Kitchen"}, {"tags": "shop and not beta"} and {"devices": ["dev-1-a1b2c3"]}.';
 
-describe("a schedule is refused with a sentence", ofActions, () => {
+describe("schedule is rejected with a message", ofActions, () => {
 	const refused: Readonly<Record<string, readonly [body: object, detail: string | RegExp, status?: number]>> =
 		{
 			"without a time": [{ do: identify }, "at is missing."],
@@ -125,7 +125,7 @@ describe("a schedule is refused with a sentence", ofActions, () => {
 			],
 		};
 
-	test("when it is made, and when it is changed", async (t) => {
+	test("on creation and on change", async (t) => {
 		const { url } = await run(t);
 		const { body: made } = await ask(url, "POST", "schedules", schedule);
 		const path = `schedules/${made.id}`;
@@ -154,7 +154,7 @@ describe("a schedule is refused with a sentence", ofActions, () => {
 		}
 	});
 
-	test("to a person who may not do what it does", async (t) => {
+	test("without permission for its action", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const token = "a-users-token-of-the-fixtures";
 		const named = [{ name: "ben", role: "user", token }] as const;
@@ -177,7 +177,7 @@ describe("a schedule is refused with a sentence", ofActions, () => {
 		assert.equal((await ask(url, "DELETE", `schedules/${own.id}`, undefined, token)).status, 204);
 	});
 
-	test("beyond 200", async (t) => {
+	test("above 200", async (t) => {
 		const { url } = await run(t);
 		for (let count = 0; count < 200; count += 1)
 			assert.equal((await ask(url, "POST", "schedules", schedule)).status, 201);
@@ -186,7 +186,7 @@ describe("a schedule is refused with a sentence", ofActions, () => {
 	});
 });
 
-describe("quiet hours are refused with a sentence", () => {
+describe("quiet hours are rejected with a message", () => {
 	const oneOf = 'targets is one of {"all": true}, {"room": "Kitchen"} and {"device": "dev-1-a1b2c3"}.';
 	const refused: Readonly<Record<string, readonly [body: object, detail: string | RegExp]>> = {
 		"without targets": [{ ...quiet, targets: undefined }, "targets is missing."],
@@ -223,7 +223,7 @@ describe("quiet hours are refused with a sentence", () => {
 		"that are neither on nor off": [{ ...quiet, on: 1 }, "on must be true or false."],
 	};
 
-	test("when they are set", async (t) => {
+	test("if invalid", async (t) => {
 		const { url } = await run(t);
 		for (const [what, [body, detail]] of Object.entries(refused)) {
 			const { status, body: problem } = await ask(url, "PUT", "quiet-hours", body);
@@ -242,7 +242,7 @@ describe("quiet hours are refused with a sentence", () => {
 });
 
 test(
-	"with a full disk nothing is made or deleted, a change is in force, and a timer still comes",
+	"creates and deletes nothing on a full disk, applies changes, and still fires timers",
 	ofActions,
 	async (t) => {
 		let isFull = false;

@@ -37,7 +37,7 @@ async function staysQuiet(gateway: Timed, device: QuietDevice, count: number): P
 }
 
 describe("quiet hours", () => {
-	test("reach a device as the periods of two weeks, once, and again in its next session if it has lost them", async (t) => {
+	test("are sent once as periods of two weeks, and again in the next session if lost", async (t) => {
 		const gateway = await runTimed(t, "2026-11-27T12:00:00Z");
 		const { url } = gateway;
 		const device = await gateway.connect();
@@ -68,7 +68,7 @@ describe("quiet hours", () => {
 		assert.deepEqual(await sent(device, 2), value);
 	});
 
-	test("are an hour less in the night when clocks are put forward, and an hour more when back", async (t) => {
+	test("are an hour shorter or longer when clocks change", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-03-20T12:00:00Z");
 		const device = await connect();
 		await ask(url, "PUT", "quiet-hours", nights);
@@ -81,7 +81,7 @@ describe("quiet hours", () => {
 		assert.deepEqual(ends, ["2026-10-24T05:00:00.000Z", "2026-10-25T06:00:00.000Z"]);
 	});
 
-	test("of a day hold as they say, over the change of clocks both ways", async (t) => {
+	test("of a day hold across clock changes", async (t) => {
 		const { url, clock } = await runTimed(t, "2026-03-28T20:59:00Z");
 		await ask(url, "PUT", "quiet-hours", nights);
 		const holds = async () => (await quietHoursOf(url))[0]?.holdsUntil;
@@ -101,7 +101,7 @@ describe("quiet hours", () => {
 		}
 	});
 
-	test("go on day by day, so that a device always has two weeks", async (t) => {
+	test("are extended daily to two weeks", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T23:59:00Z");
 		const device = await connect();
 		await ask(url, "PUT", "quiet-hours", nights);
@@ -111,51 +111,47 @@ describe("quiet hours", () => {
 		assert.equal(next?.periods.at(-1)?.from, utc("2026-12-11T21:00Z") / 1000);
 	});
 
-	test(
-		"of a device count before those of its room, and these before those of all; one whose are off has none",
-		ofFleet,
-		async (t) => {
-			const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
-			const [one, two] = [await connect("dev-1-000001"), await connect("dev-1-000002")];
-			const label = async (room: string) => {
-				const body = JSON.stringify({ room });
-				const init = { method: "PATCH", headers: bearer(monitorToken), body };
-				assert.equal((await fetch(`${url}/api/devices/dev-1-000001`, init)).status, 200);
-			};
-			const volumes = async (counts: readonly [number, number]) =>
-				[await sent(one, counts[0]), await sent(two, counts[1])].map((value) => value?.volume ?? null);
-			await label("Kitchen");
-			await ask(url, "PUT", "quiet-hours", nights);
-			assert.deepEqual(await volumes([1, 1]), [20, 20]);
-			await ask(url, "PUT", "quiet-hours", { ...nights, targets: { room: "Kitchen" }, volume: 30 });
-			assert.deepEqual(await volumes([2, 1]), [30, 20]);
-			await label("Hall");
-			assert.deepEqual(await volumes([3, 1]), [20, 20]);
-			await label("Kitchen");
-			assert.deepEqual(await volumes([4, 1]), [30, 20]);
-			const own = { ...nights, targets: { device: "dev-1-000001" }, volume: 40 };
-			await ask(url, "PUT", "quiet-hours", own);
-			assert.deepEqual(await volumes([5, 1]), [40, 20]);
-			await ask(url, "PUT", "quiet-hours", { ...own, on: false });
-			assert.deepEqual(await volumes([6, 1]), [null, 20]);
-			const listed = await quietHoursOf(url);
-			assert.deepEqual(
-				listed.map(({ targets, on }) => [targets, on]),
-				[
-					[{ all: true }, true],
-					[{ room: "Kitchen" }, true],
-					[{ device: "dev-1-000001" }, false],
-				],
-			);
-			for (const { id } of listed.slice(1))
-				assert.equal((await ask(url, "DELETE", `quiet-hours/${id}`)).status, 204);
-			assert.deepEqual(await volumes([7, 1]), [20, 20]);
-			await ask(url, "DELETE", `quiet-hours/${listed[0]?.id}`);
-			assert.deepEqual(await volumes([8, 2]), [null, null]);
-		},
-	);
+	test("of a device override its room, and these the home; disabled ones are empty", ofFleet, async (t) => {
+		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
+		const [one, two] = [await connect("dev-1-000001"), await connect("dev-1-000002")];
+		const label = async (room: string) => {
+			const body = JSON.stringify({ room });
+			const init = { method: "PATCH", headers: bearer(monitorToken), body };
+			assert.equal((await fetch(`${url}/api/devices/dev-1-000001`, init)).status, 200);
+		};
+		const volumes = async (counts: readonly [number, number]) =>
+			[await sent(one, counts[0]), await sent(two, counts[1])].map((value) => value?.volume ?? null);
+		await label("Kitchen");
+		await ask(url, "PUT", "quiet-hours", nights);
+		assert.deepEqual(await volumes([1, 1]), [20, 20]);
+		await ask(url, "PUT", "quiet-hours", { ...nights, targets: { room: "Kitchen" }, volume: 30 });
+		assert.deepEqual(await volumes([2, 1]), [30, 20]);
+		await label("Hall");
+		assert.deepEqual(await volumes([3, 1]), [20, 20]);
+		await label("Kitchen");
+		assert.deepEqual(await volumes([4, 1]), [30, 20]);
+		const own = { ...nights, targets: { device: "dev-1-000001" }, volume: 40 };
+		await ask(url, "PUT", "quiet-hours", own);
+		assert.deepEqual(await volumes([5, 1]), [40, 20]);
+		await ask(url, "PUT", "quiet-hours", { ...own, on: false });
+		assert.deepEqual(await volumes([6, 1]), [null, 20]);
+		const listed = await quietHoursOf(url);
+		assert.deepEqual(
+			listed.map(({ targets, on }) => [targets, on]),
+			[
+				[{ all: true }, true],
+				[{ room: "Kitchen" }, true],
+				[{ device: "dev-1-000001" }, false],
+			],
+		);
+		for (const { id } of listed.slice(1))
+			assert.equal((await ask(url, "DELETE", `quiet-hours/${id}`)).status, 204);
+		assert.deepEqual(await volumes([7, 1]), [20, 20]);
+		await ask(url, "DELETE", `quiet-hours/${listed[0]?.id}`);
+		assert.deepEqual(await volumes([8, 2]), [null, null]);
+	});
 
-	test("are kept over a restart, and taken from a device that has some of which the gateway knows nothing", async (t) => {
+	test("persist across a restart, and are removed from a device if unknown to the gateway", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
 		const device = await first.connect();
@@ -173,7 +169,7 @@ describe("quiet hours", () => {
 		assert.equal(await sent(taught, 1), null);
 	});
 
-	test("are sent again after the next report where a device was busy, and not at all to older firmware", async (t) => {
+	test("are resent to a busy device after its next report, and never to older firmware", async (t) => {
 		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 		const device = await connect();
 		const old = await connect("dev-1-000002", ["sound"]);
@@ -186,7 +182,7 @@ describe("quiet hours", () => {
 		assert.deepEqual(old.quiet, []);
 	});
 
-	test("of a device that is forgotten go with it", ofFleet, async (t) => {
+	test("of a device are removed when it is forgotten", ofFleet, async (t) => {
 		const { url, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 		const device = await connect();
 		await ask(url, "PUT", "quiet-hours", { ...nights, targets: { device: device.deviceId } });

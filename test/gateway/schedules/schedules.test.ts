@@ -35,8 +35,8 @@ const hears = (device: Parameters<typeof heard>[0], times: number) =>
 		(count) => count === times,
 	);
 
-describe("a schedule", ofActions, () => {
-	test("is done at its time of day, on its days, and again on the next one", async (t) => {
+describe("schedule", ofActions, () => {
+	test("runs at its time of day on its days", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T16:40:00Z");
 		const device = await connect();
 		const at = { weekly: { time: "17:50", days: ["mon", "fri"] } };
@@ -70,7 +70,7 @@ describe("a schedule", ofActions, () => {
 		]);
 	});
 
-	test("that is a timer announces once, with its chime, stays listed for a day, and is gone then", async (t) => {
+	test("announces once as a timer, stays listed for a day, and is then removed", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:12:00Z");
 		const device = await connect();
 		const announcement = { ...song.announcement, chime: "attention", chimeVolume: 30, volume: 60 };
@@ -97,7 +97,7 @@ describe("a schedule", ofActions, () => {
 		["forward", "2026-11-27T14:00:00Z"],
 		["back", "2026-11-27T10:00:00Z"],
 	] as const)
-		test(`that is a timer lasts as long as it says if the clock is set ${direction}`, async (t) => {
+		test(`keeps the duration of a timer if the clock is set ${direction}`, async (t) => {
 			const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 			const device = await connect();
 			const [soon, later] = [
@@ -115,7 +115,7 @@ describe("a schedule", ofActions, () => {
 			);
 		});
 
-	test("of each day is done again on the next day if the clock was days ahead, and not twice if hours", async (t) => {
+	test("runs daily after the clock was days ahead, and not twice if hours", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 		const device = await connect();
 		const id = await make(url, { at: { weekly: { time: "18:00" } }, do: loud });
@@ -137,7 +137,7 @@ describe("a schedule", ofActions, () => {
 		await hears(device, 2);
 	});
 
-	test("is done at a local time, once", async (t) => {
+	test("runs once at a local time", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 		await connect();
 		const id = await make(url, { at: { once: "2026-11-28T07:30" }, do: loud });
@@ -147,7 +147,7 @@ describe("a schedule", ofActions, () => {
 		assert.deepEqual([last?.outcome, nextAt], ["done", null]);
 	});
 
-	test("does nothing while it is off, and once it is deleted; changed, it has its new time", async (t) => {
+	test("does nothing while disabled or deleted, and uses a changed time", async (t) => {
 		const { url, clock, connect } = await runTimed(t, "2026-11-27T12:00:00Z");
 		const device = await connect();
 		const daily = { at: { weekly: { time: "18:00" } }, do: loud };
@@ -169,7 +169,7 @@ describe("a schedule", ofActions, () => {
 		assert.deepEqual([offOne?.id, offOne?.nextAt, offOne?.last], [off, null, null]);
 	});
 
-	test("that cannot be begun has failed, with a sentence, and is told", async (t) => {
+	test("that cannot start fails with a message, and is reported", async (t) => {
 		const { url, clock, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z");
 		await connect();
 		const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
@@ -189,7 +189,7 @@ describe("a schedule", ofActions, () => {
 		]);
 	});
 
-	test("whose text cannot be spoken has failed too, which people see until they have looked at it", async (t) => {
+	test("fails if its text cannot be spoken, as an issue until dismissed", async (t) => {
 		const { url, connect, told } = await runTimed(t, "2026-11-27T12:00:00Z", {
 			environment: { SPEECH_COMMAND: "false" },
 		});
@@ -210,8 +210,8 @@ describe("a schedule", ofActions, () => {
 	});
 });
 
-describe("after a restart a schedule", ofActions, () => {
-	test("is as it was, is late if it was due less than 5 minutes ago, and missed if longer, which is told", async (t) => {
+describe("schedule after a restart", ofActions, () => {
+	test("is unchanged, runs late within 5 minutes, and is reported as missed after", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
 		await first.connect();
@@ -246,7 +246,7 @@ describe("after a restart a schedule", ofActions, () => {
 		await hears(device, 1);
 	});
 
-	test("that was missed several times is told once, and done if the latest time was just now", async (t) => {
+	test("reports several missed times once, and runs if the latest is recent", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runTimed(t, "2026-11-20T12:00:00Z", { dataDir });
 		await first.connect();
@@ -263,7 +263,7 @@ describe("after a restart a schedule", ofActions, () => {
 		);
 	});
 
-	test("whose text was being spoken when the gateway was stopped is done", async (t) => {
+	test("runs if the gateway was stopped while its text was spoken", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const program = join(dataDir, "speak.sh");
 		await fs.writeFile(join(dataDir, "a.wav"), wav);
@@ -289,7 +289,7 @@ describe("after a restart a schedule", ofActions, () => {
 		assert.deepEqual([first.told, second.told], [[], []]);
 	});
 
-	test("whose outcome was not written is done under the id that it had, or missed", async (t) => {
+	test("repeats under the same id, or is missed, if its result was not written", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runTimed(t, "2026-11-27T12:00:00Z", { dataDir });
 		await first.connect();

@@ -27,8 +27,8 @@ function periods(hours: object, zone: string, after: string, before: string): re
 	);
 }
 
-describe("a time of day", () => {
-	test("keeps its local time when the clocks change", () => {
+describe("time of day", () => {
+	test("keeps its local time across clock changes", () => {
 		const at = { weekly: { time: "17:50", days: ["fri", "sat", "sun", "mon"] } } as const;
 		const inSpring = dueTimes(at, berlin, "2026-03-27T00:00Z", 4);
 		assert.deepEqual(inSpring, [
@@ -41,7 +41,7 @@ describe("a time of day", () => {
 		assert.deepEqual(inAutumn, ["2026-10-31T21:50", "2026-11-01T22:50", "2026-11-02T22:50"]);
 	});
 
-	test("that does not exist comes after the gap, and once", () => {
+	test("occurs once after the gap if it does not exist", () => {
 		const at = { weekly: { time: "02:30" } };
 		assert.deepEqual(dueTimes(at, berlin, "2026-03-28T00:00Z"), [
 			"2026-03-28T01:30",
@@ -55,7 +55,7 @@ describe("a time of day", () => {
 		]);
 	});
 
-	test("that comes twice counts the first time", () => {
+	test("uses the first occurrence if it occurs twice", () => {
 		assert.deepEqual(dueTimes({ weekly: { time: "02:30" } }, berlin, "2026-10-24T00:00Z"), [
 			"2026-10-24T00:30",
 			"2026-10-25T00:30",
@@ -68,14 +68,14 @@ describe("a time of day", () => {
 		]);
 	});
 
-	test("is due on its days alone", () => {
+	test("is due only on its days", () => {
 		const at = { weekly: { time: "00:00", days: ["sun"] } } as const;
 		assert.deepEqual(dueTimes(at, "UTC", "2026-11-26T20:00Z", 2), ["2026-11-29T00:00", "2026-12-06T00:00"]);
 	});
 });
 
-describe("a local time", () => {
-	test("is due once; one that is over, or on no day of the calendar, never", () => {
+describe("local time", () => {
+	test("is due once, and never if past or not in the calendar", () => {
 		assert.deepEqual(dueTimes({ once: "2026-11-28T07:30" }, berlin, "2026-11-26T20:00Z"), [
 			"2026-11-28T06:30",
 			undefined,
@@ -87,7 +87,7 @@ describe("a local time", () => {
 		]);
 	});
 
-	test("that comes twice counts the first time, one that does not exist after the gap", () => {
+	test("uses the first occurrence, or the time after the gap", () => {
 		assert.deepEqual(dueTimes({ once: "2026-10-25T02:30" }, berlin, "2026-10-01T00:00Z"), [
 			"2026-10-25T00:30",
 			undefined,
@@ -99,12 +99,12 @@ describe("a local time", () => {
 	});
 });
 
-test("a time in a zone that this computer does not know is refused", () => {
+test("rejects an unknown time zone", () => {
 	assert.throws(() => nextTime({ weekly: { time: "07:00" } }, "No/Where", 0), /No\/Where/);
 });
 
 describe("quiet hours", () => {
-	test("hold over midnight, an hour less in the night when clocks are put forward, and an hour more when back", () => {
+	test("span midnight, an hour shorter or longer when clocks change", () => {
 		assert.deepEqual(periods({}, berlin, "2026-03-28T12:00Z", "2026-03-30T12:00Z"), [
 			"2026-03-28T21:00 2026-03-29T05:00",
 			"2026-03-29T20:00 2026-03-30T05:00",
@@ -115,7 +115,7 @@ describe("quiet hours", () => {
 		]);
 	});
 
-	test("that begin or end at a time that does not exist do so after the gap; where both do there are none", () => {
+	test("start or end after the gap; are omitted if both fall into it", () => {
 		const day = ["2026-03-28T23:00Z", "2026-03-29T22:00Z"] as const;
 		assert.deepEqual(periods({ from: "02:30", until: "04:00" }, berlin, ...day), [
 			"2026-03-29T01:00 2026-03-29T02:00",
@@ -126,7 +126,7 @@ describe("quiet hours", () => {
 		assert.deepEqual(periods({ from: "02:15", until: "02:45" }, berlin, ...day), []);
 	});
 
-	test("that begin or end at a time that comes twice do so the first time", () => {
+	test("start and end at the first of two occurrences", () => {
 		const day = ["2026-10-24T22:00Z", "2026-10-25T22:00Z"] as const;
 		assert.deepEqual(periods({ from: "02:30", until: "04:00" }, berlin, ...day), [
 			"2026-10-25T00:30 2026-10-25T03:00",
@@ -136,7 +136,7 @@ describe("quiet hours", () => {
 		]);
 	});
 
-	test("are those that have begun before and hold, and begin on their days alone", () => {
+	test("include the current period, and start only on their days", () => {
 		const hours = { from: "22:00", until: "22:00", days: ["sat", "sun"] };
 		assert.deepEqual(periods(hours, "UTC", "2026-11-28T21:00Z", "2026-12-05T22:00Z"), [
 			"2026-11-28T22:00 2026-11-29T22:00",
@@ -147,7 +147,7 @@ describe("quiet hours", () => {
 		]);
 	});
 
-	test("do not overlap, and are at most 16 in two weeks, whatever the times", () => {
+	test("do not overlap, and are at most 16 in two weeks", () => {
 		const clock = (minutes: number) =>
 			[Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":");
 		for (const [zone, month] of [

@@ -13,7 +13,7 @@ import { handshakeOf, link, makeEngine } from "../../support/made-records.js";
 import { reportWithVolume, runGateway } from "../../support/running.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
 
-test("a device whose record another process removes is forgotten, and what it writes of one is of no interest", async (t) => {
+test("forgets a device whose record another process has removed, and ignores its writes", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval"] });
 	const engine = makeEngine();
 	const clock = { now: () => 0, monotonic: () => 0 };
@@ -38,8 +38,8 @@ test("a device whose record another process removes is forgotten, and what it wr
 	await store.close();
 });
 
-describe("a device that was connected", () => {
-	test("is on disk within a second after a change, in a file of its own", async (t) => {
+describe("known device", () => {
+	test("is written within a second after a change, to its own file", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const gateway = await runGateway(t, { dataDir });
 		const monitor = await gateway.monitor();
@@ -56,7 +56,7 @@ describe("a device that was connected", () => {
 		await untilVersionsAre(2);
 	});
 
-	test("is on disk with its last state while the gateway still waits for it to close", async (t) => {
+	test("is written with its last state before its connection has closed", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let now = 1_000_000;
 		const gateway = await runGateway(t, { dataDir, now: () => now, limits: { closeTimeoutMs: 600_000 } });
@@ -80,7 +80,7 @@ describe("a device that was connected", () => {
 		await stopped;
 	});
 
-	describe("is written", () => {
+	describe("record is written", () => {
 		/** Devices that have just been seen, and written, for the first time. */
 		async function seen(t: TestContext, count: number) {
 			t.mock.timers.enable({ apis: ["setInterval"] });
@@ -129,7 +129,7 @@ describe("a device that was connected", () => {
 			return { known, devices, pass, settle };
 		}
 
-		test("immediately when it has changed, and within minutes when it connects, disconnects or reports", async (t) => {
+		test("immediately after changes, and within minutes after connects, disconnects and reports", async (t) => {
 			const { known, devices, pass, settle } = await seen(t, 1);
 			const [device] = devices;
 			assert.ok(device, "no device");
@@ -145,7 +145,7 @@ describe("a device that was connected", () => {
 			assert.equal(await settle(), 1);
 		});
 
-		test("when the gateway stops: changes always, times alone as long as the stop may take", async (t) => {
+		test("when the gateway stops: changes always, timestamps while time permits", async (t) => {
 			const { known, devices, settle } = await seen(t, 300);
 			for (const device of devices) known.onSeen(device);
 			for (const device of devices.slice(-10)) {
@@ -159,7 +159,7 @@ describe("a device that was connected", () => {
 			assert.equal(await settle(), 190);
 		});
 
-		test("at a time of its own, even if many were seen at the same time", async (t) => {
+		test("at spread times, even if many devices were seen at once", async (t) => {
 			const { known, devices, pass } = await seen(t, 40);
 			for (const device of devices) known.onSeen(device);
 			assert.equal(await pass(2), 0);
@@ -174,7 +174,7 @@ describe("a device that was connected", () => {
 		});
 	});
 
-	test("is forgotten with its files when there are too many and it was away longest", async (t) => {
+	test("is evicted with its files if it was offline longest", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const first = await runGateway(t, { dataDir, maxDevices: 2 });
 		const monitor = await first.monitor();
@@ -196,8 +196,8 @@ describe("a device that was connected", () => {
 	});
 });
 
-describe("a disk that cannot be written", () => {
-	test("makes /readyz fail until everything is written, also a device that was first seen meanwhile", async (t) => {
+describe("failing disk", () => {
+	test("makes /readyz fail until everything is written, including new devices", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		let code: string | undefined;
 		const open: typeof disk.open = async (path, flags, mode) => {

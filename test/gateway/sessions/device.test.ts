@@ -39,23 +39,23 @@ function startsOf(reports: readonly Report[]): readonly number[] {
 	return device.resets.map(({ at }) => at - startedAt);
 }
 
-describe("a device has restarted", () => {
-	test("only once, for any number of reports with whole seconds", () => {
+describe("detects a restart", () => {
+	test("once for any number of reports with whole seconds", () => {
 		const uptimes = [0.1, 0.2, 0.9, 1.05, 4.99, 5.95, 30, 3600.99];
 		assert.deepEqual(startsOf(uptimes.map((uptime) => ({ at: uptime * 1000, uptime }))), [100]);
 	});
 
-	test("if it had been up for longer, even shortly before", () => {
+	test("if the uptime decreases, even shortly after", () => {
 		const previous = { at: 3500, uptime: 3.5 };
 		assert.deepEqual(startsOf([previous, { at: 3900, uptime: 0.2 }]), [500, 3900]);
 	});
 
-	test("if it keeps failing right after its report", () => {
+	test("if the device keeps failing right after its report", () => {
 		const reports = [0, 1, 2, 3].map((run) => ({ at: 2500 + run * 3000, uptime: 2.5 }));
 		assert.deepEqual(startsOf(reports), [500, 3500, 6500, 9500]);
 	});
 
-	test("if it was away for longer than it had been up", () => {
+	test("if the device was offline for longer than its uptime", () => {
 		assert.deepEqual(
 			startsOf([
 				{ at: 5000, uptime: 5 },
@@ -65,14 +65,14 @@ describe("a device has restarted", () => {
 		);
 	});
 
-	test("not while it is connected, with any delay and any change of the gateway's clock", () => {
+	test("never while connected, with any delay and clock change of the gateway", () => {
 		const reports = [0.1, 1, 5].map((uptime) => ({ at: uptime * 1000, uptime, isConnected: uptime > 0.1 }));
 		const late = { at: 27_000, uptime: 15, isConnected: true };
 		const clockSet = { at: 7_200_000, uptime: 20, isConnected: true };
 		assert.deepEqual(startsOf([...reports, late, clockSet]), [100]);
 	});
 
-	test("not if a report is late", () => {
+	test("not for a late report", () => {
 		assert.deepEqual(
 			startsOf([
 				{ at: 60_000, uptime: 60 },
@@ -82,7 +82,7 @@ describe("a device has restarted", () => {
 		);
 	});
 
-	test("independently of changes of the gateway's clock", () => {
+	test("independently of clock changes of the gateway", () => {
 		const hour = 3_600_000;
 		for (const setBy of [hour, -hour]) {
 			const before = { at: 60_000, uptime: 60 };
@@ -93,7 +93,7 @@ describe("a device has restarted", () => {
 	});
 });
 
-test("devices with the same features share one list, as thousands of them would take memory", () => {
+test("shares one list between devices with the same features", () => {
 	const list = sharedList(["identify", "crash"]);
 	assert.equal(sharedList(["identify", "crash"]), list);
 	assert.deepEqual(sharedList(["identify"]), ["identify"]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OffHeapText } from "../../../gateway/sessions/off-heap-text.js";
 
-test("a stored text is the one last set, after texts of any length", () => {
+test("returns the text set last, after texts of any length", () => {
 	const kept = new OffHeapText();
 	assert.equal(kept.text, undefined);
 	for (const text of [
@@ -19,7 +19,7 @@ test("a stored text is the one last set, after texts of any length", () => {
 	}
 });
 
-test("a stored text of one device does not change with another's", () => {
+test("isolates texts of devices", () => {
 	const [first, second] = [new OffHeapText(), new OffHeapText()];
 	first.set(Buffer.from("first"));
 	second.set(Buffer.from("second"));

@@ -6,8 +6,8 @@ import { altered, sampleReport } from "../../support/sample-report.js";
 const report = sampleReport("DEV-1");
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
 
-describe("what monitors receive", () => {
-	test("a monitor's first frame is a snapshot of every session", async (t) => {
+describe("monitors receive", () => {
+	test("a snapshot of all sessions first", async (t) => {
 		const gateway = await runGateway(t);
 		const first = await gateway.monitor();
 		assert.equal(first.snapshot.type, "status_update");
@@ -21,7 +21,7 @@ describe("what monitors receive", () => {
 		);
 	});
 
-	test("a session record has the fields of the interface", async (t) => {
+	test("session records with the documented fields", async (t) => {
 		const now = Date.parse("2026-11-20T12:00:00.000Z");
 		const gateway = await runGateway(t, { now: () => now });
 		const monitor = await gateway.monitor();
@@ -47,7 +47,7 @@ describe("what monitors receive", () => {
 		assert.deepEqual(identified, { ...record, firmwareVersion: "1.2.3", state: report });
 	});
 
-	test("a device without Device-Id is named by its first state report", async (t) => {
+	test("the id from the first report of a device without Device-Id", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device();
@@ -62,7 +62,7 @@ describe("what monitors receive", () => {
 		assert.equal((await monitor.next()).deviceId, "dev-1-a1b2c3");
 	});
 
-	test("a report with a new firmware version is announced as identified, one with the same is not", async (t) => {
+	test("`identified` for a new firmware version only", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
@@ -74,7 +74,7 @@ describe("what monitors receive", () => {
 		assert.deepEqual(types, ["device_message", "device_message"]);
 	});
 
-	test("a disconnected device is announced once and stays in the snapshot with its last state", async (t) => {
+	test("one notification of a disconnected device, which stays in the snapshot", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -85,7 +85,7 @@ describe("what monitors receive", () => {
 		assert.deepEqual(snapshot.sessions, [gone]);
 	});
 
-	test("a session that was never named is forgotten when it ends", async (t) => {
+	test("no ended session that was never identified", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device();
@@ -94,7 +94,7 @@ describe("what monitors receive", () => {
 		assert.deepEqual((await gateway.monitor()).snapshot.sessions, []);
 	});
 
-	test("devices past the limit are forgotten, the longest away first, and no connected one", async (t) => {
+	test("no devices above the limit, evicted longest offline first, never connected ones", async (t) => {
 		const gateway = await runGateway(t, { maxDevices: 4 });
 		const monitor = await gateway.monitor();
 		await gateway.device({ "Device-Id": "stays" });
@@ -115,8 +115,8 @@ describe("what monitors receive", () => {
 	});
 });
 
-describe("the same device twice", () => {
-	test("the older session is closed with 4001 and announced as replaced", async (t) => {
+describe("duplicate connection", () => {
+	test("closes the older session with 4001 and announces it as replaced", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const older = await gateway.device(named);
@@ -133,7 +133,7 @@ describe("the same device twice", () => {
 		assert.deepEqual([reason, sessions[0]?.sessionId], ["disconnected", connected.sessionId]);
 	});
 
-	test("also if its name is only in its first report", async (t) => {
+	test("is detected also by the id of the first report", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device: older } = await gateway.namedDevice(monitor);
@@ -145,7 +145,7 @@ describe("the same device twice", () => {
 		assert.equal((await gateway.monitor()).snapshot.sessions.length, 1);
 	});
 
-	test("a device that reconnects has a new session in place of the old one, with its last state", async (t) => {
+	test("replaces the session of a reconnected device, keeping its last state", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -159,8 +159,8 @@ describe("the same device twice", () => {
 	});
 });
 
-describe("the relay", () => {
-	test("an uplink reaches every monitor with its text unchanged", async (t) => {
+describe("relay", () => {
+	test("sends an uplink unchanged to every monitor", async (t) => {
 		const gateway = await runGateway(t);
 		const monitors = [await gateway.monitor(), await gateway.monitor()];
 		const device = await gateway.device(named);
@@ -177,7 +177,7 @@ describe("the relay", () => {
 		}
 	});
 
-	test("every kind of uplink is relayed, in the order in which it came", async (t) => {
+	test("relays every type of uplink in order", async (t) => {
 		const gateway = await runGateway(t, { createFirmware: withoutFirmware });
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
@@ -193,7 +193,7 @@ describe("the relay", () => {
 		for (const uplink of uplinks) assert.deepEqual((await monitor.next()).message, uplink);
 	});
 
-	test("unknown fields pass at any depth", async (t) => {
+	test("passes unknown fields at any depth", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);

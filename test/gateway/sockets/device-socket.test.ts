@@ -30,8 +30,8 @@ async function openByHand({ url }: Running, path: string, token: string): Promis
 	return socket.resume();
 }
 
-describe("an upgrade to /device", () => {
-	test("without a token, or with a monitor's, is answered 401 and how to do better", async (t) => {
+describe("upgrade to /device", () => {
+	test("without a token, or with a monitor's, is rejected with 401 and a hint", async (t) => {
 		const gateway = await runGateway(t);
 		for (const headers of [{}, bearer("wrong"), bearer(monitorToken), { Authorization: "Basic eDp5" }]) {
 			const refused = await gateway.refused("/device", headers);
@@ -42,7 +42,7 @@ describe("an upgrade to /device", () => {
 		}
 	});
 
-	test("with an invalid header is answered 400 and which one", async (t) => {
+	test("with an invalid header is rejected with 400 and its name", async (t) => {
 		const gateway = await runGateway(t);
 		for (const [name, value] of [
 			["Protocol-Version", "2"],
@@ -56,7 +56,7 @@ describe("an upgrade to /device", () => {
 		}
 	});
 
-	test("is answered with the gateway's time, by which a device sets its clock", async (t) => {
+	test("returns the gateway's time for the device's clock", async (t) => {
 		const now = Date.UTC(2026, 10, 27, 12);
 		const gateway = await runGateway(t, { now: () => now });
 		const socket = connect({ port: Number(new URL(gateway.url).port), host: "127.0.0.1" });
@@ -73,8 +73,8 @@ describe("an upgrade to /device", () => {
 	});
 });
 
-describe("a device's frames", () => {
-	test("a binary frame closes with 1003", async (t) => {
+describe("device frames", () => {
+	test("close with 1003 if binary", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
@@ -83,7 +83,7 @@ describe("a device's frames", () => {
 		assert.deepEqual((await monitor.change("disconnected")).state, null);
 	});
 
-	test("64 KiB are read; one byte more closes with 1009", async (t) => {
+	test("close with 1009 above 64 KiB", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
@@ -94,14 +94,14 @@ describe("a device's frames", () => {
 		assert.equal((await device.closed).code, 1009);
 	});
 
-	test("text that is not UTF-8 closes with 1007", async (t) => {
+	test("close with 1007 if not UTF-8", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device(named);
 		device.socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
 		assert.equal((await device.closed).code, 1007);
 	});
 
-	test("a field of another model is left out of a report, and counted; the rest counts", async (t) => {
+	test("are stored without fields of another model, which are counted", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
@@ -119,7 +119,7 @@ describe("a device's frames", () => {
 		assert.match(metrics, /^gateway_dropped_uplinks_total 1$/m);
 	});
 
-	test("an invalid uplink is dropped and the session continues", async (t) => {
+	test("are dropped if invalid, without ending the session", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
@@ -143,7 +143,7 @@ describe("a device's frames", () => {
 		assert.deepEqual((await monitor.next()).message, reportWithVolume(7));
 	});
 
-	test("20 invalid ones within a minute close with 1008, older ones do not count", async (t) => {
+	test("close with 1008 after 20 invalid ones within a minute", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
@@ -163,8 +163,8 @@ describe("a device's frames", () => {
 	});
 });
 
-describe("a device's connection", () => {
-	test("is ended when pings go unanswered", async (t) => {
+describe("device connection", () => {
+	test("ends when pings go unanswered", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named, { autoPong: false });
@@ -172,14 +172,14 @@ describe("a device's connection", () => {
 		await monitor.change("disconnected");
 	});
 
-	test("stays open as long as they are answered", async (t) => {
+	test("stays open while pings are answered", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20, unansweredPings: 2 } });
 		const device = await gateway.device(named);
 		for (let pings = 0; pings < 5; pings += 1) await nextEvent(device.socket, "ping");
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
-	test("gets pongs that it did not ask for while it reports, and stays open", async (t) => {
+	test("gets unsolicited pongs while it reports, and stays open", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 500, unansweredPings: 2 } });
 		const device = await gateway.device(named, { autoPong: false });
 		const end = new AbortController();
@@ -193,7 +193,7 @@ describe("a device's connection", () => {
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
-	test("is ended if the device reads nothing", async (t) => {
+	test("ends if the device reads nothing", async (t) => {
 		const gateway = await runGateway(t, { limits: { deviceBacklogBytes: 64 * 1024, commandBurst: 10_000 } });
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -208,7 +208,7 @@ describe("a device's connection", () => {
 		}
 	});
 
-	test("that breaks off in the middle of a frame affects no other", async (t) => {
+	test("does not affect others if it breaks in the middle of a frame", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
@@ -219,7 +219,7 @@ describe("a device's connection", () => {
 		await monitor.change("connected");
 	});
 
-	test("that the device has begun to close accepts no command", async (t) => {
+	test("accepts no command once the device has started closing", async (t) => {
 		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 600_000 } });
 		const monitor = await gateway.monitor();
 		const socket = await openByHand(gateway, "/device", deviceToken);
@@ -236,7 +236,7 @@ describe("a device's connection", () => {
 			assert.equal((await monitor.ask(message)).code, "target_offline");
 	});
 
-	test("is closed with 1012 and a time to come back when the gateway stops; monitors do not see it, and are closed with 1001", async (t) => {
+	test("closes with 1012 and a reconnect time when the gateway stops; monitors close with 1001", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device(named);
 		const monitor = await gateway.monitor();
@@ -249,7 +249,7 @@ describe("a device's connection", () => {
 		assert.deepEqual(frames, []);
 	});
 
-	test("that does not answer its close frame is cut off, and delays no one for long", async (t) => {
+	test("is terminated if its close frame is not answered", async (t) => {
 		// With the usual 10 s for all others the test would not end in time.
 		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 50, closeTimeoutMs: 600_000 } });
 		const device = await gateway.device(named);
@@ -257,7 +257,7 @@ describe("a device's connection", () => {
 		await gateway.gateway.close();
 	});
 
-	test("and 400 more are closed some at a time, with times that are spread", async (t) => {
+	test("and 400 more are closed in batches with spread reconnect times", async (t) => {
 		const gateway = await runGateway(t, { limits: { ...wholeFleetAtOnce.limits, devicesASecond: 20 } });
 		const devices: Client[] = [];
 		for (let index = 0; index < 400; index += 1) devices.push(await gateway.device());
@@ -283,7 +283,7 @@ describe("a device's connection", () => {
 		await stopped;
 	});
 
-	test("which connects while others are sent away learns when to come back, and /readyz says why", async (t) => {
+	test("gets a reconnect time if opened while draining, and /readyz reports it", async (t) => {
 		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 30_000, closeTimeoutMs: 30_000 } });
 		const device = await gateway.device(named);
 		device.socket.pause();
@@ -298,7 +298,7 @@ describe("a device's connection", () => {
 		await stopped;
 	});
 
-	test("is logged as ended, with any number of them, before the gateway has stopped", async (t) => {
+	test("is logged as ended before the gateway has stopped", async (t) => {
 		const messages: string[] = [];
 		const log = createLog("info", { write: (line) => void messages.push(JSON.parse(line).msg) });
 		const gateway = await runGateway(t, { log });
@@ -307,7 +307,7 @@ describe("a device's connection", () => {
 		assert.deepEqual(messages.slice(-21), [...Array(20).fill("device: disconnected"), "stopped"]);
 	});
 
-	test("is announced as ended, also if many end at the same time", async (t) => {
+	test("is announced as ended, also if many end at once", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const names = Array.from({ length: 23 }, (_, index) => `dev-1-0000${10 + index}`);
@@ -319,7 +319,7 @@ describe("a device's connection", () => {
 		assert.deepEqual(gone.sort(), names);
 	});
 
-	test("is not accepted any more then", async (t) => {
+	test("is not accepted afterwards", async (t) => {
 		const gateway = await runGateway(t);
 		const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
 		const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
@@ -333,7 +333,7 @@ describe("a device's connection", () => {
 		await stopped;
 	});
 
-	test("without a closing handshake is ended after a timeout", async (t) => {
+	test("without a closing handshake ends after a timeout", async (t) => {
 		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 50 } });
 		const device = await gateway.device(named);
 		device.socket.pause();
@@ -341,7 +341,7 @@ describe("a device's connection", () => {
 	});
 });
 
-describe("a device that sends too many messages", () => {
+describe("device that sends too many messages", () => {
 	const busy = (device: Client) => {
 		for (let volume = 0; volume < 20; volume += 1) device.send(reportWithVolume(volume));
 	};
@@ -353,7 +353,7 @@ describe("a device that sends too many messages", () => {
 	};
 	const reports = Array.from({ length: 20 }, (_, volume) => reportWithVolume(volume));
 
-	test("is slowed down: nothing of it is lost, and others are not delayed", async (t) => {
+	test("is throttled without loss and without delaying others", async (t) => {
 		let now = 0;
 		// A clock that is set back meanwhile means nothing.
 		const limits = { uplinkBurst: 5, uplinksASecond: 5 };
@@ -373,7 +373,7 @@ describe("a device that sends too many messages", () => {
 		assert.deepEqual(await volumes(monitor, 5), reports.slice(15));
 	});
 
-	test("does not time out while it waits, and does once it is read again", async (t) => {
+	test("does not time out while throttled", async (t) => {
 		// The heartbeat needs a clock that runs; at one message a second the others wait until it jumps.
 		let jumpMs = 0;
 		const gateway = await runGateway(t, {
@@ -392,7 +392,7 @@ describe("a device that sends too many messages", () => {
 		assert.equal((await device.closed).code, 1006);
 	});
 
-	test("and is lost while it waits is noticed, and reconnects under its name", async (t) => {
+	test("is detected as lost while throttled, and can reconnect", async (t) => {
 		const gateway = await runGateway(t, {
 			limits: { uplinksASecond: 1, uplinkBurst: 5, pingIntervalMs: 20 },
 		});
@@ -407,7 +407,7 @@ describe("a device that sends too many messages", () => {
 		assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50)]);
 	});
 
-	test("and closes while it waits loses no message", async (t) => {
+	test("loses no message if it closes while throttled", async (t) => {
 		const gateway = await runGateway(t, { limits: { uplinkBurst: 5, uplinksASecond: 100 } });
 		const monitor = await gateway.monitor();
 		const device = await gateway.device(named);
@@ -419,7 +419,7 @@ describe("a device that sends too many messages", () => {
 		await monitor.change("disconnected");
 	});
 
-	describe("does the closing handshake", () => {
+	describe("closing handshake", () => {
 		/** How each connection ended, as the gateway saw it: 1006 where the other side did not take part. */
 		const run = async (t: TestContext) => {
 			const codes: unknown[] = [];
@@ -439,7 +439,7 @@ describe("a device that sends too many messages", () => {
 			return { gateway, monitor, codes };
 		};
 
-		test("when it is replaced, and none of its messages count", async (t) => {
+		test("is performed for a replaced connection, whose messages are ignored", async (t) => {
 			const { gateway, monitor, codes } = await run(t);
 			const again = await gateway.device(named);
 			await monitor.change("replaced");
@@ -449,7 +449,7 @@ describe("a device that sends too many messages", () => {
 			assert.deepEqual(codes.sort(), [1012, 4001]);
 		});
 
-		test("when the gateway stops", async (t) => {
+		test("is performed when the gateway stops", async (t) => {
 			const { gateway, codes } = await run(t);
 			await gateway.gateway.close();
 			assert.deepEqual(codes, [1012]);

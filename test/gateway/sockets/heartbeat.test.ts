@@ -33,7 +33,7 @@ class Device extends EventEmitter implements Peer {
 	}
 }
 
-describe("a fleet", () => {
+describe("fleet", () => {
 	/** @param run lets time pass */
 	const watch = (count: number, run: () => void) => {
 		now = 0;
@@ -84,7 +84,7 @@ describe("a fleet", () => {
 		assert.ok((device.terminatedAt ?? 0) > 11 * intervalMs, `terminated at ${device.terminatedAt} ms`);
 	});
 
-	test("is pinged one by one, each device once an interval", () => {
+	test("is pinged one by one, each device once per interval", () => {
 		const peers = watchFor(600, 3).filter(({ isAnswering }) => isAnswering);
 		const times = peers.flatMap(({ pings }) => pings);
 		assert.equal(times.length, peers.length * 3);
@@ -96,7 +96,7 @@ describe("a fleet", () => {
 			);
 	});
 
-	test("is pinged as often if each tick of the timer is late, and loses what does not answer as soon", () => {
+	test("is pinged as often, and times out as early, if timer ticks are late", () => {
 		for (const peer of watch(600, () => pass(8 * intervalMs, 4)))
 			if (peer.isAnswering) {
 				assert.ok(peer.pings.length >= 7, `${peer.pings.length} pings in 8 intervals`);
@@ -111,7 +111,7 @@ describe("a fleet", () => {
 				);
 	});
 
-	test("is pinged once after a pause, however long, and then again within 20 s with 5 s to answer", () => {
+	test("is pinged once after a pause of any length, then within 20 s with 5 s to respond", () => {
 		const peers = watch(600, () => {
 			pass(1.5 * intervalMs);
 			now += 10 * intervalMs;
@@ -132,14 +132,14 @@ describe("a fleet", () => {
 			assert.notEqual(terminatedAt, undefined);
 	});
 
-	test("larger than the number of ticks is spread evenly", () => {
+	test("is spread evenly if larger than the number of ticks", () => {
 		const asked = new Map<number, number>();
 		for (const { pings, isAnswering } of watchFor(6000, 1))
 			for (const time of pings) if (isAnswering) asked.set(time, (asked.get(time) ?? 0) + 1);
 		assert.equal(Math.max(...asked.values()), 10);
 	});
 
-	test("loses a device that leaves two pings unanswered, when the third falls due", () => {
+	test("drops a device after two unanswered pings, when the third is due", () => {
 		const peers = watchFor(600, 4);
 		for (const { isAnswering, pings, terminatedAt } of peers) {
 			assert.equal(pings.length, isAnswering ? 4 : 2);
@@ -147,7 +147,7 @@ describe("a fleet", () => {
 		}
 	});
 
-	test("that reports gets pongs in place of pings, and is pinged and lost like others once it is silent", () => {
+	test("gets pongs instead of pings while it reports, and times out like others once silent", () => {
 		const device = new Device();
 		device.isAnswering = false;
 		const session = { lastSeenAt: 0 };

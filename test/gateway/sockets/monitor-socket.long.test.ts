@@ -11,7 +11,7 @@ import {
 	wholeFleetAtOnce,
 } from "../../support/running.js";
 
-describe("a monitor that reads too slowly", () => {
+describe("slow monitor", () => {
 	const error = { type: "command_error", deviceId: "dev-1-a1b2c3", command: "x", code: "busy" };
 	const filler = { ...error, message: "x".repeat(1000) };
 	const marker = { ...error, message: "end of a portion" };
@@ -32,7 +32,7 @@ describe("a monitor that reads too slowly", () => {
 		}
 	}
 
-	test("gets only the newest state report of each session, and does not delay others", async (t) => {
+	test("gets only the latest report of each session, and does not delay others", async (t) => {
 		const gateway = await runGateway(t, { limits: { ...atFullSpeed, slowMonitorBytes: 500_000 } });
 		const slow = await gateway.monitor();
 		const fast = await gateway.monitor();
@@ -60,7 +60,7 @@ describe("a monitor that reads too slowly", () => {
 		assert.deepEqual(reports.sort(), [JSON.stringify(sampleReport("DEV-1")), ...last].sort());
 	});
 
-	test("still gets every change and answer, and no state report older than a change", async (t) => {
+	test("gets every change and response, and no report older than a change", async (t) => {
 		const gateway = await runGateway(t, { limits: { ...atFullSpeed, slowMonitorBytes: 500_000 } });
 		const slow = await gateway.monitor();
 		const fast = await gateway.monitor();
@@ -95,7 +95,7 @@ describe("a monitor that reads too slowly", () => {
 	});
 });
 
-describe("the snapshot of a large fleet", () => {
+describe("snapshot of a large fleet", () => {
 	/** 300 devices, each with about 5 KB of state: six frames. */
 	async function largeFleet(t: TestContext) {
 		const gateway = await runGateway(t, wholeFleetAtOnce);
@@ -109,7 +109,7 @@ describe("the snapshot of a large fleet", () => {
 		return { gateway, ids };
 	}
 
-	test("comes in several frames, the first of which is the snapshot, with each session once", async (t) => {
+	test("is split into frames, with each session once", async (t) => {
 		const { gateway, ids } = await largeFleet(t);
 		await gateway.device();
 		const monitor = await gateway.open("/monitor", { headers: bearer(monitorToken) });
@@ -131,7 +131,7 @@ describe("the snapshot of a large fleet", () => {
 		assert.deepEqual(left, following);
 	});
 
-	test("lets changes pass between its frames, each of which has the current state", async (t) => {
+	test("interleaves changes, and sends current states", async (t) => {
 		const { gateway, ids } = await largeFleet(t);
 		const monitor = await gateway.monitor();
 		const last = ids.at(-1);

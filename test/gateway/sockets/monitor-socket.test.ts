@@ -15,7 +15,7 @@ function firmwareWith(updates: Partial<FirmwareService["updates"]>): CreateFirmw
 }
 
 describe("control_device", () => {
-	test("forwards a valid command to the device and is acknowledged", async (t) => {
+	test("forwards a valid command to the device and acknowledges it", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -39,7 +39,7 @@ describe("control_device", () => {
 		}
 	});
 
-	test("accepts a device's id as the target, and an answer without requestId has none", async (t) => {
+	test("accepts a device id as target, and omits requestId if not given", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -49,7 +49,7 @@ describe("control_device", () => {
 		assert.deepEqual(await device.next(), payload);
 	});
 
-	test("refuses what the model does not support, and sends nothing to the device", async (t) => {
+	test("rejects what the model does not support, and sends nothing to the device", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -72,7 +72,7 @@ describe("control_device", () => {
 		assert.deepEqual(await device.next(), { command: "query_state" });
 	});
 
-	test("sends a PROTO-1 its own commands", async (t) => {
+	test("sends PROTO-1 commands", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor, "PROTO-1");
@@ -81,7 +81,7 @@ describe("control_device", () => {
 		assert.deepEqual(await device.next(), payload);
 	});
 
-	test("forwards the fields of the command's table and no others", async (t) => {
+	test("forwards only fields of the schema", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -93,7 +93,7 @@ describe("control_device", () => {
 		assert.equal(await device.nextText(), '{"command":"set_volume","value":5}');
 	});
 
-	test("sends a command with a feature only to a device that names it", async (t) => {
+	test("sends a command only to a device with its feature", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const payload = { command: "identify" };
@@ -114,7 +114,7 @@ describe("control_device", () => {
 		}
 	});
 
-	test("hands new settings to their device whole, and to no one else", async (t) => {
+	test("sends new settings only to their device, unredacted", async (t) => {
 		const lines: string[] = [];
 		const gateway = await runGateway(t, {
 			log: createLog("debug", { write: (line) => void lines.push(line) }),
@@ -152,7 +152,7 @@ describe("control_device", () => {
 		assert.notEqual(lines.length, 0);
 	});
 
-	test("does not send new settings to firmware that does not name them", async (t) => {
+	test("does not send new settings to firmware without the feature", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { session } = await gateway.namedDevice(monitor);
@@ -180,7 +180,7 @@ describe("control_device", () => {
 });
 
 describe("boot_device", () => {
-	test("closes the device's socket with 1000, and every monitor gets one announcement", async (t) => {
+	test("closes the device's socket with 1000, and notifies each monitor once", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const other = await gateway.monitor();
@@ -198,8 +198,8 @@ describe("boot_device", () => {
 	});
 });
 
-describe("a socket that is closing", () => {
-	test("of a device is not read any more", async (t) => {
+describe("closing socket", () => {
+	test("of a device is no longer read", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -212,7 +212,7 @@ describe("a socket that is closing", () => {
 		assert.equal((await monitor.next()).code, "unknown_target");
 	});
 
-	test("of a monitor is not served any more", async (t) => {
+	test("of a monitor is no longer served", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const other = await gateway.monitor();
@@ -227,7 +227,7 @@ describe("a socket that is closing", () => {
 });
 
 describe("trigger_ota", () => {
-	test("without any firmware is answered no_firmware", async (t) => {
+	test("responds no_firmware without firmware", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { session } = await gateway.namedDevice(monitor);
@@ -235,7 +235,7 @@ describe("trigger_ota", () => {
 		assert.deepEqual([answer.type, answer.requestId, answer.code], ["error", "u", "no_firmware"]);
 	});
 
-	test("asks the firmware service for that device and version, and returns its rejection", async (t) => {
+	test("forwards device and version to the firmware service, and returns its rejection", async (t) => {
 		const asked: unknown[] = [];
 		const createFirmware = firmwareWith({
 			trigger: async ({ deviceId, model }, version) => {
@@ -256,7 +256,7 @@ describe("trigger_ota", () => {
 		]);
 	});
 
-	test("is answered even if the firmware service fails", async (t) => {
+	test("responds even if the firmware service fails", async (t) => {
 		const trigger = () => Promise.reject(new Error("disk"));
 		const gateway = await runGateway(t, { createFirmware: firmwareWith({ trigger }) });
 		const monitor = await gateway.monitor();
@@ -265,7 +265,7 @@ describe("trigger_ota", () => {
 		assert.equal(answer.code, "no_firmware");
 	});
 
-	test("waits for the device's name", async (t) => {
+	test("requires the device id", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		await gateway.device();
@@ -274,7 +274,7 @@ describe("trigger_ota", () => {
 		assert.equal(answer.code, "unknown_target");
 	});
 
-	test("the service gets connections and uplinks, and its changes reach every monitor", async (t) => {
+	test("passes connections and uplinks to the service, and its changes to monitors", async (t) => {
 		const heard: string[] = [];
 		const gateway = await runGateway(t, {
 			createFirmware: ({ sessions }) => ({
@@ -315,8 +315,8 @@ describe("trigger_ota", () => {
 	});
 });
 
-describe("a monitor's message", () => {
-	test("that cannot be carried out is answered with why", async (t) => {
+describe("monitor message", () => {
+	test("that cannot be executed gets an error with the reason", async (t) => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
@@ -358,7 +358,7 @@ describe("a monitor's message", () => {
 		}
 	});
 
-	test("in binary closes with 1003, over 64 KiB with 1009", async (t) => {
+	test("closes with 1003 if binary, with 1009 above 64 KiB", async (t) => {
 		// The gateway reads no more of a frame that is too long, so the client's close frame neither.
 		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 1000 } });
 		const binary = await gateway.monitor();
@@ -369,7 +369,7 @@ describe("a monitor's message", () => {
 		assert.equal((await large.closed).code, 1009);
 	});
 
-	test("is rate_limited past a burst of 100, and then 50 a second", async (t) => {
+	test("is rate_limited above a burst of 100 and 50 per second", async (t) => {
 		let now = 0;
 		const gateway = await runGateway(t, { monotonic: () => now });
 		const monitor = await gateway.monitor();
@@ -390,7 +390,7 @@ describe("a monitor's message", () => {
 	});
 });
 
-test("a monitor that continues after many refusals is closed with 1008, and no other is", {
+test("closes with 1008 a monitor that continues after many rejections", {
 	timeout: 20_000,
 }, async (t) => {
 	const gateway = await runGateway(t, { monotonic: () => 0 });
@@ -403,7 +403,7 @@ test("a monitor that continues after many refusals is closed with 1008, and no o
 
 describe("ping and pong frames", () => {
 	for (const kind of ["ping", "pong"] as const)
-		test(`are counted: ${kind}s past a burst of 100 close the socket`, { timeout: 20_000 }, async (t) => {
+		test(`close the socket: ${kind}s above a burst of 100`, { timeout: 20_000 }, async (t) => {
 			const gateway = await runGateway(t, { monotonic: () => 0 });
 			for (const { socket, closed } of [await gateway.device(), await gateway.monitor()]) {
 				for (let count = 0; count < 2 * socketLimits.controlFrameBurst; count += 1) socket[kind]();
@@ -413,14 +413,14 @@ describe("ping and pong frames", () => {
 			}
 		});
 
-	test("in small numbers close nothing", async (t) => {
+	test("are allowed in small numbers", async (t) => {
 		const gateway = await runGateway(t, { monotonic: () => 0 });
 		const monitor = await gateway.monitor();
 		for (let count = 0; count < socketLimits.controlFrameBurst; count += 1) monitor.socket.pong();
 		assert.equal((await monitor.ask("x")).code, "invalid_json");
 	});
 
-	test("a message in many fragments closes the socket too", async (t) => {
+	test("close the socket if a message has many fragments", async (t) => {
 		const gateway = await runGateway(t);
 		const device = await gateway.device();
 		for (let count = 0; count < 300; count += 1) device.socket.send("", { fin: false });
@@ -428,7 +428,7 @@ describe("ping and pong frames", () => {
 	});
 });
 
-test("a monitor that is closed for its rate does the closing handshake", async (t) => {
+test("complete the closing handshake of a rate-limited monitor", async (t) => {
 	const { log, ended } = watched();
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 30_000 };
 	const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
@@ -454,7 +454,7 @@ function watched() {
 	return { log, ended };
 }
 
-describe("what is stored of a report", () => {
+describe("stored report", () => {
 	const keptBy = async (t: TestContext, report: object) => {
 		const gateway = await runGateway(t);
 		const watching = await gateway.monitor();
@@ -466,12 +466,12 @@ describe("what is stored of a report", () => {
 	};
 	const report = sampleReport("DEV-1");
 
-	test("is all of it if its unknown fields take at most 4 KB", async (t) => {
+	test("is complete if its unknown fields take at most 4 KB", async (t) => {
 		const newer = { ...report, health: { ...report.health, extra: "x".repeat(3500) }, more: [1, { a: 2 }] };
 		assert.deepEqual(await keptBy(t, newer), newer);
 	});
 
-	test("are only the table's fields if others take more", async (t) => {
+	test("contains only known fields if unknown ones take more", async (t) => {
 		const health = { ...report.health, health: { health: "x".repeat(3000) } };
 		assert.deepEqual(await keptBy(t, { ...report, health, more: "y".repeat(50_000) }), report);
 	});

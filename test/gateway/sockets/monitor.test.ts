@@ -45,7 +45,7 @@ async function connected(t: TestContext, held?: Duplex, perMessageDeflate = fals
 	return { monitor, client, clock };
 }
 
-test("a monitor is loading until its snapshot has arrived, at most two minutes", async (t) => {
+test("counts a monitor as loading until its snapshot has arrived, at most two minutes", async (t) => {
 	const { monitor, client, clock } = await connected(t);
 	assert.equal(monitor.isLoading, false);
 	monitor.sendSnapshot(["a", "b"].values());
@@ -59,7 +59,7 @@ test("a monitor is loading until its snapshot has arrived, at most two minutes",
 	assert.equal(monitor.isLoading, false);
 });
 
-test("frames of any length arrive as they are, and none overtakes a compressed one", async (t) => {
+test("delivers frames of any length unchanged and in order with compressed ones", async (t) => {
 	const { monitor, client } = await connected(t, undefined, true);
 	const texts = [0, 1, 125, 126, 127, 65_535, 65_536, 100_000].map((length) =>
 		"é".repeat(length / 2).padEnd(length, "x"),
@@ -79,7 +79,7 @@ test("frames of any length arrive as they are, and none overtakes a compressed o
 	assert.deepEqual(received, [...alternating, "end", ...texts, "the end"]);
 });
 
-test("any amount of messages in one turn of the event loop does not count as slow reading", async (t) => {
+test("does not count many messages in one event loop turn as slow reading", async (t) => {
 	const { monitor, client } = await connected(t);
 	const frame = textFrame("x".repeat(16 * 1024));
 	// Two thirds of a socket's buffer on Linux.
@@ -94,7 +94,7 @@ test("any amount of messages in one turn of the event loop does not count as slo
 	await received;
 });
 
-test("a snapshot is sent only as fast as it is read", { timeout: 30_000 }, async (t) => {
+test("sends a snapshot only as fast as it is read", { timeout: 30_000 }, async (t) => {
 	const { monitor, client } = await connected(t);
 	if (client.readyState !== client.OPEN) await nextEvent(client, "open");
 	client.pause();
@@ -127,7 +127,7 @@ test("a snapshot is sent only as fast as it is read", { timeout: 30_000 }, async
 	);
 });
 
-test("a monitor that was too slow for a change of the summary gets the whole one again, once it has caught up", async (t) => {
+test("sends the whole summary to a monitor that missed a change, once it has caught up", async (t) => {
 	const written: { readonly text: string; readonly done: () => void }[] = [];
 	const stream = new Duplex({
 		read() {},
@@ -163,7 +163,7 @@ test("a monitor that was too slow for a change of the summary gets the whole one
 	assert.match(all, /in time.*"reason":"snapshot".*in time again/s);
 });
 
-test("a snapshot pauses while much is unread: it would make the monitor slow", async (t) => {
+test("pauses a snapshot while the backlog is long", async (t) => {
 	const written: (() => void)[] = [];
 	const stream = new Duplex({ read() {}, write: (_bytes, _encoding, done) => void written.push(done) });
 	const { monitor } = await connected(t, stream);

@@ -42,7 +42,7 @@ async function keepSending(t: TestContext, socket: Socket, bytes: Buffer): Promi
 	await new Promise((resolve) => socket.on("close", resolve));
 }
 
-describe("a peer that keeps sending is disconnected", () => {
+describe("disconnects a peer that keeps sending", () => {
 	const starts = ["binary", "notUtf8", "tooLong", "reserved", "close"] as const;
 	for (const [path, token] of [
 		["/device", deviceToken],
@@ -72,7 +72,7 @@ describe("a peer that keeps sending is disconnected", () => {
 	}
 });
 
-test("a flood after the close frame is not read", { timeout }, async (t) => {
+test("stops reading a flood after the close frame", { timeout }, async (t) => {
 	const server = createServer();
 	const sockets = new WebSocketServer({ noServer: true, WebSocket: ServerSocket });
 	let pongs = 0;

@@ -44,30 +44,30 @@ function losingDisk(times = 1): Disk {
 	return { ...fs, readFile };
 }
 
-describe("a blob that is read", () => {
-	test("is what was kept, until it is removed", async (t) => {
+describe("reading a blob", () => {
+	test("returns what was stored, until it is removed", async (t) => {
 		const blobs = await makeBlobs(t);
 		assert.deepEqual(await blobs.read(sha256), content);
 		await blobs.remove(sha256);
 		assert.equal(await blobs.read(sha256), undefined);
 	});
 
-	test("and removed meanwhile is none", async (t) => {
+	test("returns undefined if it is removed meanwhile", async (t) => {
 		const blobs = await makeBlobs(t, { disk: losingDisk() });
 		assert.equal(await blobs.read(sha256), undefined);
 	});
 
-	test("and lost meanwhile is fetched again, if it is kept elsewhere", async (t) => {
+	test("fetches it again if it was lost and is stored elsewhere", async (t) => {
 		const blobs = await makeBlobs(t, { disk: losingDisk(), isShared: true });
 		assert.deepEqual(await blobs.read(sha256), content);
 	});
 
-	test("and lost again once it was fetched is none", async (t) => {
+	test("returns undefined if it is lost again after fetching", async (t) => {
 		const blobs = await makeBlobs(t, { disk: losingDisk(2), isShared: true });
 		assert.equal(await blobs.read(sha256), undefined);
 	});
 
-	test("and was changed on disk is none, or fetched again", async (t) => {
+	test("returns undefined or fetches it again if it was modified on disk", async (t) => {
 		for (const isShared of [false, true]) {
 			const blobs = await makeBlobs(t, { isShared });
 			await writeFile(blobs.placeOf(sha256), "changed");

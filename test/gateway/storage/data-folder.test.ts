@@ -32,8 +32,8 @@ function bystander(t: TestContext): ChildProcess {
 	return child;
 }
 
-describe("the lock on a data folder", () => {
-	test("is refused while it is held, and names its process", async (t) => {
+describe("lock of a data folder", () => {
+	test("is rejected while held, naming its process", async (t) => {
 		const { directory, makeLock } = await makeLocks(t);
 		await makeLock().take();
 		await assert.rejects(makeLock().take(), (error) => {
@@ -47,7 +47,7 @@ describe("the lock on a data folder", () => {
 		});
 	});
 
-	test("is free once it is released, and leaves no file", async (t) => {
+	test("leaves no file once released", async (t) => {
 		const { directory, makeLock } = await makeLocks(t);
 		const lock = makeLock();
 		await lock.take();
@@ -56,7 +56,7 @@ describe("the lock on a data folder", () => {
 		await makeLock().take();
 	});
 
-	test("in a copy of a folder that is in use is free; the folder itself stays held", async (t) => {
+	test("is free in a copy of a locked folder", async (t) => {
 		const running = await makeLocks(t);
 		await running.makeLock().take();
 		const copy = await makeLocks(t);
@@ -68,7 +68,7 @@ describe("the lock on a data folder", () => {
 		assert.deepEqual([...running.lost, ...copy.lost], []);
 	});
 
-	test("of a killed process is free, even if its id is used again", async (t) => {
+	test("is free after its process was killed, even if the process id is reused", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
 		// A killed process does not check its lock any more.
 		await makeLock(60_000).take();
@@ -78,7 +78,7 @@ describe("the lock on a data folder", () => {
 		assert.equal((await content()).pid, process.pid);
 	});
 
-	test("that is empty or damaged is free: its process was killed while writing it", async (t) => {
+	test("is free if empty or damaged", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
 		for (const damaged of ["", "{", '{"pid":"1"}', "null"]) {
 			await writeFile(path, damaged);
@@ -89,7 +89,7 @@ describe("the lock on a data folder", () => {
 		}
 	});
 
-	test("of another container is held as long as its time changes, and free after", async (t) => {
+	test("of another container is held while its timestamp changes", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
 		const first = makeLock();
 		await first.take();
@@ -105,7 +105,7 @@ describe("the lock on a data folder", () => {
 		assert.equal((await content()).pid, process.pid);
 	});
 
-	test("is renewed by its holder, written again if it was removed, and given up if another process has it", async (t) => {
+	test("is renewed by its holder, rewritten if removed, and given up if another process has taken it", async (t) => {
 		const { path, lost, makeLock, content } = await makeLocks(t);
 		await makeLock(10).take();
 		const own = await content();
@@ -121,7 +121,7 @@ describe("the lock on a data folder", () => {
 		assert.match(String(lost), /in use by process 7 on box-2/);
 	});
 
-	test("does not prevent a start on a full or read-only disk, and is taken once there is room", async (t) => {
+	test("does not prevent a start on a full or read-only disk, and is taken later", async (t) => {
 		for (const code of ["ENOSPC", "EROFS"]) {
 			const directory = await temporaryDirectory(t);
 			const problems: string[] = [];
@@ -137,8 +137,8 @@ describe("the lock on a data folder", () => {
 	});
 });
 
-describe("a second gateway on the same folder", () => {
-	test("ends with one sentence that names the first, which keeps running; a killed one leaves the folder free", async (t) => {
+describe("second gateway on the same folder", () => {
+	test("exits with a message that names the first; a killed one leaves the folder free", async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
 		const first = startProcess(t, { DATA_DIR });
 		const { Devices = "" } = await printed(first);

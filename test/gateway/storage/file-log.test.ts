@@ -21,8 +21,8 @@ testLog("files", async (t) => {
 	return [log, log];
 });
 
-describe("a log in files", () => {
-	test("has after a restart what it had, and goes on with the same revisions", async (t) => {
+describe("log in files", () => {
+	test("keeps entries and revisions across a restart", async (t) => {
 		const { log, directory } = await open(t);
 		const first = (await log.append("a", "1", 0)) ?? 0;
 		await log.append("b/c", "2", 0);
@@ -51,7 +51,7 @@ describe("a log in files", () => {
 		assert.notEqual(await log.append("a", "4", 0), undefined);
 	});
 
-	test("loses damaged lines alone, and leaves the files of a person as they are", async (t) => {
+	test("loses only damaged lines, and leaves unrelated files unchanged", async (t) => {
 		const { log, directory } = await open(t);
 		const first = (await log.append("a", "1", 0)) ?? 0;
 		await appendFile(join(directory, "a.jsonl"), "\0\0\n[7,\n[]\n[2,2");
@@ -64,7 +64,7 @@ describe("a log in files", () => {
 		assert.equal((await readFile(join(directory, "a.jsonl"), "utf8")).split("\n").length, 3);
 	});
 
-	test("whose file could not be read at first refuses to write to it until it can, and has all of it then", async (t) => {
+	test("rejects writes while a file is unreadable, and has all entries afterwards", async (t) => {
 		const { log, directory } = await open(t);
 		const first = (await log.append("a", "1", 0)) ?? 0;
 		const volume = join(await temporaryDirectory(t), "volume");
@@ -84,7 +84,7 @@ describe("a log in files", () => {
 		assert.equal(await readFile(file, "utf8"), `[${first},1]\n[${first + 1},2]\n`);
 	});
 
-	test("has all that was acknowledged and nothing that was refused, wherever the disk fails", async (t) => {
+	test("contains all acknowledged and no rejected entries, wherever the disk fails", async (t) => {
 		let steps = 0;
 		let failing = Number.POSITIVE_INFINITY;
 		let end = Number.POSITIVE_INFINITY;

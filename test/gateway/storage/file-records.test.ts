@@ -31,7 +31,7 @@ function slowDisk(onWrite: (path: string) => void | Promise<void>): Disk {
 }
 
 describe("records on disk", () => {
-	test("are those of devices: other files in the folder are left alone", async (t) => {
+	test("ignore other files in the folder", async (t) => {
 		const { directory, folder } = await makeFolder(t);
 		await folder.save("a", { value: 1 });
 		await writeFile(join(directory, "a.json.bak"), "2");
@@ -42,7 +42,7 @@ describe("records on disk", () => {
 		assert.deepEqual((await readdir(directory)).sort(), ["a.json", "a.json.bak", "b", "c", "d.tmp"]);
 	});
 
-	test("show the latest of many changes, each of which is answered once it or a later one is written", async (t) => {
+	test("coalesce changes; each resolves once it or a later one is written", async (t) => {
 		const { directory, folder, contentOf } = await makeFolder(t);
 		const changes = [];
 		for (let value = 0; value < 20; value += 1) {
@@ -57,7 +57,7 @@ describe("records on disk", () => {
 		assert.deepEqual(await readdir(directory), []);
 	});
 
-	test("are combined while one of them is being written", async (t) => {
+	test("are combined during a write", async (t) => {
 		const begun: string[] = [];
 		let release = () => {};
 		const held = new Promise<void>((resolve) => {
@@ -76,7 +76,7 @@ describe("records on disk", () => {
 		assert.deepEqual([begun.length, await contentOf("a")], [2, "4"]);
 	});
 
-	test("are written eight at a time at most, and all of them before the folder has settled", async (t) => {
+	test("are written at most eight at a time, all before settle() resolves", async (t) => {
 		let writing = 0;
 		let most = 0;
 		let isSecondWave = false;
@@ -96,8 +96,8 @@ describe("records on disk", () => {
 	});
 });
 
-describe("one damaged file costs only that record", () => {
-	test("a file that cannot be read, or removed", async (t) => {
+describe("isolates a damaged file:", () => {
+	test("a file that cannot be read or removed", async (t) => {
 		const broken = (path: unknown) => /bad|stuck/.test(String(path));
 		const eio = () => Promise.reject(Object.assign(new Error("input/output error"), { code: "EIO" }));
 		const readFile = new Proxy(fs.readFile, {
@@ -117,7 +117,7 @@ describe("one damaged file costs only that record", () => {
 			);
 	});
 
-	test("a link to a record is read, one whose target is missing costs that record", async (t) => {
+	test("a symbolic link is followed, a broken one loses that record", async (t) => {
 		const problems: string[] = [];
 		const { directory, folder } = await makeFolder(t, strictDisk(fs), problems);
 		await writeFile(join(directory, "target"), "1");
@@ -129,7 +129,7 @@ describe("one damaged file costs only that record", () => {
 		assert.match(String(problems), /b\.json is a link to missing, which is missing/);
 	});
 
-	test("a folder in place of a record: the others are written, and the gateway is ready", async (t) => {
+	test("a directory in place of a record blocks neither writes nor readiness", async (t) => {
 		const problems: string[] = [];
 		const { directory, folder, contentOf } = await makeFolder(t, fs, problems);
 		await mkdir(join(directory, "a.json"));
@@ -148,7 +148,7 @@ describe("one damaged file costs only that record", () => {
 	});
 });
 
-describe("a write that failed", () => {
+describe("failed write", () => {
 	/** A disk on which no file can be begun as long as there is an error code. */
 	function failingDisk() {
 		const state = { code: "" as string, tries: 0 };
@@ -164,7 +164,7 @@ describe("a write that failed", () => {
 	}
 
 	for (const code of ["ENOSPC", "EMFILE", "EROFS"])
-		test(`(${code}) is tried again every second until it succeeds, and is meanwhile a readiness problem`, async (t) => {
+		test(`(${code}) is retried every second until it succeeds, and is reported by readiness`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
 			const { state, disk } = failingDisk();
 			const problems: string[] = [];
@@ -203,7 +203,7 @@ describe("a write that failed", () => {
 	});
 
 	for (const later of [{ value: 2 }, undefined])
-		test(`does not overwrite ${later ? "a later one" : "a removal"} that is under way`, async (t) => {
+		test(`does not overwrite ${later ? "a later one" : "a removal"} in progress`, async (t) => {
 			t.mock.timers.enable({ apis: ["setTimeout"] });
 			const { state, disk } = failingDisk();
 			let release = () => {};
@@ -238,7 +238,7 @@ describe("a write that failed", () => {
 			await folder.close();
 		});
 
-	test("of thousands is tried a few at a time, in order", async (t) => {
+	test("is retried in order, a few at a time, for thousands of records", async (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { state, disk } = failingDisk();
 		const { directory, folder } = await makeFolder(t, disk, []);
@@ -257,7 +257,7 @@ describe("a write that failed", () => {
 		await folder.close();
 	});
 
-	test("is tried once more when the gateway stops", async (t) => {
+	test("is retried once when the gateway stops", async (t) => {
 		const { state, disk } = failingDisk();
 		const { folder, contentOf } = await makeFolder(t, disk, []);
 		state.code = "ENOSPC";
@@ -267,7 +267,7 @@ describe("a write that failed", () => {
 		assert.equal(await contentOf("a"), "1");
 	});
 
-	test("to remove a record is answered, and not tried again: the record still exists", async (t) => {
+	test("of a removal rejects without retry, and keeps the record", async (t) => {
 		const removed: unknown[] = [];
 		const rm: Disk["rm"] = async (path) => {
 			removed.push(path);

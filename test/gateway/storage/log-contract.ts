@@ -43,8 +43,8 @@ export async function follow(log: Log) {
 
 /** @param make one log, as two that append to it have it: the same object, where only one process may */
 export function testLog(name: string, make: (t: TestContext) => Promise<readonly [Log, Log]>): void {
-	describe(`${name}: a log`, () => {
-		test("is appended to after its latest entry alone, and read in its order", async (t) => {
+	describe(`${name}: log`, () => {
+		test("appends only after the latest entry, and reads in order", async (t) => {
 			const [ours, theirs] = await make(t);
 			const first = (await ours.append("k", "1", 0)) ?? assert.fail("refused");
 			assert.equal(await theirs.append("k", "2", 0), undefined);
@@ -73,7 +73,7 @@ export function testLog(name: string, make: (t: TestContext) => Promise<readonly
 			assert.notEqual(await ours.append("k", "3", second), undefined);
 		});
 
-		test("lets one of many that append at once win", async (t) => {
+		test("lets one of many concurrent appends win", async (t) => {
 			const both = await make(t);
 			const appended = await Promise.all(
 				both.flatMap((each) => [0, 1, 2].map(() => each.append("k", "x", 0))),

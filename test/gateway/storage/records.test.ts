@@ -30,7 +30,7 @@ function run() {
 	return { records, engine, state, written, taken };
 }
 
-test("a change that failed, or waits, is dropped once another process has written the record", async (t) => {
+test("drops a failed or pending change once another process has written the record", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const { records, engine, state, written, taken } = run();
 	state.error = new Error("away");
@@ -47,7 +47,7 @@ test("a change that failed, or waits, is dropped once another process has writte
 	assert.deepEqual(written, ["a later"]);
 });
 
-test("a change that the engine refuses as late is not tried again", async (t) => {
+test("does not retry a change that the engine rejects as outdated", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const { records, state, written } = run();
 	state.error = new Superseded();

@@ -26,7 +26,7 @@ const board = { model: "DEV-1", chip: "esp32s3" } as const;
 const _ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 const link = { send: () => {}, isOpen: () => true, close: () => {} };
 
-test("devices are counted by version and model, those that are away, and those that a newer release fits", async (t) => {
+test("counts devices by version and model, offline ones, and outdated ones", async (t) => {
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	await writeReleases(releasesDir, [
 		{ version: "1.10.0", ...board },
@@ -77,7 +77,7 @@ test("devices are counted by version and model, those that are away, and those t
 	);
 });
 
-test("of 10,000 devices with a version each the most frequent 20 versions have a label of their own", async () => {
+test("limits version labels to the 20 most frequent", async () => {
 	const sessions = new Sessions({ now: Date.now, monotonic: () => performance.now(), maxDevices: 10_000 });
 	const registry = new Registry();
 	const catalog = { read: async () => ({ schema: 1, latest: null, releases: [] }) as const };

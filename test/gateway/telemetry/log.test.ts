@@ -12,7 +12,7 @@ function recordingLog() {
 	return { lines, log: createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) }) };
 }
 
-test("many logs of one process listen to standard error once", () => {
+test("add one listener to standard error for many logs", () => {
 	createLog("silent");
 	const before = process.stderr.listenerCount("error");
 	for (let i = 0; i < 20; i += 1) createLog("silent");
@@ -20,7 +20,7 @@ test("many logs of one process listen to standard error once", () => {
 });
 
 describe("warnings with the same message", () => {
-	test("are limited per minute; then the number of omitted ones is written", (t) => {
+	test("are rate-limited per minute, followed by the number omitted", (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { lines, log } = recordingLog();
 		for (let i = 0; i < 1000; i += 1) log.warn({ i }, "wrong token");
@@ -39,21 +39,21 @@ describe("warnings with the same message", () => {
 		assert.equal(lines.at(-1)?.msg, "wrong token");
 	});
 
-	test("are limited in all child loggers of one", (t) => {
+	test("are rate-limited across child loggers", (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
 		const { lines, log } = recordingLog();
 		for (let i = 0; i < 100; i += 1) log.child({ i }).warn("the same");
 		assert.equal(lines.length, linesAMinute);
 	});
 
-	test("of other levels are all written", () => {
+	test("are not limited at other levels", () => {
 		const { lines, log } = recordingLog();
 		for (let i = 0; i < 1000; i += 1) log.info("device: connected");
 		assert.equal(lines.length, 1000);
 	});
 });
 
-test("lines that a full pipe does not take are dropped, and use no memory", async (t) => {
+test("drops lines if the pipe is full", async (t) => {
 	const full = fullPipe(join(await temporaryDirectory(t), "pipe"));
 	t.after(() => closeSync(full));
 	const script = `

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Registry } from "prom-client";
 import { collectProcessMetrics } from "../../../gateway/telemetry/metrics.js";
 
-test("metrics of the process are there, but none that lists every open socket", async () => {
+test("exposes process metrics without a list of open sockets", async () => {
 	const registry = new Registry();
 	collectProcessMetrics(registry);
 	const names = registry.getMetricsAsArray().map(({ name }) => name);

@@ -20,7 +20,7 @@ const harmful = fc.constantFrom(
 const text = fc.string({ unit: fc.oneof(harmful, fc.string({ unit: "binary", maxLength: 1 })) });
 
 describe("printable text", () => {
-	test("has no character left on which a terminal acts", () => {
+	test("contains no control characters", () => {
 		fc.assert(
 			fc.property(text, (given) => {
 				assert.doesNotMatch(printable(given), /(?!\t)[\p{Cc}\p{Bidi_Control}]/u);
@@ -29,7 +29,7 @@ describe("printable text", () => {
 		);
 	});
 
-	test("as JSON has the same value", () => {
+	test("has the same value as JSON", () => {
 		fc.assert(
 			fc.property(text, (given) => {
 				const json = printableJson(`${JSON.stringify(given)}\n`);
@@ -39,7 +39,7 @@ describe("printable text", () => {
 		);
 	});
 
-	test("leaves letters of every script, emoji and tabs", () => {
+	test("keeps letters of every script, emoji and tabs", () => {
 		for (const each of ["Grüße\t日本語 שלום 😀", ""]) assert.equal(printable(each), each);
 	});
 });

@@ -57,7 +57,7 @@ const text = fc.oneof(
 	},
 );
 
-test("each text is read as JSON.parse and the check read it", () => {
+test("reads each text like JSON.parse with validation", () => {
 	fc.assert(
 		fc.property(fc.array(text, { maxLength: 30 }), (texts) => {
 			const reader = new UplinkReader();
@@ -84,7 +84,7 @@ test("each text is read as JSON.parse and the check read it", () => {
 	);
 });
 
-test("a text with half a surrogate pair is passed on with U+FFFD: it would have broken pages and Home Assistant", () => {
+test("replaces unpaired surrogates by U+FFFD", () => {
 	const [start] = base;
 	const reader = new UplinkReader();
 	for (const ssid of ["home", "\ud83d", "\\ud83d"]) {
@@ -95,7 +95,7 @@ test("a text with half a surrogate pair is passed on with U+FFFD: it would have 
 	}
 });
 
-test("a shape reads every report that differs in values alone", () => {
+test("reads every report that differs only in values", () => {
 	for (const start of base) {
 		const shape = ReportShape.of(bytesOf(start), start.system.model);
 		const changes: readonly (readonly [string, Json])[] = [
@@ -115,7 +115,7 @@ test("a shape reads every report that differs in values alone", () => {
 	}
 });
 
-test("a shape leaves to JSON.parse what it may not read", () => {
+test("falls back to JSON.parse outside the shape", () => {
 	const [start] = base;
 	const shape = ReportShape.of(bytesOf(start), start.system.model);
 	const changes: readonly (readonly [string, Json])[] = [
@@ -143,7 +143,7 @@ test("a shape leaves to JSON.parse what it may not read", () => {
 	assert.deepEqual(shape?.read(Buffer.from(text)), start);
 });
 
-test("a shape keeps to its 4096 bytes when one value grows before another one shrinks", () => {
+test("limits a shape to 4096 bytes when one value grows before another shrinks", () => {
 	const [start] = base;
 	const [short, long] = ["s", "x".repeat(2800)];
 	const early = { early: long, ...start, late: short };
@@ -154,7 +154,7 @@ test("a shape keeps to its 4096 bytes when one value grows before another one sh
 		assert.deepEqual(shape?.read(bytesOf(each)), each);
 });
 
-test("a text with a list, an escaped character or a name twice has no shape", () => {
+test("creates no shape for lists, escapes or duplicate names", () => {
 	const [start] = base;
 	const model = start.system.model;
 	const plain = JSON.stringify(start);

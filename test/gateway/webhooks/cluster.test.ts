@@ -39,7 +39,7 @@ async function hookAt(url: string): Promise<{ readonly waiting: number; readonly
 	return JSON.parse(await response.text()).webhooks[0];
 }
 
-test("of several gateways one tells each event; what one could not deliver another delivers", async (t) => {
+test("sends each event from one of several gateways; another delivers the failed ones", async (t) => {
 	const buses = await memoryBuses();
 	const receiver = await new Receiver().listen(t);
 	const a = await run(t, await buses.connect(), receiver);
@@ -78,7 +78,7 @@ test("of several gateways one tells each event; what one could not deliver anoth
 	assert.equal(received[1]?.id, received[2]?.id);
 });
 
-test("a receiver that has answered one gateway with 410 gets nothing of the others either, until one is started again", async (t) => {
+test("stops all gateways from sending to a receiver that answered 410, until one restarts", async (t) => {
 	const buses = await memoryBuses();
 	const receiver = await new Receiver().listen(t);
 	const a = await run(t, await buses.connect(), receiver);

@@ -65,7 +65,7 @@ async function shows(
 	return (await eventually(read, ([hook]) => isMeant(hook)))[0];
 }
 
-test("a device that is away for longer than `after`, and back, is sent once each, signed", async (t) => {
+test("sends one signed event each when a device is offline for longer than `after` and when it returns", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const clock = new Clock();
 	const gateway = await runGateway(t, { ...clock.options, ...withHooks([receiver.hook({ after: 5 })]) });
@@ -109,7 +109,7 @@ test("a device that is away for longer than `after`, and back, is sent once each
 	assert.deepEqual(receiver.forged, []);
 });
 
-test("a restart of the gateway is silent; who was away before it, and stays so, was reported, and who does not return is reported", async (t) => {
+test("sends no event for a restart of the gateway, except for devices that do not return", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const dataDir = await temporaryDirectory(t);
 	const clock = new Clock();
@@ -155,7 +155,7 @@ for (const [manner, shown] of [
 	[500, { status: 500, problem: null }],
 	["redirects", { status: 307, problem: null }],
 ] as const)
-	test(`a receiver that answers ${manner} is tried 5 times within an hour, over restarts, with the same bytes`, async (t) => {
+	test(`retries a receiver that answers ${manner} 5 times within an hour, across restarts, with the same bytes`, async (t) => {
 		const receiver = await new Receiver().listen(t);
 		receiver.manner = manner;
 		const dataDir = await temporaryDirectory(t);
@@ -182,7 +182,7 @@ for (const [manner, shown] of [
 		assert.equal(new Set(receiver.received.map((each) => JSON.stringify(each))).size, 1);
 	});
 
-test("after the clock was three days ahead for a while all that waits is sent, in its order", async (t) => {
+test("sends queued events in order after the clock was three days ahead", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	receiver.manner = 500;
 	const dataDir = await temporaryDirectory(t);
@@ -208,7 +208,7 @@ test("after the clock was three days ahead for a while all that waits is sent, i
 	);
 });
 
-test("a receiver that never answers, or is dead, delays no other; what one of a device waits for comes in its order", async (t) => {
+test("isolates unresponsive receivers, and keeps the order of events per device", async (t) => {
 	const [silent, dead, well] = [
 		await new Receiver().listen(t),
 		"http://127.0.0.1:9/",
@@ -248,7 +248,7 @@ test("a receiver that never answers, or is dead, delays no other; what one of a 
 	);
 });
 
-test("crashes, rollbacks and refusals are sent; a rejection that says when to try again is not, nor one twice in an hour", async (t) => {
+test("sends crashes, rollbacks and rejections, except throttled ones and repetitions within an hour", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
 	const gateway = await runGateway(t, withHooks([receiver.hook({ after: 60 })], cores));
@@ -285,7 +285,7 @@ test("crashes, rollbacks and refusals are sent; a rejection that says when to tr
 });
 
 const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
-test("a crash of a cause that was not known is told once, beside each crash", ofFleet, async (t) => {
+test("sends an event for a new crash cause once, besides one for each crash", ofFleet, async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["crash_new"] })]));
 	const stack = "at onButton (device/rules.ts:31)";
@@ -307,7 +307,7 @@ test("a crash of a cause that was not known is told once, beside each crash", of
 	assert.equal(Object(second?.cause).message, "no volume");
 });
 
-test("only what a hook asks for is sent; the list shows no secret, and a test is answered with the status", async (t) => {
+test("sends only subscribed events, lists hooks without secrets, and returns the status of a test", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["back"] })]));
 	await gateway.refused("/device", bearer("a-token-that-is-not-right"));
@@ -338,7 +338,7 @@ test("only what a hook asks for is sent; the list shows no secret, and a test is
 });
 
 test(
-	"a hook with tags is told of the devices that match; who was away for it is back for it, whatever tags it has by then",
+	"filters events by tags, and sends the return of each device whose absence was sent",
 	ofFleet,
 	async (t) => {
 		const [shop, all] = [await new Receiver().listen(t), await new Receiver().listen(t)];
@@ -392,7 +392,7 @@ test(
 	},
 );
 
-test("a receiver that answers 410 gets nothing more until the gateway is started again, and a person learns of it", async (t) => {
+test("stops sending after 410 until the gateway restarts, and reports it", async (t) => {
 	const [gone, well] = [await new Receiver().listen(t), await new Receiver().listen(t)];
 	const clock = new Clock();
 	const hooks = [gone.hook({ id: "0000000000000001" }), well.hook({ id: "0000000000000002" })];
@@ -443,7 +443,7 @@ test("a receiver that answers 410 gets nothing more until the gateway is started
 	await shows(second.url, ({ ended, waiting }) => !ended && waiting === 0);
 });
 
-test("ten events at once reach a receiver that closes the connection after each answer, at their first attempt", async (t) => {
+test("delivers ten simultaneous events at the first attempt to a receiver that closes each connection", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	receiver.closes = true;
 	const cores: Core[] = [];
@@ -465,7 +465,7 @@ test("ten events at once reach a receiver that closes the connection after each 
 	await outbox.close();
 });
 
-test("a file that is wrong stops the start, and says what to change without a secret", async (t) => {
+test("refuses to start with an invalid file, and explains what to change without secrets", async (t) => {
 	const path = join(await temporaryDirectory(t), "webhooks.json");
 	const url = "https://example.org/hook";
 	const rejection = async (content: unknown) => {
@@ -528,7 +528,7 @@ test("a file that is wrong stops the start, and says what to change without a se
 	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
 });
 
-test("a schedule that was missed, or has failed, is sent", async (t) => {
+test("sends missed and failed schedules", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
 	await runGateway(t, withHooks([receiver.hook({ events: ["schedule_failed"] })], cores));
@@ -552,7 +552,7 @@ test("a schedule that was missed, or has failed, is sent", async (t) => {
 	assert.equal(second?.text, words);
 });
 
-test("a rollout that is paused or finished is sent once, and a rollback", async (t) => {
+test("sends paused and finished rollouts once, and rollbacks", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const cores: Core[] = [];
 	const gateway = await runGateway(t, withHooks([receiver.hook()], cores));
@@ -594,7 +594,7 @@ test("a rollout that is paused or finished is sent once, and a rollback", async 
 	assert.equal(receiver.received.length, 3);
 });
 
-test("a full disk is sent once, until it was not full", async (t) => {
+test("sends a full disk once until it has recovered", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const clock = new Clock();
 	let isFull = false;
@@ -616,7 +616,7 @@ test("a full disk is sent once, until it was not full", async (t) => {
 	assert.equal(receiver.received.length, 1);
 });
 
-test("the 51st event of one device that waits is logged with the hook, as the oldest is dropped", async (t) => {
+test("drops the oldest of 51 queued events of a device, and logs it", async (t) => {
 	const cores: Core[] = [];
 	await runGateway(t, withHooks([], cores));
 	const [core] = cores;

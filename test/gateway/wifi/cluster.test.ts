@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
 
-test("a device of another gateway is listed with its access point and its reconnects", async (t) => {
+test("lists devices of other gateways with access point and reconnects", async (t) => {
 	const [a, b] = await runGateways(t, await memoryBuses(), 2);
 	const device = await a.join("dev-1-a1b2c3", { report: { "network.reconnects": 1 } });
 	device.report({ "network.reconnects": 3, "network.bssid": "02:00:00:00:00:0a", "network.wifi_rssi": -71 });

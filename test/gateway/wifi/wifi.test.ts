@@ -20,7 +20,7 @@ async function overview({ url }: Running): Promise<readonly Readonly<Record<stri
 	return body.devices;
 }
 
-test("devices are listed with their access points, the weakest first, also of firmware that does not report them", async (t) => {
+test("lists devices by access point, weakest first, including firmware that does not report one", async (t) => {
 	const gateway = await runGateway(t);
 	const monitor = await gateway.monitor();
 	const older = { bssid: undefined, channel: undefined, reconnects: undefined, last_loss: undefined };
@@ -60,7 +60,7 @@ test("devices are listed with their access points, the weakest first, also of fi
 	]);
 });
 
-test("reconnects of the last 24 hours are counted, over restarts of the device", async (t) => {
+test("counts reconnects of the last 24 hours across restarts of the device", async (t) => {
 	let monotonicMs = 100 * hourMs;
 	const gateway = await runGateway(t, { monotonic: () => monotonicMs });
 	const monitor = await gateway.monitor();
