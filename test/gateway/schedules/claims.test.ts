@@ -1,4 +1,4 @@
-/** Gateways that look at one schedule in the same turn: the claim of one counts. */
+/** Gateways that check a schedule in the same turn: one claim wins. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
@@ -19,7 +19,7 @@ const asked = { targets: { all: true }, payload: { command: "identify" } } as co
 async function run(t: TestContext, count: number) {
 	const clock = new Clock("2026-11-27T12:00:00Z");
 	const buses = await memoryBuses();
-	/** By job: how often it was begun. */
+	/** Number of starts by job. */
 	const begun = new Map<string, number>();
 	const commands: JobService = {
 		check: (command) => Object(command),

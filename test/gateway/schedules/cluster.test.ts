@@ -1,4 +1,4 @@
-/** Schedules and quiet hours of several gateways: one acts, and each knows all. */
+/** Schedules and quiet hours of a cluster: one gateway acts, each knows all. */
 
 import assert from "node:assert/strict";
 import { chmod, readFile, writeFile } from "node:fs/promises";
@@ -44,7 +44,7 @@ async function run(t: TestContext, options: Parameters<typeof runGateways>[3] = 
 	return { clock, buses, gateways, devices };
 }
 
-/** Number of devices that a gateway knows as connected, of all gateways. */
+/** Number of devices of all gateways that a gateway knows as connected. */
 async function connectedTo({ open }: Clustered): Promise<number> {
 	const monitor = await open("/monitor", { headers: bearer(monitorToken) });
 	const { sessions } = await monitor.next();
@@ -68,7 +68,7 @@ test("runs each due schedule at one of three gateways; all show the same", ofAct
 		const shown = await Promise.all(gateways.map(({ url }) => ended(url, body.id, `${day}T17:00:00.000Z`)));
 		assert.deepEqual([shown[0]?.last?.outcome, shown[1], shown[2]], ["done", shown[0], shown[0]]);
 	}
-	// Later commands come after those that would be too many.
+	// Later commands follow excess ones.
 	await a.api("POST", "/api/commands", loud(10).command);
 	for (const device of devices) {
 		const isLast = (found: readonly object[]) => Object(found.at(-1)).value === 10;

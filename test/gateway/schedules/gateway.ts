@@ -1,4 +1,4 @@
-/** A gateway in the zone Europe/Berlin whose clock a test moves, with a device that keeps quiet hours as the firmware does. */
+/** Gateway in Europe/Berlin with a clock that tests advance, and a device that applies quiet hours like the firmware. */
 
 import { existsSync } from "node:fs";
 import type { TestContext } from "node:test";
@@ -12,13 +12,13 @@ import { bearer, monitorToken, type Running, type RunOptions, runGateway } from 
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
 
-/** Options of a test that needs other extensions. */
+/** Options of a test that requires other extensions. */
 const needs = (...names: readonly string[]) => {
 	const missing = names.find((name) => !existsSync(`gateway/${name}`));
 	return { skip: missing === undefined ? false : `${missing}/ was removed` };
 };
 export const ofFleet = needs("fleet");
-/** What schedules do. */
+/** Extensions that provide actions of schedules. */
 export const ofActions = needs("announcements", "commands");
 
 export const utc = (text: string) => Date.parse(text);
@@ -32,7 +32,7 @@ export class Clock {
 		this.#at = utc(time);
 	}
 
-	/** It goes on from there. */
+	/** Sets the clock, which continues from there. */
 	set(time: string): void {
 		this.#at = utc(time);
 		this.#from = performance.now();
@@ -42,7 +42,7 @@ export class Clock {
 }
 
 export class QuietDevice extends ScriptedDevice {
-	/** What it was sent, in order. */
+	/** Commands sent to the device, in order. */
 	readonly quiet: unknown[] = [];
 
 	protected override onCommand(command: Command): void {
@@ -81,7 +81,7 @@ export async function quietHoursOf(url: string): Promise<readonly QuietHours[]> 
 	return Object(body).quietHours;
 }
 
-/** Resolves with a schedule once its latest due time has come to an end. */
+/** Resolves with a schedule once its latest run has ended. */
 export async function ended(url: string, id: unknown, dueAt?: string): Promise<Schedule> {
 	const read = async () => (await schedulesOf(url)).find((each) => each.id === id);
 	const isEnded = (found?: Schedule) =>
@@ -93,7 +93,7 @@ export async function ended(url: string, id: unknown, dueAt?: string): Promise<S
 
 export interface Timed extends Running {
 	readonly clock: Clock;
-	/** What extensions were told of schedules. */
+	/** Events about schedules. */
 	readonly told: Extract<GatewayEvent, { type: "schedule_failed" }>[];
 	connect(deviceId?: string, features?: readonly string[]): Promise<QuietDevice>;
 }

@@ -1,4 +1,4 @@
-/** The requests of schedules and quiet hours that are refused, and a disk that is full. */
+/** Rejected requests of schedules and quiet hours, and a full disk. */
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";

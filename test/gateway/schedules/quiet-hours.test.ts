@@ -1,4 +1,4 @@
-/** Which quiet hours devices are sent, and when, with a clock that the tests move. */
+/** Quiet hours sent to devices, on a test clock. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { ask, ofFleet, type QuietDevice, quietHoursOf, runTimed, type Timed, utc
 
 const nights = { targets: { all: true }, from: "22:00", until: "07:00", volume: 20 };
 
-/** Resolves with the latest quiet hours that a device was sent, once it was sent as many. */
+/** Resolves with the latest quiet hours sent to a device, after this number. */
 async function sent(device: QuietDevice, count: number) {
 	await waitUntil(() => device.quiet.length >= count);
 	assert.equal(device.quiet.length, count);
@@ -23,14 +23,14 @@ async function sent(device: QuietDevice, count: number) {
 const hoursOf = (periods: readonly { readonly from: number; readonly until: number }[] = []) =>
 	periods.map(({ from, until }) => (until - from) / 3600);
 
-/** A report that shows what it has must not be answered. */
+/** Reports that show the current quiet hours trigger no command. */
 async function staysQuiet(gateway: Timed, device: QuietDevice, count: number): Promise<void> {
 	device.report();
 	device.report();
 	const monitor = await gateway.monitor();
 	await monitor.ask({ type: "control_device", targetId: device.deviceId, payload: { command: "identify" } });
 	monitor.socket.terminate();
-	// It comes after what the reports would have been answered with.
+	// Arrives after any command triggered by the reports.
 	await waitUntil(() => device.commands.some(({ command }) => command === "identify"));
 	device.commands.length = 0;
 	assert.equal(device.quiet.length, count);
@@ -53,7 +53,7 @@ describe("quiet hours", () => {
 		const { id: digest, periods, ...limits } = value ?? { id: "" };
 		assert.match(digest, /^[0-9a-f]{16}$/);
 		assert.deepEqual(limits, { volume: 20, brightness: 0.1, only_urgent: true });
-		// Of today, from midnight in UTC, to the same time in two weeks.
+		// From midnight UTC today to two weeks later.
 		const [first] = periods ?? [];
 		assert.deepEqual(first, {
 			from: utc("2026-11-26T21:00Z") / 1000,

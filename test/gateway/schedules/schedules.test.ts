@@ -1,4 +1,4 @@
-/** What schedules do at their times, with a clock that the tests move. */
+/** Execution of schedules, on a test clock. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -18,17 +18,17 @@ const wav = wavOf(tone(1_600));
 const soundId = createHash("sha256").update(wav).digest("hex");
 
 const make = async (url: string, body: object) => (await ask(url, "POST", "schedules", body)).body.id;
-/** It is told once it is stored, which may be shown before. */
+/** Events follow storing; the list may show it earlier. */
 const isTold = (told: readonly unknown[]) =>
 	eventually(
 		() => told.length,
 		(count) => count === 1,
 	);
-/** Commands but those that ask for a report. */
+/** Commands except query_state. */
 const heard = ({ commands }: { commands: readonly { command?: unknown }[] }) =>
 	commands.filter(({ command }) => command !== "query_state");
 
-/** What a device was sent may come after the outcome. */
+/** Commands may arrive after the result. */
 const hears = (device: Parameters<typeof heard>[0], times: number) =>
 	eventually(
 		() => heard(device).length,
@@ -225,7 +225,7 @@ describe("schedule after a restart", ofActions, () => {
 			limits: { scheduleSettleMs: 3_000 },
 		});
 		const { url } = second;
-		// Devices need a while to come back: longer than until it looks for what is due.
+		// Devices need longer to reconnect than the schedule's polling interval.
 		await setTimeout(1_000);
 		assert.deepEqual(await schedulesOf(url), before);
 		const device = await second.connect();

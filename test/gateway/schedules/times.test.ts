@@ -1,4 +1,4 @@
-/** Due times and quiet periods where the clocks of a zone change, and where they do not. */
+/** Due times and quiet periods with and without clock changes. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -8,7 +8,7 @@ const berlin = "Europe/Berlin";
 const newYork = "America/New_York";
 type At = Parameters<typeof nextTime>[0];
 
-/** The next due times, in UTC. */
+/** Next due times, in UTC. */
 function dueTimes(at: At, zone: string, after: string, count = 3): readonly (string | undefined)[] {
 	const found: (string | undefined)[] = [];
 	let time: number | undefined = Date.parse(after);

@@ -81,7 +81,7 @@ describe("known device", () => {
 	});
 
 	describe("record is written", () => {
-		/** Devices that have just been seen, and written, for the first time. */
+		/** Devices first seen and written just now. */
 		async function seen(t: TestContext, count: number) {
 			t.mock.timers.enable({ apis: ["setInterval"] });
 			let now = 0;
@@ -111,14 +111,14 @@ describe("known device", () => {
 				const session = new Session({ ...handshake, remoteAddress: "", baseUrl: "" }, connection, now);
 				return new Device(`dev-1-${index}`, session);
 			});
-			/** @returns how many files were written */
+			/** @returns the number of files written */
 			const settle = async () => {
 				for (const each of settles) await each();
 				const names = await readdir(join(directory, "devices"));
 				for (const name of names) await rm(join(directory, "devices", name));
 				return names.length;
 			};
-			/** One second, after some minutes. */
+			/** Advances by minutes, then by one second. */
 			const pass = (minutes = 0) => {
 				now += minutes * 60_000 + 1000;
 				t.mock.timers.tick(1000);

@@ -6,17 +6,17 @@ import { sampleReport } from "../../../scripts/api/sample-report.js";
 
 const startedAt = Date.parse("2026-11-20T12:00:00Z");
 
-/** At which moment, in milliseconds after its first start, a device reports which uptime, in seconds. */
+/** Time of a report, in ms after the first start, and its uptime, in seconds. */
 interface Report {
 	readonly at: number;
 	readonly uptime: number;
-	/** On the connection on which it reported before. */
+	/** Whether the report is on the same connection as the previous one. */
 	readonly isConnected?: boolean;
-	/** By how much the gateway's clock has been set ahead, in milliseconds. */
+	/** Offset of the gateway's clock, in ms. */
 	readonly setBy?: number;
 }
 
-/** When a device that reports so is known to have started, in milliseconds after its first start. */
+/** Start times detected from these reports, in ms after the first start. */
 function startsOf(reports: readonly Report[]): readonly number[] {
 	const connect = () => {
 		const handshake = {

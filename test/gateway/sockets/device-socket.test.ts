@@ -20,9 +20,9 @@ import { altered, sampleReport } from "../../support/sample-report.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
 
-/** Connects without a WebSocket client, which would answer each close frame. */
+/** Connects without a WebSocket client, which would answer close frames. */
 async function openByHand({ url }: Running, path: string, token: string): Promise<Socket> {
-	// The gateway ends the connection after a close frame: a device that is slow to follow is meant here.
+	// The gateway ends the connection after a close frame; this device is slow to follow.
 	const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
 	socket.on("error", () => {});
 	socket.write(upgradeRequest(path, token));
@@ -184,7 +184,7 @@ describe("device connection", () => {
 		const device = await gateway.device(named, { autoPong: false });
 		const end = new AbortController();
 		device.socket.on("close", () => end.abort());
-		// In the millisecond of the connection a report is no further sign of life.
+		// A report in the millisecond of the connection is no additional sign of life.
 		await sleep(2);
 		for (let pongs = 0; pongs < 4; pongs += 1) {
 			device.send(reportWithVolume(pongs));
@@ -226,7 +226,7 @@ describe("device connection", () => {
 		t.after(() => socket.destroy());
 		const { sessionId: targetId } = await monitor.change("connected");
 		const said = once(socket, "data");
-		// A close frame of 1000; it is answered, and the connection stays.
+		// Close frame with 1000; it is answered, and the connection stays open.
 		socket.write(Buffer.from("88820000000003e8", "hex"));
 		await said;
 		for (const message of [
@@ -250,7 +250,7 @@ describe("device connection", () => {
 	});
 
 	test("is terminated if its close frame is not answered", async (t) => {
-		// With the usual 10 s for all others the test would not end in time.
+		// The default timeout of 10 s would exceed the test's.
 		const gateway = await runGateway(t, { limits: { devicesLeaveMs: 50, closeTimeoutMs: 600_000 } });
 		const device = await gateway.device(named);
 		device.socket.pause();
@@ -262,7 +262,7 @@ describe("device connection", () => {
 		const devices: Client[] = [];
 		for (let index = 0; index < 400; index += 1) devices.push(await gateway.device());
 		const stopped = gateway.gateway.close();
-		// All that is closed in one turn arrives before a timer of another 20 ms.
+		// Close frames of one turn arrive before a further timer of 20 ms.
 		await devices[0]?.closed;
 		assert.ok(
 			devices.some(({ socket }) => socket.readyState === socket.OPEN),
@@ -273,7 +273,7 @@ describe("device connection", () => {
 			assert.equal(code, 1012);
 			return Number(/^retry in (\d+) s$/.exec(reason)?.[1]);
 		});
-		// Of 3 s for the restart, and 20 s for 400 at 20 a second.
+		// 3 s for the restart plus 20 s for 400 devices at 20 per second.
 		assert.deepEqual(
 			seconds.filter((each) => !(each >= 3 && each <= 23)),
 			[],
@@ -355,7 +355,7 @@ describe("device that sends too many messages", () => {
 
 	test("is throttled without loss and without delaying others", async (t) => {
 		let now = 0;
-		// A clock that is set back meanwhile means nothing.
+		// Setting the clock back must have no effect.
 		const limits = { uplinkBurst: 5, uplinksASecond: 5 };
 		const gateway = await runGateway(t, { now: () => -now, monotonic: () => now, limits });
 		const monitor = await gateway.monitor();
@@ -374,7 +374,7 @@ describe("device that sends too many messages", () => {
 	});
 
 	test("does not time out while throttled", async (t) => {
-		// The heartbeat needs a clock that runs; at one message a second the others wait until it jumps.
+		// The heartbeat needs a running clock; at one message per second the others wait until it jumps.
 		let jumpMs = 0;
 		const gateway = await runGateway(t, {
 			monotonic: () => performance.now() + jumpMs,
@@ -420,7 +420,7 @@ describe("device that sends too many messages", () => {
 	});
 
 	describe("closing handshake", () => {
-		/** How each connection ended, as the gateway saw it: 1006 where the other side did not take part. */
+		/** Close code of each connection at the gateway: 1006 without a closing handshake. */
 		const run = async (t: TestContext) => {
 			const codes: unknown[] = [];
 			const log = createLog("debug", {
@@ -433,7 +433,7 @@ describe("device that sends too many messages", () => {
 			const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
 			const monitor = await gateway.monitor();
 			const device = await gateway.device(named);
-			// More than is read in one go.
+			// More than one read.
 			for (let round = 0; round < 20; round += 1) busy(device);
 			assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
 			return { gateway, monitor, codes };

@@ -5,10 +5,10 @@ import { WebSocket } from "ws";
 import { type Peer, startHeartbeat } from "../../../gateway/sockets/heartbeat.js";
 
 const intervalMs = 15_000;
-/** The monotonic clock. */
+/** Monotonic clock, in ms. */
 let now = 0;
 
-/** A socket that records pings and pongs, and answers pings immediately or never. */
+/** Socket that records pings and pongs, and answers pings immediately or never. */
 class Device extends EventEmitter implements Peer {
 	readonly OPEN = WebSocket.OPEN;
 	readonly readyState = WebSocket.OPEN;
@@ -34,7 +34,7 @@ class Device extends EventEmitter implements Peer {
 }
 
 describe("fleet", () => {
-	/** @param run lets time pass */
+	/** @param run advances the clock */
 	const watch = (count: number, run: () => void) => {
 		now = 0;
 		mock.timers.enable({ apis: ["setInterval"] });
@@ -52,7 +52,7 @@ describe("fleet", () => {
 			mock.timers.reset();
 		}
 	};
-	/** @param slowness milliseconds by the clock in one of the timers */
+	/** @param slowness duration of a timer callback in ms */
 	const pass = (ms: number, slowness = 1) => {
 		for (const end = now + ms; now < end; ) {
 			now += 5 * slowness;
@@ -161,7 +161,7 @@ describe("fleet", () => {
 			pass(4 * intervalMs);
 			heartbeat.close();
 		});
-		// Its slot is 25 ms after the begin of each interval.
+		// Its slot is 25 ms after the start of each interval.
 		const beats = [1, 2, 3, 4, 5].map((interval) => interval * intervalMs + 25);
 		assert.deepEqual([device.pongs, device.pings], [beats.slice(0, 4), [25, beats[4]]]);
 		assert.equal(device.terminatedAt, 6 * intervalMs + 25);

@@ -15,7 +15,7 @@ describe("slow monitor", () => {
 	const error = { type: "command_error", deviceId: "dev-1-a1b2c3", command: "x", code: "busy" };
 	const filler = { ...error, message: "x".repeat(1000) };
 	const marker = { ...error, message: "end of a portion" };
-	/** One device stands for a fleet here, and a paused monitor answers no ping, on a busy computer for a minute. */
+	/** One device stands for a fleet; a paused monitor answers no pings, for a minute on a busy machine. */
 	const atFullSpeed = {
 		uplinksASecond: 1e9,
 		uplinkBurst: 1e9,
@@ -23,7 +23,7 @@ describe("slow monitor", () => {
 		closeTimeoutMs: 300_000,
 	};
 
-	/** Sends about 15 MB, more than the kernel takes for a paused monitor; in portions that `reader` keeps up with. */
+	/** Sends about 15 MB, more than the kernel buffers for a paused monitor, at a rate that `reader` keeps up with. */
 	async function fill(device: Client, reader: Client, portions = 300): Promise<void> {
 		for (let portion = 0; portion < portions; portion += 1) {
 			for (let i = 0; i < 50; i += 1) device.send(filler);

@@ -6,7 +6,7 @@ import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { reportWithVolume, runGateway, withoutFirmware } from "../../support/running.js";
 
-/** A firmware service whose updates are these, and nothing else. */
+/** Firmware service with only these updates. */
 function firmwareWith(updates: Partial<FirmwareService["updates"]>): CreateFirmwareService {
 	return () => {
 		const service = withoutFirmware();
@@ -359,7 +359,7 @@ describe("monitor message", () => {
 	});
 
 	test("closes with 1003 if binary, with 1009 above 64 KiB", async (t) => {
-		// The gateway reads no more of a frame that is too long, so the client's close frame neither.
+		// The gateway stops reading at an oversized frame, so it does not see the client's close frame.
 		const gateway = await runGateway(t, { limits: { closeTimeoutMs: 1000 } });
 		const binary = await gateway.monitor();
 		binary.socket.send(Buffer.from("{}"), { binary: true });
@@ -408,7 +408,7 @@ describe("ping and pong frames", () => {
 			for (const { socket, closed } of [await gateway.device(), await gateway.monitor()]) {
 				for (let count = 0; count < 2 * socketLimits.controlFrameBurst; count += 1) socket[kind]();
 				const { code, reason } = await closed;
-				// A client that is sending pings may see its connection end before it reads the close frame.
+				// A client that sends pings may lose its connection before it reads the close frame.
 				if (kind === "pong") assert.deepEqual([code, reason], [1008, "too many ping or pong frames"]);
 			}
 		});
@@ -433,14 +433,14 @@ test("complete the closing handshake of a rate-limited monitor", async (t) => {
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 30_000 };
 	const gateway = await runGateway(t, { log, monotonic: () => 0, limits });
 	const monitor = await gateway.monitor();
-	// More than is read in one go.
+	// More than one read.
 	for (let count = 0; count < 20; count += 1) monitor.send("x".repeat(60_000));
 	await monitor.until(({ code }) => code === "rate_limited");
 	await gateway.gateway.close();
 	assert.equal(await ended, 1001);
 });
 
-/** How the first monitor's connection ended, as the gateway saw it: 1006 where the other side did not take part. */
+/** Close code of the first monitor at the gateway: 1006 without a closing handshake. */
 function watched() {
 	let log = createLog("fatal");
 	const ended = new Promise((resolve) => {

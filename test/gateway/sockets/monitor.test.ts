@@ -15,9 +15,9 @@ import { listen } from "../../support/ports.js";
 const reader = { person: { name: "monitor", role: "monitor" }, remoteAddress: "127.0.0.1" } as const;
 
 /**
- * A monitor as the gateway has it, and the client's end of its socket.
+ * Creates a monitor and the client's end of its socket.
  *
- * @param held what the monitor writes to instead; the client then gets nothing
+ * @param held replaces the monitor's socket; the client then receives nothing
  */
 async function connected(t: TestContext, held?: Duplex, perMessageDeflate = false) {
 	const server = createServer();
@@ -98,7 +98,7 @@ test("sends a snapshot only as fast as it is read", { timeout: 30_000 }, async (
 	const { monitor, client } = await connected(t);
 	if (client.readyState !== client.OPEN) await nextEvent(client, "open");
 	client.pause();
-	// 64 MB: more than the kernel takes for a client that reads nothing.
+	// 64 MB exceed the kernel's buffers for a client that does not read.
 	const count = 256;
 	let asked = 0;
 	function* frames() {
@@ -112,7 +112,7 @@ test("sends a snapshot only as fast as it is read", { timeout: 30_000 }, async (
 		});
 	});
 	monitor.sendSnapshot(frames());
-	// Until the kernel takes no more.
+	// Fills the kernel's buffers.
 	for (let turns = 0, before = 0; turns < 500; turns = asked === before ? turns + 1 : 0) {
 		before = asked;
 		await setImmediate();
@@ -137,7 +137,7 @@ test("sends the whole summary to a monitor that missed a change, once it has cau
 	monitor.summary = { snapshot: () => ['{"reason":"snapshot"}'].values() };
 	monitor.devices = new Set();
 	const texts: string[] = [];
-	/** Reads until nothing more is written. */
+	/** Reads until writing stops. */
 	const read = async () => {
 		for (let idle = 0; idle < 20; idle += 1) {
 			for (let each = written.shift(); each; each = written.shift()) {

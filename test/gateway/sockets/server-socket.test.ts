@@ -13,7 +13,7 @@ import { deviceToken, monitorToken, runGateway, upgradeRequest } from "../../sup
 
 const limits = { closeTimeoutMs: 600_000, devicesLeaveMs: 600_000 };
 const timeout = 60_000;
-/** Masked with zeros. */
+/** Frame masked with zeros. */
 const frames = {
 	binary: "8281000000007b",
 	text: "8182000000007b7d",
@@ -25,7 +25,7 @@ const frames = {
 };
 const bytesOf = (name: keyof typeof frames) => Buffer.from(frames[name], "hex");
 
-/** Connects without a WebSocket client, which would answer the close frame. */
+/** Connects without a WebSocket client, which would answer close frames. */
 async function open(t: TestContext, port: number, path: string, token: string): Promise<Socket> {
 	const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
 	onEnd(t, async () => void socket.destroy());
@@ -35,7 +35,7 @@ async function open(t: TestContext, port: number, path: string, token: string): 
 	return socket.resume();
 }
 
-/** Sends the frames each millisecond until the socket is closed. */
+/** Sends the frames every millisecond until the socket is closed. */
 async function keepSending(t: TestContext, socket: Socket, bytes: Buffer): Promise<void> {
 	const timer = setInterval(() => socket.write(bytes), 1);
 	onEnd(t, async () => clearInterval(timer));
@@ -94,6 +94,6 @@ test("stops reading a flood after the close frame", { timeout }, async (t) => {
 	const socket = await open(t, port, "/", "");
 	socket.write(Buffer.concat(Array<Buffer>(1_000_000).fill(bytesOf("pong"))));
 	await closed;
-	// Two reads of 64 KiB, and what the stream buffers, end after the pause.
+	// Two reads of 64 KiB and the stream's buffer are processed after the pause.
 	assert.ok(pongs < 50_000, `${pongs} pongs were read`);
 });

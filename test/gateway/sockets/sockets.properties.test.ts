@@ -1,4 +1,4 @@
-/** Frames over real sockets: each message of a monitor has one answer, and uplinks reach monitors or are dropped. */
+/** Frames over real sockets: each monitor message gets one response, and uplinks are relayed or dropped. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,9 +14,9 @@ import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitrar
 import { runs } from "../../support/property-runs.js";
 import { runGateway } from "../../support/running.js";
 
-/** Not what these properties are about. */
+/** Limits that these properties do not test. */
 const limits = { commandBurst: 1e6, uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };
-/** As it comes out of a socket. */
+/** Frame as received from a socket. */
 const overWire = (text: string) => Buffer.from(text).toString();
 const messages = Object.values(monitorMessages);
 const monitorText = fc
@@ -51,7 +51,7 @@ test("answers each message of a monitor once, with its requestId", async (t) => 
 test("relays valid messages of devices unchanged, and drops invalid ones", async (t) => {
 	const gateway = await runGateway(t, { limits });
 	const monitor = await gateway.monitor();
-	// Of the uplinks that name no device: these all come from this one.
+	// Uplinks without a device id come from this device.
 	const { ota_progress, ota_error, ota_complete } = uplinks;
 	const schemas = [ota_progress, ota_error, ota_complete];
 	const { device } = await gateway.namedDevice(monitor);

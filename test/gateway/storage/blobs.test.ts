@@ -12,7 +12,7 @@ const sha256 = createHash("sha256").update(content).digest("hex");
 
 interface BlobsSetup {
 	readonly disk?: Disk;
-	/** Whether they are kept elsewhere too. */
+	/** Whether blobs are stored elsewhere too. */
 	readonly isShared?: boolean;
 }
 
@@ -32,7 +32,7 @@ async function makeBlobs(t: TestContext, { disk = fs, isShared = false }: BlobsS
 	return blobs;
 }
 
-/** A disk on which a file disappears between the look for it and its reading. @param times how often */
+/** Disk on which a file disappears between stat and read. @param times how often */
 function losingDisk(times = 1): Disk {
 	let left = times;
 	const readFile = new Proxy(fs.readFile, {

@@ -25,7 +25,7 @@ async function makeLocks(t: TestContext) {
 	return { directory, path, lost, makeLock, content };
 }
 
-/** A child whose process id is that of no gateway. */
+/** Child process that is not a gateway. */
 function bystander(t: TestContext): ChildProcess {
 	const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "ignore" });
 	onEnd(t, () => child.kill("SIGKILL"));
@@ -70,7 +70,7 @@ describe("lock of a data folder", () => {
 
 	test("is free after its process was killed, even if the process id is reused", async (t) => {
 		const { path, makeLock, content } = await makeLocks(t);
-		// A killed process does not check its lock any more.
+		// A killed process no longer checks its lock.
 		await makeLock(60_000).take();
 		const { pid } = bystander(t);
 		await writeFile(path, JSON.stringify({ ...(await content()), id: "killed", pid }));
@@ -114,7 +114,7 @@ describe("lock of a data folder", () => {
 		await rm(path);
 		await waitUntil(async () => (await content().catch(() => ({}))).id === own.id);
 		for (let times = 0; lost.length === 0 && times < 1000; times++) {
-			// Again, as the holder writes its own where it reads a file that is not whole yet.
+			// Repeated, as the holder rewrites a partially written file.
 			await writeFile(path, JSON.stringify({ ...own, id: "other", pid: 7, host: "box-2" }));
 			await new Promise((resolve) => setTimeout(resolve, 15));
 		}

@@ -96,7 +96,7 @@ describe("log in files", () => {
 			const all = (await (await open(t, fs, directory)).all()) ?? [];
 			return all.flatMap(([key, text]) => (key === "a" ? [text] : []));
 		};
-		/** Appends until all is there. @returns the steps of the disk */
+		/** Appends until everything is stored. @returns the number of disk operations */
 		const fill = async (at: number, length: number) => {
 			steps = 0;
 			[failing, end] = [at, at + length];
@@ -110,7 +110,7 @@ describe("log in files", () => {
 						break;
 					} catch (error) {
 						if (!(error instanceof Error && error.message === "full")) throw error;
-						// The one whose write failed may be there until the next write.
+						// An entry whose write failed may exist until the next write.
 						const there = await textsOf(directory);
 						const known = ["1", "2", "3"].slice(0, Number(text) - 1);
 						assert.deepEqual(there.slice(0, known.length), known, `cut at ${at}`);

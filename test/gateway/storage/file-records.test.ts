@@ -21,7 +21,7 @@ async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) 
 	return { directory, folder, contentOf };
 }
 
-/** A disk that reports the start of each write, and delays it. */
+/** Disk that reports the start of each write and delays it. */
 function slowDisk(onWrite: (path: string) => void | Promise<void>): Disk {
 	const open: Disk["open"] = async (path, flags, mode) => {
 		if (flags === "wx") await onWrite(String(path));
@@ -149,7 +149,7 @@ describe("isolates a damaged file:", () => {
 });
 
 describe("failed write", () => {
-	/** A disk on which no file can be begun as long as there is an error code. */
+	/** Disk on which creating a file fails while an error code is set. */
 	function failingDisk() {
 		const state = { code: "" as string, tries: 0 };
 		const open: Disk["open"] = async (path, flags, mode) => {

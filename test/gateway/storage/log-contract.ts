@@ -1,11 +1,11 @@
-/** What each implementation of Log promises, as tests. */
+/** Contract tests for implementations of Log. */
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { Log } from "../../../gateway/storage/log.js";
 import { sourceOf, within } from "../../support/eventually.js";
 
-/** What is told, one after the other; `until` waits for it. */
+/** Notifications in order; `until` waits for one. */
 export class Told<T> {
 	readonly list: T[] = [];
 	#wake = () => {};
@@ -26,7 +26,7 @@ export class Told<T> {
 	}
 }
 
-/** What a reader of a log is passed: all entries, once for each reading, and new ones. */
+/** Entries passed to a reader: all, once per read, and new ones. */
 export async function follow(log: Log) {
 	const readings = new Told<readonly (readonly [string, string])[]>();
 	const told = new Told<[string, string]>();
@@ -41,7 +41,7 @@ export async function follow(log: Log) {
 	};
 }
 
-/** @param make one log, as two that append to it have it: the same object, where only one process may */
+/** @param make one log as seen by two writers: the same object if only one process may write */
 export function testLog(name: string, make: (t: TestContext) => Promise<readonly [Log, Log]>): void {
 	describe(`${name}: log`, () => {
 		test("appends only after the latest entry, and reads in order", async (t) => {

@@ -1,4 +1,4 @@
-/** Records in an engine to which another process writes too. */
+/** Records in an engine that another process writes to. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

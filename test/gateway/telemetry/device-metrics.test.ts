@@ -22,7 +22,7 @@ const handshake: Handshake = {
 	baseUrl: "http://127.0.0.1",
 };
 const board = { model: "DEV-1", chip: "esp32s3" } as const;
-/** Which labels devices. */
+/** Extensions that label devices. */
 const _ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 const link = { send: () => {}, isOpen: () => true, close: () => {} };
 
@@ -85,7 +85,7 @@ test("limits version labels to the 20 most frequent", async () => {
 	for (let index = 0; index < 10_000; index += 1) {
 		const { device } = sessions.open({ ...handshake, deviceId: `dev-1-${index}` }, link);
 		assert.ok(device, `the gateway has no room for device ${index}`);
-		// 1.0.0 to 1.0.19 are of 50 devices each, the last ones.
+		// 1.0.0 to 1.0.19 are run by 50 devices each, the last ones.
 		device.firmwareVersion = index < 9_000 ? `0.0.${index}` : `1.0.${index % 20}`;
 	}
 	const { values = [] } = (await registry.getSingleMetric("gateway_devices")?.get()) ?? {};

@@ -1,4 +1,4 @@
-/** The queries of the Grafana dashboard, against the metrics of a running gateway, and by Prometheus' own checker. */
+/** Queries of the Grafana dashboard, checked against the metrics of a gateway and by promtool. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ interface Dashboard {
 }
 
 const { panels }: Dashboard = JSON.parse(readFileSync("gateway/grafana.json", "utf8"));
-/** With the variables that Grafana fills in. */
+/** Substitutes Grafana's variables. */
 const queries = panels.flatMap(({ title, targets }) =>
 	targets.map(({ expr, legendFormat = "" }) => ({
 		title,
@@ -29,7 +29,7 @@ const queries = panels.flatMap(({ title, targets }) =>
 		expr: expr.replaceAll("$job", "gateway").replaceAll("$__rate_interval", "5m"),
 	})),
 );
-/** Of extensions, which can be removed; all others are the core's. */
+/** Metrics of removable extensions; all others are the core's. */
 const extensionOf: Readonly<Record<string, string>> = {
 	gateway_crashes_total: "fleet",
 	gateway_ended_webhooks: "webhooks",
@@ -37,7 +37,7 @@ const extensionOf: Readonly<Record<string, string>> = {
 	gateway_schedules: "schedules",
 };
 
-/** What is left of a query without its labels, times, strings and functions. */
+/** Strips labels, durations, strings and functions from a query. */
 function metricsOf(expr: string): readonly string[] {
 	const bare = expr.replace(/\{[^}]*\}|\[[^\]]*\]|\b(by|without|on|ignoring) ?\([^)]*\)|"[^"]*"/g, " ");
 	return (bare.match(/[a-z_]\w*\b(?!\s*\()/gi) ?? []).filter(

@@ -1,4 +1,4 @@
-/** Uplinks are read as JSON.parse and checkUplink read them, whatever bytes were read before. */
+/** Reads uplinks like JSON.parse and checkUplink, independently of earlier bytes. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -34,11 +34,11 @@ const value: fc.Arbitrary<Json | undefined> = fc.oneof(
 	fc.constantFrom("a\\b", 'a"b', "a\nb", "a\u0001b", "é", "", "x".repeat(300)),
 	oddText,
 );
-/** One of a few reports with some values changed: most have a shape that is known. */
+/** Report with some changed values; most have a known shape. */
 const report = fc
 	.tuple(fc.constantFrom(...base), fc.array(fc.tuple(fc.constantFrom(...paths), value), { maxLength: 4 }))
 	.map(([start, changes]) => changes.reduce((all, [path, to]) => altered(all, path, to), start));
-/** With one byte changed, so that it may not be UTF-8. */
+/** Changes one byte, so that the text may not be UTF-8. */
 const changedByte = fc.tuple(report, fc.nat(), fc.nat(255)).map(([each, place, byte]) => {
 	const bytes = bytesOf(each);
 	bytes[place % bytes.length] = byte;
@@ -70,7 +70,7 @@ test("reads each text like JSON.parse with validation", () => {
 				if (read.problem !== undefined) {
 					const expected = parsed === undefined ? "not JSON" : checked.problem;
 					assert.notEqual(expected, undefined, said.toString());
-					// A field of another model is left out before the rest is checked: then something else is wrong too.
+					// Fields of another model are removed before validation, so something else is invalid too.
 					if (!expected?.endsWith(" only")) assert.equal(read.problem, expected);
 				} else if (read.leftOut === 0) {
 					assert.equal(checked.problem, undefined, said.toString());

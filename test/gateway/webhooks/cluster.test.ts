@@ -1,4 +1,4 @@
-/** Several gateways that act as one, with the same webhooks: each event is sent once. */
+/** Webhooks of a cluster: each event is sent once. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -57,7 +57,7 @@ test("sends each event from one of several gateways; another delivers the failed
 	frame("running", 1);
 	frame("finished", 2);
 	await receiver.until(1);
-	// Before time passes: as long as a delivery is not known to have ended, others may try it again.
+	// Until a delivery is known to have ended, other gateways may retry it.
 	for (const { url } of [a, b]) await waitUntil(async () => (await hookAt(url)).waiting <= 0);
 	receiver.manner = 500;
 	aheadMs += 6 * minuteMs;
@@ -89,7 +89,7 @@ test("stops all gateways from sending to a receiver that answered 410, until one
 	await happen(a, "dev-1-00000a");
 	await waitUntil(async () => (await hookAt(b.url)).ended);
 	await happen(b, "dev-1-00000b");
-	// A route of fleet/.
+	// Requires the fleet extension.
 	if (existsSync("gateway/fleet")) {
 		const { refusals } = JSON.parse(
 			await (await fetch(`${b.url}/api/refusals`, { headers: bearer(monitorToken) })).text(),

@@ -1,4 +1,4 @@
-/** A program that receives webhooks, on a free port of 127.0.0.1, and gateways with such programs. */
+/** Webhook receivers on free ports of 127.0.0.1, and gateways with such receivers. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -12,7 +12,7 @@ import { within } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 
 export const secret = "secret-of-the-receiver";
-/** Of the library of the Standard Webhooks, as receivers use it. */
+/** Verifier of the Standard Webhooks library. */
 const webhook = new Webhook(secret, { format: "raw" });
 
 export interface Received {
@@ -23,20 +23,20 @@ export interface Received {
 	readonly [name: string]: unknown;
 }
 
-/** How it answers: at once with a status, elsewhere, or not at all. */
+/** Response: a status immediately, a redirect, or none. */
 export type Manner = number | "redirects" | "waits";
 
 export class Receiver {
 	manner: Manner = 204;
-	/** Whether it answers one request per connection, though no answer says so: the next one is too late. */
+	/** Whether it closes each connection after one response without announcing it. */
 	closes = false;
 	readonly #answered = new WeakSet<Socket>();
 	url = "";
-	/** Of each request, in their order. */
+	/** Received events in order. */
 	readonly received: Received[] = [];
-	/** Of each request: its headers and its body, as receivers verify them. */
+	/** Headers and body of each request. */
 	readonly signed: { readonly headers: Record<string, string>; readonly body: string }[] = [];
-	/** Signatures that were wrong, of a hook with `secret`. */
+	/** Invalid signatures of a hook with `secret`. */
 	readonly forged: string[] = [];
 	#arrived = () => {};
 	readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -57,7 +57,7 @@ export class Receiver {
 		};
 	}
 
-	/** The first `count` that it received. */
+	/** Resolves with the first `count` received. */
 	async until(count: number): Promise<readonly Received[]> {
 		while (this.received.length < count) {
 			const arrived = new Promise<void>((resolve) => {
@@ -88,7 +88,7 @@ export class Receiver {
 	}
 }
 
-/** Options of a gateway with these webhooks, that looks often for what is due. @param cores gets its core */
+/** Options of a gateway with these webhooks and a short polling interval. @param cores receives its core */
 export function withHooks(hooks: readonly Hook[], cores: Core[] = []) {
 	const webhooks: CreateExtension = (core) => {
 		cores.push(core);

@@ -1,4 +1,4 @@
-/** Signatures of webhooks, verified by the library of the Standard Webhooks, as receivers use it. */
+/** Signatures of webhooks, verified by the Standard Webhooks library. */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ const secret = `whsec_${Buffer.from("the-key-of-the-receiver-of-32-by").toString
 const previousSecret = "secret-of-the-receiver";
 const minuteMs = 60_000;
 
-/** A gateway with one hook of the receiver, and clocks that a test sets. @returns sends an event */
+/** Starts a gateway with one hook to the receiver, and clocks that tests set. @returns a function that sends an event */
 async function run(t: TestContext, receiver: Receiver, secrets: readonly string[]) {
 	const clock = { aheadMs: 0 };
 	const gateway = await runGateway(t, {

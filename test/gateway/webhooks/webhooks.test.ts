@@ -26,7 +26,7 @@ import { Receiver, secret, withHooks } from "./receiver.js";
 const minuteMs = 60_000;
 const deviceId = "dev-1-a1b2c3";
 
-/** Both clocks of a gateway, which a test sets forward. */
+/** Clocks of a gateway, advanced by tests. */
 class Clock {
 	#aheadMs = 0;
 	readonly options = {
@@ -56,7 +56,7 @@ async function call(url: string, method: string, path: string) {
 	return { status: response.status, body: JSON.parse(await response.text()) };
 }
 
-/** What `GET /api/webhooks` says of the first one, once it is so. */
+/** Waits for a state of the first webhook in `GET /api/webhooks`. */
 async function shows(
 	url: string,
 	isMeant: (hook: { ended: boolean; waiting: number; latest: { status: number | null } | null }) => boolean,
@@ -291,7 +291,7 @@ test("sends an event for a new crash cause once, besides one for each crash", of
 	const stack = "at onButton (device/rules.ts:31)";
 	const crash = { kind: "exception", stack, firmware_version: "1.4.0", uptime_seconds: 5, trace: "" };
 	for (const [id, message] of Object.entries({ a1: "no face 7", a2: "no face 8", a3: "no volume" })) {
-		// It is asked for once per connection.
+		// Resolved once per connection.
 		const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": "crash" });
 		assert.equal((await device.next()).command, "query_crash");
 		device.send({ type: "crash_report", deviceId, crash: { id, message, ...crash } });

@@ -1,4 +1,4 @@
-/** The Wi-Fi of devices of all gateways, at any of them. */
+/** Wi-Fi of all devices of a cluster, at any gateway. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
