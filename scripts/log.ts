@@ -39,7 +39,7 @@ function subscription(deviceId: string): object {
 	return { type: "subscribe", summary: false, devices: [deviceId], requestId: subscribing };
 }
 
-/** Resolves when the time is over. Asks again where the device connects again meanwhile. */
+/** Resolves when the time is over. PendingCommands again where the device connects again meanwhile. */
 function printLog(gateway: GatewayClient, deviceId: string, seconds: number): Promise<void> {
 	const endsAt = Date.now() + seconds * 1000;
 	const socket = gateway.openMonitor();

@@ -35,7 +35,7 @@ const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".device-row" },
 	{ name: "device", view: `#/devices/${seen}`, ready: ".facts-panel" },
-	{ name: "attention", view: "#/attention", ready: ".concern" },
+	{ name: "attention", view: "#/attention", ready: ".issue" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/history`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollout .device-list li" },
 	{ name: "times", view: "#/times", ready: ".times li" },

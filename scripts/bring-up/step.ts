@@ -61,7 +61,7 @@ export interface Step {
 	readonly run: (context: Context) => Promise<Finding>;
 }
 
-/** Asks a question that is answered by yes or no. */
+/** PendingCommands a question that is answered by yes or no. */
 export async function isYes(person: Person, question: string): Promise<boolean> {
 	return (await person.choose(question, ["yes", "no"])) === "yes";
 }

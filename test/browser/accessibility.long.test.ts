@@ -73,7 +73,7 @@ const views = [
 	["the fleet", "", ".device-row .problem"],
 	["the fleet as a table", "#/?view=table", ".table-body .problem"],
 	["the devices without a room", "#/rooms/", ".room-bar"],
-	["what needs attention", "#/attention", ".concern"],
+	["what needs attention", "#/attention", ".issue"],
 	["the fleet, of which nothing is found", "#/?search=nowhere", "text=No device is like that."],
 	["a device", "#/devices/proto-1-5c02fe", ".facts-panel"],
 	["the history of a device", "#/devices/proto-1-5c02fe/history", ".plot svg"],

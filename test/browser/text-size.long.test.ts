@@ -18,7 +18,7 @@ const views = [
 	["the fleet as one list", "#/?search=dev", ".device-row"],
 	["the fleet as a table", "#/?view=table", ".table-body tr"],
 	["the devices of a room", "#/rooms/Meeting%20room%202", ".room-bar"],
-	["what needs attention", "#/attention", ".concern"],
+	["what needs attention", "#/attention", ".issue"],
 	["the Wi-Fi of the fleet", "#/wifi", ".wifi summary"],
 	["a device", `#/devices/${id}`, ".facts-panel"],
 	["the history of a device", "#/devices/dev-1-000001/history", ".past-panel li"],

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { commandEntries } from "../../../gateway/api/commands.js";
-import { changeText } from "../../../gateway/dashboard/page/model/change-words.js";
+import { auditText } from "../../../gateway/dashboard/page/model/audit-text.js";
 import { monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 
 const textOf = (what: string, sent?: object) =>
-	changeText({ what, detail: sent === undefined ? null : JSON.stringify(sent) });
+	auditText({ what, detail: sent === undefined ? null : JSON.stringify(sent) });
 
 describe("what people have changed is in words", () => {
 	test("for each message of a monitor, and each command in one", () => {
@@ -39,7 +39,7 @@ describe("what people have changed is in words", () => {
 		assert.equal(away.words, "Devices forgotten that were away for 30 days");
 		const label = textOf("PATCH /api/devices/dev-1-a1b2c3", { name: "Lobby", room: "Hall" });
 		assert.deepEqual(label, { words: "Name, room, note or tags changed", rest: "name: Lobby, room: Hall" });
-		const cut = changeText({ what: "POST /api/tokens", detail: '{"name":"an…' });
+		const cut = auditText({ what: "POST /api/tokens", detail: '{"name":"an…' });
 		assert.deepEqual(cut, { words: "Token made for …, who is a …", rest: '{"name":"an…' });
 		assert.equal(textOf("POST /api/later").words, "POST /api/later");
 	});

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { CommandPart } from "../../../gateway/api/command.js";
 import { commandStates } from "../../../gateway/api/statuses.js";
 import { Jobs } from "../../../gateway/dashboard/page/app/jobs.js";
-import { carryOut, type Plan } from "../../../gateway/dashboard/page/app/plan.js";
+import { type Plan, runPlan } from "../../../gateway/dashboard/page/app/plan.js";
 import { commandKind, Job } from "../../../gateway/dashboard/page/model/job.js";
 
 const at = "2026-11-23T18:00:00.000Z";
@@ -61,7 +61,7 @@ describe("a change that the page makes of each device", () => {
 	function begin(plan: Partial<Plan> = {}) {
 		const ends: ((reason: string | null) => void)[] = [];
 		const asked: string[] = [];
-		const job = carryOut(
+		const job = runPlan(
 			{
 				title: "New tokens",
 				keys: ["a", "b", "c", "d"],

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { uplinks } from "../../../device/protocol/messages.js";
 import { matches } from "../../../device/protocol/schema.js";
 import type { Past } from "../../../gateway/api/device.js";
-import { shapeOf, timeTicks } from "../../../gateway/dashboard/page/model/plot-shape.js";
+import { plotPaths, timeTicks } from "../../../gateway/dashboard/page/model/plot-paths.js";
 import { type Row, Series } from "../../../gateway/dashboard/page/model/series.js";
 import { altered, sampleReport } from "../../support/sample-report.js";
 
@@ -110,7 +110,7 @@ describe("a plot", () => {
 			const [from, to] = [least[at] ?? null, most[at] ?? null];
 			return { time, rssi: null, heap: null, light: from === null || to === null ? null : [from, to] };
 		});
-		return shapeOf({ rows, quantity: "light", range: [0, 100], since: 0, until: 100 });
+		return plotPaths({ rows, quantity: "light", range: [0, 100], since: 0, until: 100 });
 	};
 
 	test("is a line, or a band where least and most differ", () => {

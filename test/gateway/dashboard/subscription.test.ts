@@ -9,12 +9,12 @@ function setUp() {
 	const timers = new Map<() => void, number>();
 	let now = 0;
 	let needed: readonly string[] = [];
-	let isTaken = true;
+	let isAccepted = true;
 	const subscription = new Subscription({
 		needed: () => needed,
 		send: async (ids) => {
 			sent.push(ids.join(" "));
-			return isTaken ? { isTaken } : { isTaken, code: "rate_limited", message: "" };
+			return isAccepted ? { isAccepted } : { isAccepted, code: "rate_limited", message: "" };
 		},
 		onChanged: (ids) => followed.push(ids.size),
 		later: (action, delayMs) => {
@@ -39,7 +39,7 @@ function setUp() {
 			needed = ids;
 		},
 		refuse: (isRejected: boolean) => {
-			isTaken = !isRejected;
+			isAccepted = !isRejected;
 		},
 	};
 }

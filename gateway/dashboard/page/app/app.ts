@@ -19,18 +19,18 @@ import type { CommandPart, SentCommand } from "../../../api/command.js";
 import { type Ask, titleOf } from "../../../api/commands.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
-import { type Answer, Asks, type Attempt, newSettings } from "../model/asks.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
+import { type Answer, type Attempt, newSettings, PendingCommands } from "../model/pending-commands.js";
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
-import { type KnownPast, readPast } from "./details.js";
+import { type KnownPast, readPast } from "./device-history.js";
 import { FirmwareStore } from "./firmware.js";
 import { request, requestIfFound } from "./gateway.js";
 import { Jobs } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { Painter } from "./painter.js";
-import { carryOut, type Plan } from "./plan.js";
+import { type Plan, runPlan } from "./plan.js";
 import { Recorder } from "./recorder.js";
 import { Resource } from "./resource.js";
 import { Rings } from "./rings.js";
@@ -115,7 +115,7 @@ export class App {
 		() => requestIfFound("GET /api/quiet-hours"),
 		() => this.painter.mark("quiet"),
 	);
-	readonly asks = new Asks({
+	readonly pendingCommands = new PendingCommands({
 		later,
 		now: () => this.clock.now(),
 		onChanged: (deviceId) => {
@@ -227,12 +227,12 @@ export class App {
 	/** Starts the live log of a device, or ends it. @throws Error that says why not */
 	async setLog(deviceId: string, level: CommandOf<"set_log">["level"], seconds: number): Promise<void> {
 		const payload: CommandOf<"set_log"> = { command: "set_log", level, seconds };
-		requireTaken(await this.#link.request({ type: "control_device", targetId: deviceId, payload }));
+		requireAccepted(await this.#link.request({ type: "control_device", targetId: deviceId, payload }));
 	}
 
 	/** Begins the update of one device. @param selector `latest`, `custom` or a version @throws Error that says why not */
 	async update(deviceId: string, selector: string): Promise<void> {
-		requireTaken(await this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector }));
+		requireAccepted(await this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector }));
 	}
 
 	/** Connects, unless it is already connecting. */
@@ -240,21 +240,21 @@ export class App {
 		this.#link.retryNow();
 	}
 
-	/** Asks a device for something that its report confirms. @returns how it ended */
+	/** PendingCommands a device for something that its report confirms. @returns how it ended */
 	ask(deviceId: string, ask: Ask): Promise<Attempt> {
-		return this.asks.ask(deviceId, ask, () => this.#control(deviceId, ask));
+		return this.pendingCommands.ask(deviceId, ask, () => this.#control(deviceId, ask));
 	}
 
 	/** Has a device try settings. @param make makes them; may fail with a sentence */
 	changeSettings(deviceId: string, make: () => Promise<ChangedSettings>): Promise<Attempt> {
-		return this.asks.ask(deviceId, newSettings, async () =>
+		return this.pendingCommands.ask(deviceId, newSettings, async () =>
 			this.#control(deviceId, { ...newSettings, value: await make() }),
 		);
 	}
 
-	/** Changes many devices from this page. */
+	/** AuditLog many devices from this page. */
 	run(plan: Plan): void {
-		this.jobs.add(carryOut(plan, () => this.jobs.settle()));
+		this.jobs.add(runPlan(plan, () => this.jobs.settle()));
 	}
 
 	/** Requests a token for a device, which the device then tries. */
@@ -299,7 +299,7 @@ export class App {
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
 			if (frame.reason === "crash") void this.#pasts.get(deviceId)?.refresh();
-			if (connected && state && frame.reason !== "connected") this.asks.hear(deviceId, state);
+			if (connected && state && frame.reason !== "connected") this.pendingCommands.hear(deviceId, state);
 		}
 		this.#onSnapshot(isSnapshotComplete);
 	}
@@ -338,13 +338,13 @@ export class App {
 	/** Acts on a change, from the summary or the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
 		if (session.connected && session.sessionId !== before.sessionId)
-			this.asks.hear(key, { type: "connected" });
-		if (!session.connected && before.connected) this.asks.hear(key, { type: "gone" });
+			this.pendingCommands.hear(key, { type: "connected" });
+		if (!session.connected && before.connected) this.pendingCommands.hear(key, { type: "gone" });
 	}
 
 	/** Ids of devices whose reports are needed, shown or not. */
 	*#needed(): Generator<string> {
-		yield* this.asks.pending();
+		yield* this.pendingCommands.pending();
 		yield* this.recorder.keys();
 	}
 
@@ -353,7 +353,7 @@ export class App {
 		const key = this.fleet.receive(frame, now);
 		if (key === undefined) return;
 		const { message } = frame;
-		this.asks.hear(key, message);
+		this.pendingCommands.hear(key, message);
 		if (message.type === "settings_result" || isRestart(message, before))
 			void this.#pasts.get(key)?.refresh();
 		// The names before it can hold no quotation mark, so the first one is the field itself.
@@ -399,8 +399,8 @@ export interface Place {
 	readonly key: string | undefined;
 }
 
-function requireTaken(answer: Answer): void {
-	if (!answer.isTaken) throw new Error(sentence(answer.message));
+function requireAccepted(answer: Answer): void {
+	if (!answer.isAccepted) throw new Error(sentence(answer.message));
 }
 
 function later(action: () => void, delayMs: number): () => void {

@@ -6,7 +6,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { type Action, mayDo } from "../../../api/commands.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 import type { App } from "./app.js";
-import type { KnownPast } from "./details.js";
+import type { KnownPast } from "./device-history.js";
 import type { FirmwareStore } from "./firmware.js";
 import { respond } from "./gateway.js";
 import type { Topic } from "./painter.js";
@@ -123,7 +123,7 @@ export function useNow(intervalMs: number): number {
 	return useMemo(() => clock.now(), [clock, clock.aheadMs, ticks]);
 }
 
-/** Asks before the page is left, which would stop what it has begun. */
+/** PendingCommands before the page is left, which would stop what it has begun. */
 export function useLeaveWarning(isOn: boolean): void {
 	// Not useEffect, which waits for the next frame: it could be left before.
 	useLayoutEffect(() => {
@@ -213,7 +213,7 @@ export function announceAddress(on: { readonly room?: string; readonly keys?: Re
 }
 
 /** Of the view of times, with the quiet hours of a room or a device. */
-export function timesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
+export function schedulesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
 	const query = new URLSearchParams(of).toString();
 	return query ? `#/times?${query}` : "#/times";
 }

@@ -1,8 +1,8 @@
 /** The page's WebSocket: it reconnects by itself, reports its state, and gives every request exactly one answer. */
 
 import type { MonitorFrame } from "../../../api/frames.js";
-import type { Answer } from "../model/asks.js";
-import { takeSocket } from "./socket.js";
+import type { Answer } from "../model/pending-commands.js";
+import { claimSocket } from "./socket.js";
 
 export type LinkState =
 	/** With the devices that have come, once the first have. */
@@ -43,11 +43,11 @@ const goingAway = 1001;
 const policyViolation = 1008;
 
 const lost: Answer = {
-	isTaken: false,
+	isAccepted: false,
 	code: "lost",
 	message: "The connection to the gateway was lost before it answered.",
 };
-const late: Answer = { isTaken: false, code: "late", message: "The gateway did not answer in time." };
+const late: Answer = { isAccepted: false, code: "late", message: "The gateway did not answer in time." };
 
 export class Link {
 	readonly #options: LinkOptions;
@@ -99,7 +99,7 @@ export class Link {
 	}
 
 	#connect(): void {
-		const { socket, texts } = takeSocket();
+		const { socket, texts } = claimSocket();
 		let isOpened = false;
 		this.#socket = socket;
 		const onMessage = (text: string) => {
@@ -129,9 +129,9 @@ export class Link {
 
 	#receive(text: string): void {
 		const frame: MonitorFrame = JSON.parse(text);
-		if (frame.type === "ack") return this.#answer(frame.requestId, { isTaken: true });
+		if (frame.type === "ack") return this.#answer(frame.requestId, { isAccepted: true });
 		if (frame.type === "error")
-			return this.#answer(frame.requestId, { isTaken: false, code: frame.code, message: frame.message });
+			return this.#answer(frame.requestId, { isAccepted: false, code: frame.code, message: frame.message });
 		this.#options.onFrame(frame, text);
 		// Until all devices are received, the page shows the old state.
 		if (!completesSnapshot(frame)) return this.#onPart(frame);

@@ -1,4 +1,4 @@
-/** Changes of many devices that need a request for each: tokens, rooms and forgetting. This page makes them, a few at a time. */
+/** AuditLog of many devices that need a request for each: tokens, rooms and forgetting. This page makes them, a few at a time. */
 
 import { messageOf } from "../../../api/client/request.js";
 import type { CommandState } from "../../../api/statuses.js";
@@ -11,12 +11,12 @@ export interface Plan {
 	readonly atATime: number;
 	/** After the first failure no other device begins. */
 	readonly stopsAtFailure?: boolean;
-	/** Changes one device. Fails with an error that says why it was not done. */
+	/** AuditLog one device. Fails with an error that says why it was not done. */
 	readonly change: (key: string) => Promise<unknown>;
 }
 
 /** Begins a plan. @param onChanged called with each step */
-export function carryOut(plan: Plan, onChanged: () => void): Job {
+export function runPlan(plan: Plan, onChanged: () => void): Job {
 	const { title, keys, atATime } = plan;
 	const waiting = keys[Symbol.iterator]();
 	const put = (some: Iterable<string>, state: CommandState, reason: string | null = null) => {

@@ -29,7 +29,7 @@ export function openSocket(): OpenedSocket {
 }
 
 /** The socket of the page's head the first time, then new ones. From now on nothing is kept. */
-export function takeSocket(): OpenedSocket {
+export function claimSocket(): OpenedSocket {
 	const taken = window.earlySocket ?? openSocket();
 	delete window.earlySocket;
 	taken.socket.onmessage = null;

@@ -5,7 +5,7 @@
 
 import { subscribedDevicesAtMost } from "../../../api/subscription.js";
 
-import type { Answer } from "../model/asks.js";
+import type { Answer } from "../model/pending-commands.js";
 
 export interface SubscriptionOptions {
 	/** Ids of devices whose reports are needed beside those shown; they come before these. */
@@ -81,7 +81,7 @@ export class Subscription {
 		this.#sent = ids;
 		this.#options.onChanged(ids);
 		const answer = await this.#options.send([...ids]);
-		if (answer.isTaken || this.#sent !== ids) return;
+		if (answer.isAccepted || this.#sent !== ids) return;
 		this.#options.later(() => {
 			if (this.#sent === ids) void this.#subscribe(this.#wanted());
 		}, retryMs);

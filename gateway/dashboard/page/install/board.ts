@@ -16,7 +16,7 @@ import {
 	readPartitionTable,
 } from "../../../../hosts/esp32/partition-table.js";
 import { messageOf } from "../../../api/client/request.js";
-import { InstallError } from "./problems.js";
+import { InstallError } from "./errors.js";
 
 /** esptool's default for a converter; the chip's own USB port ignores it. */
 const bitsPerSecond = 460_800;

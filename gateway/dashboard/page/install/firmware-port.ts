@@ -9,7 +9,7 @@ import {
 	packetType,
 	splitFields,
 } from "../../../../device/improv/packets.js";
-import { InstallError } from "./problems.js";
+import { InstallError } from "./errors.js";
 
 /** The log's, which matters where the board has a converter. */
 const bitsPerSecond = 115_200;

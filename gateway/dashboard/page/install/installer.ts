@@ -10,8 +10,8 @@ import type { Catalog, Release } from "../../../api/firmware.js";
 import { request } from "../app/gateway.js";
 import type { Painter } from "../app/painter.js";
 import { Board, type FlashFile } from "./board.js";
+import { InstallError } from "./errors.js";
 import { FirmwarePort } from "./firmware-port.js";
-import { InstallError } from "./problems.js";
 import { chipOf, installableRelease, loadFiles } from "./release.js";
 import { changedSettings, type GivenSettings, storedSettings } from "./settings.js";
 

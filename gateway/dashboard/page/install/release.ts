@@ -4,7 +4,7 @@ import type { Model } from "../../../../device/protocol/schema.js";
 import { channelOf, stable } from "../../../api/channels.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
 import type { FlashFile } from "./board.js";
-import { InstallError } from "./problems.js";
+import { InstallError } from "./errors.js";
 
 /** A manifest in the form of ESP Web Tools. */
 interface Manifest {

@@ -7,7 +7,7 @@ import type { Entry, Fleet } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
 import { labelFields } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
-import { concernWords, isUnseen } from "./concerns.js";
+import { issueLabels, isUnseen } from "./issues.js";
 import type { FindUpdate } from "./outdated.js";
 import { tagMatcher } from "./tags.js";
 
@@ -31,7 +31,7 @@ export const stateKinds: Readonly<Record<State, StateKind>> = {
 	safe_mode: wrong("safe_mode"),
 	often_restarted: wrong("often_restarted"),
 	faulty: wrong("faulty"),
-	weak_signal: { words: concernWords.weak_signal, isIn: (entry) => isUnseen(entry, "weak_signal") },
+	weak_signal: { words: issueLabels.weak_signal, isIn: (entry) => isUnseen(entry, "weak_signal") },
 	outdated: { words: "Can be updated", isIn: (entry, findUpdate) => findUpdate(entry) !== undefined },
 };
 export const states = keysOf(stateKinds);
@@ -39,7 +39,7 @@ export const states = keysOf(stateKinds);
 const noUpdate: FindUpdate = () => undefined;
 
 function wrong(kind: AttentionKind): StateKind {
-	return { words: concernWords[kind], look: "problem", isIn: (entry) => isUnseen(entry, kind) };
+	return { words: issueLabels[kind], look: "problem", isIn: (entry) => isUnseen(entry, kind) };
 }
 
 interface SortKind {

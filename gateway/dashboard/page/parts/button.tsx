@@ -19,7 +19,7 @@ interface ButtonProps {
 	readonly action?: Action;
 	readonly isPressed?: boolean | undefined;
 	readonly isOpen?: boolean;
-	/** Asked before it acts; false: it acts at once. */
+	/** RequestedCommand before it acts; false: it acts at once. */
 	readonly question?: Question | false | undefined;
 	/** May fail with an error, which is shown. While it goes on, nothing is begun by another click. */
 	readonly onClick: () => unknown;

@@ -7,8 +7,8 @@ import type { ComponentChildren } from "preact";
 import { type Ask, commandEntries, type SliderName, sliderOf, titleOf } from "../../../api/commands.js";
 import { endsConnection } from "../../../api/confirmation.js";
 import { useApp, useDevice, useMayChange } from "../app/hooks.js";
-import type { AskedName, Attempt } from "../model/asks.js";
 import { nameOf } from "../model/filter.js";
+import type { Attempt, RequestedName } from "../model/pending-commands.js";
 import { Button } from "./button.js";
 import { Problem } from "./problem.js";
 import { Slider } from "./slider.js";
@@ -25,12 +25,12 @@ interface Control {
 }
 
 /** @param deviceKey a device's id */
-export function useControl(deviceKey: string, name: AskedName): Control {
+export function useControl(deviceKey: string, name: RequestedName): Control {
 	const app = useApp();
 	const entry = useDevice(deviceKey);
 	const mayChange = useMayChange(name);
-	const attempt = app.asks.get(deviceKey, name);
-	const isSending = app.asks.isPending(deviceKey, name);
+	const attempt = app.pendingCommands.get(deviceKey, name);
+	const isSending = app.pendingCommands.isPending(deviceKey, name);
 	return {
 		attempt,
 		isSending,
@@ -45,8 +45,8 @@ export function useControl(deviceKey: string, name: AskedName): Control {
 }
 
 /** What has become of what was asked for. */
-export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedName }) {
-	const { asks } = useApp();
+export function Outcome({ deviceKey, name }: { deviceKey: string; name: RequestedName }) {
+	const { pendingCommands } = useApp();
 	const { attempt, isSending } = useControl(deviceKey, name);
 	return (
 		<div class={`outcome ${attempt?.reason ? "refused" : ""}`}>
@@ -55,7 +55,7 @@ export function Outcome({ deviceKey, name }: { deviceKey: string; name: AskedNam
 			</span>
 			<Problem>{attempt?.reason}</Problem>
 			{attempt?.reason && (
-				<Button look="quiet small" label="Dismiss" onClick={() => asks.dismiss(deviceKey, name)}>
+				<Button look="quiet small" label="Dismiss" onClick={() => pendingCommands.dismiss(deviceKey, name)}>
 					✕
 				</Button>
 			)}

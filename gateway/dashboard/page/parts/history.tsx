@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { when } from "../../../api/client/words.js";
 
-export interface Happening {
+export interface PastEvent {
 	/** ISO 8601, or milliseconds since 1970. */
 	readonly at: string | number;
 	/** Classes. */
@@ -16,7 +16,7 @@ export interface Happening {
 interface HistoryProps {
 	/** Of a screen reader. */
 	readonly label: string;
-	readonly items: readonly Happening[];
+	readonly items: readonly PastEvent[];
 	readonly shownAtMost?: number;
 }
 
@@ -25,18 +25,18 @@ export function History({ label, items, shownAtMost = 5 }: HistoryProps) {
 	if (items.length === 0) return null;
 	return (
 		<>
-			<Happenings label={label} items={items.slice(0, shownAtMost)} />
+			<PastEvents label={label} items={items.slice(0, shownAtMost)} />
 			{rest.length > 0 && (
 				<details class="rest">
 					<summary>{rest.length} more</summary>
-					<Happenings label={`${label}, the others`} items={rest} />
+					<PastEvents label={`${label}, the others`} items={rest} />
 				</details>
 			)}
 		</>
 	);
 }
 
-function Happenings({ label, items }: HistoryProps) {
+function PastEvents({ label, items }: HistoryProps) {
 	return (
 		<ol class="history" aria-label={label}>
 			{items.map(({ at, look = "", text, more }) => (

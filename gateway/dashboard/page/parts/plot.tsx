@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { clock } from "../../../api/client/words.js";
 import type { PastMark } from "../../../api/device.js";
-import { shapeOf, timeTicks } from "../model/plot-shape.js";
+import { plotPaths, timeTicks } from "../model/plot-paths.js";
 import type { Quantities, Row } from "../model/series.js";
 
 export interface Mark {
@@ -36,7 +36,7 @@ interface PlotProps {
 export function Plot({ kind, rows, since, until, marks, at, onAt }: PlotProps) {
 	const { quantity, range } = kind;
 	const shape = useMemo(
-		() => shapeOf({ rows, quantity, range, since, until }),
+		() => plotPaths({ rows, quantity, range, since, until }),
 		[rows, quantity, range, since, until],
 	);
 	const x = (time: number) => (100 * (time - since)) / (until - since);

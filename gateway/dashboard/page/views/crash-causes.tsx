@@ -3,10 +3,10 @@
 import { age, plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";
 import { deviceAddress, useNow, useTopic } from "../app/hooks.js";
-import { whereText } from "../model/concerns.js";
-import { crashWords } from "../model/health-words.js";
+import { crashWords } from "../model/health-text.js";
+import { whereText } from "../model/issues.js";
 import { Panel } from "../parts/panel.js";
-import { refreshMs } from "./attention-link.js";
+import { refreshMs } from "./issues-link.js";
 
 const shownAtMost = 50;
 const samplesAtMost = 5;
@@ -33,8 +33,8 @@ function OneCause({ cause, now }: { readonly cause: CrashCause; readonly now: nu
 	return (
 		<Panel
 			title={crashWords[kind]}
-			label={`Cause: ${why}`}
-			look="concern"
+			label={`IssueGroup: ${why}`}
+			look="issue"
 			hint={<time dateTime={last.at}>{age(now - Date.parse(last.at))}</time>}
 		>
 			<p>{why}</p>

@@ -5,7 +5,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { bytes, duration, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
-import { memoryText, signalText } from "../model/health-words.js";
+import { memoryText, signalText } from "../model/health-text.js";
 import { type Fact, FactList } from "../parts/fact-list.js";
 import { Panel } from "../parts/panel.js";
 import { Presence } from "../parts/presence.js";

@@ -8,7 +8,7 @@ import {
 	announceAddress,
 	type DeviceTab,
 	deviceAddress,
-	timesAddress,
+	schedulesAddress,
 	useMayChange,
 	useTopic,
 } from "../app/hooks.js";
@@ -69,7 +69,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 									),
 							)}
 							{quietHours.value && session.features.includes("quiet") && (
-								<a class="button" href={timesAddress({ device: key })}>
+								<a class="button" href={schedulesAddress({ device: key })}>
 									Quiet hours…
 								</a>
 							)}

@@ -5,32 +5,32 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating, timeLeft, when } from "../../../api/client/words.js";
 import { faultsOf } from "../../../api/faults.js";
 import { type DeviceTab, deviceAddress, useApp, useGatewayAbsence, useNow, usePast } from "../app/hooks.js";
-import { type Attempt, newSettings } from "../model/asks.js";
-import { crashWords } from "../model/health-words.js";
+import { crashWords } from "../model/health-text.js";
+import { type Attempt, newSettings } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
 import { UpdateState } from "../parts/presence.js";
-import { markSeen } from "./attention.js";
+import { markSeen } from "./issues.js";
 import { ReplaceButton } from "./replace-device.js";
 
 /** @param tab the part below it, which shows an update, and what is wrong with settings, itself */
 export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
-	const { asks } = useApp();
+	const { pendingCommands } = useApp();
 	const absence = useGatewayAbsence();
 	const { key, session, state, vitals, heardAt, attention } = entry;
 	const { metadata, connected } = session;
 	const past = usePast(key);
-	const change = asks.get(key, newSettings.command);
-	const isTrying = asks.isPending(key, newSettings.command);
+	const change = pendingCommands.get(key, newSettings.command);
+	const isTrying = pendingCommands.isPending(key, newSettings.command);
 	const unseen = (kind: "crashed" | "rolled_back") => attention.find((one) => one.kind === kind && !one.seen);
 	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
 	const crash = crashed && past?.details.crashes.at(-1);
-	/** @param concern it stays until a person says that it was seen; what comes later stays unseen */
-	const to = (tab: DeviceTab, text: string, concern?: typeof crashed) => (
+	/** @param issue it stays until a person says that it was seen; what comes later stays unseen */
+	const to = (tab: DeviceTab, text: string, issue?: typeof crashed) => (
 		<>
 			<a href={deviceAddress(key, tab)}>{text}</a>
-			{concern && (
-				<Button look="small" onClick={() => markSeen([{ ...concern, id: key }])}>
+			{issue && (
+				<Button look="small" onClick={() => markSeen([{ ...issue, id: key }])}>
 					Seen
 				</Button>
 			)}

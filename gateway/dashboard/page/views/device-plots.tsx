@@ -3,9 +3,9 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock, when } from "../../../api/client/words.js";
-import type { KnownPast } from "../app/details.js";
+import type { KnownPast } from "../app/device-history.js";
 import { useIsLive, usePast, useTopic } from "../app/hooks.js";
-import { markText } from "../model/health-words.js";
+import { markText } from "../model/health-text.js";
 import { quantitiesOf, type Range } from "../model/series.js";
 import { Panel } from "../parts/panel.js";
 import { type Mark, Plot, type PlotKind } from "../parts/plot.js";

@@ -20,12 +20,12 @@ interface DeviceRowProps {
 
 export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 	const entry = useFollowedDevice(deviceKey);
-	const { selection, asks } = useTopic("selection");
+	const { selection, pendingCommands } = useTopic("selection");
 	const onLongPress = useLongPress(() => selection.toggle(deviceKey));
 	if (!entry) return null;
 	const { session, vitals } = entry;
 	const name = nameOf(entry);
-	const problem = asks.get(deviceKey, "set_volume")?.reason;
+	const problem = pendingCommands.get(deviceKey, "set_volume")?.reason;
 	return (
 		<article
 			class={`device-row ${session.connected ? "" : "away"} ${selection.keys.has(deviceKey) ? "selected" : ""}`}

@@ -7,7 +7,7 @@ import { trimmedSetting } from "../../../../hosts/esp32/nvs-settings.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { when } from "../../../api/client/words.js";
 import { useApp, useMayChange, usePast } from "../app/hooks.js";
-import { newSettings } from "../model/asks.js";
+import { newSettings } from "../model/pending-commands.js";
 import { settingLabels } from "../model/setting-labels.js";
 import { Button } from "../parts/button.js";
 import { Outcome } from "../parts/controls.js";
@@ -48,8 +48,8 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 	const form = useRef<HTMLFormElement>(null);
 	const { key, session } = entry;
 	const keptAt = usePast(key)?.details.settingsKeptAt;
-	const attempt = app.asks.get(key, newSettings.command);
-	const isOff = !mayChange || !session.connected || app.asks.isPending(key, newSettings.command);
+	const attempt = app.pendingCommands.get(key, newSettings.command);
+	const isOff = !mayChange || !session.connected || app.pendingCommands.isPending(key, newSettings.command);
 	if (!session.features.includes("settings"))
 		return <p class="empty">Its firmware takes no new settings: update it first.</p>;
 	const reason = attempt?.reason ?? "";
@@ -80,7 +80,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 						name={name}
 						hint={name === "ssid" && state.network.wifi_connected && `Now: ${state.network.wifi_ssid}`}
 						problem={name === wrong ? reason : undefined}
-						onInput={() => name === wrong && app.asks.dismiss(key, newSettings.command)}
+						onInput={() => name === wrong && app.pendingCommands.dismiss(key, newSettings.command)}
 					>
 						{removal !== undefined && <Check name={removed(name)} label={removal} />}
 					</Field>

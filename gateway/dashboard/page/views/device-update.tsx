@@ -10,7 +10,7 @@ import { Choice } from "../parts/field.js";
 import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { UpdateState } from "../parts/presence.js";
-import { ofUpdate } from "./device-past.js";
+import { ofUpdate } from "./device-events.js";
 
 export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const app = useApp();

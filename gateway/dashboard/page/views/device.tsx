@@ -5,10 +5,10 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { capital } from "../../../api/client/words.js";
 import { type DeviceTab, deviceAddress, deviceTabs, useApp, useDevice, useIsLive } from "../app/hooks.js";
 import { Inputs, RingControls } from "./device-controls.js";
+import { DeviceEvents } from "./device-events.js";
 import { Facts } from "./device-facts.js";
 import { DeviceHead } from "./device-head.js";
 import { DeviceLog } from "./device-log.js";
-import { DevicePast } from "./device-past.js";
 import { DevicePlots } from "./device-plots.js";
 import { DeviceSettings } from "./device-settings.js";
 import { DeviceUpdate } from "./device-update.js";
@@ -59,7 +59,7 @@ function Part({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 		case "history":
 			return (
 				<>
-					<DevicePast deviceKey={entry.key} />
+					<DeviceEvents deviceKey={entry.key} />
 					<DevicePlots entry={entry} />
 					<BeforePanels deviceKey={entry.key} />
 				</>

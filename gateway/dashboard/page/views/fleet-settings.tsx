@@ -1,11 +1,11 @@
 /**
- * Changes one setting of all connected devices, a few at a time: a token for each, or a new address of the gateway.
+ * AuditLog one setting of all connected devices, a few at a time: a token for each, or a new address of the gateway.
  */
 
 import { useState } from "preact/hooks";
 import { plural } from "../../../api/client/words.js";
 import { useTopic } from "../app/hooks.js";
-import type { Attempt } from "../model/asks.js";
+import type { Attempt } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
 import { Panel } from "../parts/panel.js";

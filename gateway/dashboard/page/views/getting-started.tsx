@@ -5,7 +5,7 @@ import { isThisComputer } from "../../../../hosts/esp32/nvs-settings.js";
 import { ownDeviceAddress } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
 import { FlashCommand, ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
-import { Rejected } from "./attention.js";
+import { RejectedDevices } from "./issues.js";
 
 export function GettingStarted() {
 	const [token, setToken] = useState<string>();
@@ -52,7 +52,7 @@ export function GettingStarted() {
 					)}
 				</div>
 			</div>
-			<Rejected />
+			<RejectedDevices />
 		</>
 	);
 }

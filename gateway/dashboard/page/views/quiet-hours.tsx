@@ -15,17 +15,17 @@ import { Days } from "../parts/days.js";
 import { Check, Field } from "../parts/field.js";
 import { Limit } from "../parts/limit.js";
 import { Panel } from "../parts/panel.js";
-import { Place } from "../parts/place.js";
 import { Problem } from "../parts/problem.js";
 import { FormDialog } from "../parts/save-form.js";
-import { TimeRow } from "./time-row.js";
+import { TargetChoice } from "../parts/target-choice.js";
+import { ScheduleRow } from "./schedule-row.js";
 
 /** Undefined is as absent. */
 type Draft = Omit<AskedQuietHours, "volume" | "brightness"> & {
 	readonly [F in "volume" | "brightness"]?: number | undefined;
 };
 
-/** @param search of an address that `timesAddress` makes: the form for that room or device is open */
+/** @param search of an address that `schedulesAddress` makes: the form for that room or device is open */
 export function QuietHoursPanel({ search }: { readonly search: string }) {
 	const { quietHours, fleet } = useTopic("quiet", "list");
 	const [edited, setEdited] = useState(() => targetsIn(search));
@@ -52,7 +52,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 				{value?.quietHours.map((hours) => {
 					const { id, targets, on, zone, holdsUntil } = hours;
 					return (
-						<TimeRow
+						<ScheduleRow
 							key={id}
 							title={placeText(asTargets(targets), (key) => nameIn(fleet, key))}
 							facts={[
@@ -113,7 +113,7 @@ function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
 			onSave={() => onSave(draft)}
 			onClosed={onClosed}
 		>
-			<Place
+			<TargetChoice
 				label="Where"
 				targets={asTargets(targets)}
 				onChange={(next) => setDraft(at(asQuietTargets(next)))}

@@ -2,7 +2,7 @@
 
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock } from "../../../api/client/words.js";
-import { timesAddress, useNow, useTopic } from "../app/hooks.js";
+import { schedulesAddress, useNow, useTopic } from "../app/hooks.js";
 import { quietOf } from "../model/rooms.js";
 
 interface RoomQuietProps {
@@ -19,7 +19,7 @@ export function RoomQuiet({ room, isOffered }: RoomQuietProps) {
 	const { holdsUntil = null, zone = "" } = quietOf(value.quietHours, room) ?? {};
 	if (holdsUntil === null && !isOffered) return null;
 	return (
-		<a href={timesAddress(room === undefined ? {} : { room })}>
+		<a href={schedulesAddress(room === undefined ? {} : { room })}>
 			{holdsUntil === null ? "Quiet hours…" : `Quiet until ${clock(Date.parse(holdsUntil) / 1000, zone)}`}
 		</a>
 	);
@@ -32,6 +32,6 @@ export function DeviceQuiet({ entry: { key, state } }: { entry: Entry }) {
 	const until = state?.quiet?.until;
 	if (!value || until === undefined || Date.parse(until) < now) return null;
 	return (
-		<a href={timesAddress({ device: key })}>Quiet until {clock(Date.parse(until) / 1000, value.zone)}</a>
+		<a href={schedulesAddress({ device: key })}>Quiet until {clock(Date.parse(until) / 1000, value.zone)}</a>
 	);
 }

@@ -11,7 +11,7 @@ import { Field } from "../parts/field.js";
 import { History } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 import { FormDialog } from "../parts/save-form.js";
-import { happenings } from "./device-past.js";
+import { eventsOf } from "./device-events.js";
 
 /** Nothing where this gateway replaces none. */
 export function ReplaceButton({ entry }: { readonly entry: Entry }) {
@@ -97,7 +97,7 @@ export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 			<p>
 				{board.model} with {board.firmwareVersion}, replaced by {board.who}, {when(board.at)}.
 			</p>
-			<History label={`What happened to ${board.deviceId}, the latest first`} items={happenings(board)} />
+			<History label={`What happened to ${board.deviceId}, the latest first`} items={eventsOf(board)} />
 			<div class="actions">
 				<Button
 					isChange

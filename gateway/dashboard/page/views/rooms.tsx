@@ -3,7 +3,7 @@
 import { useRef } from "preact/hooks";
 import { titleOf } from "../../../api/commands.js";
 import { announceAddress, roomAddress, useApp, useMayChange } from "../app/hooks.js";
-import type { Attempt } from "../model/asks.js";
+import type { Attempt } from "../model/pending-commands.js";
 import { moveVolumes, type Room, type Volumes, volumesOf } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { Grid } from "../parts/grid.js";

@@ -15,9 +15,9 @@ import { AnnouncementOptions, type PlayOptions } from "../announce/options.js";
 import { useApp } from "../app/hooks.js";
 import { Days } from "../parts/days.js";
 import { Choice, Field, type Option, Toggles } from "../parts/field.js";
-import { Place } from "../parts/place.js";
 import { FormDialog } from "../parts/save-form.js";
 import { Slider } from "../parts/slider.js";
+import { TargetChoice } from "../parts/target-choice.js";
 
 /** Without an id it is new; its `do` is empty where nothing is chosen yet. */
 export type Draft = Pick<Schedule, "at" | "do"> & Partial<Pick<Schedule, "id" | "name" | "on">>;
@@ -113,7 +113,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 					onChange={(value) => change({ payload: { command: "set_volume", value } })}
 				/>
 			)}
-			<Place
+			<TargetChoice
 				withTags
 				label="Where"
 				targets={targets}

@@ -2,7 +2,7 @@
 
 import type { Person } from "../../../api/person.js";
 import { useHasRoute, useTopic } from "../app/hooks.js";
-import { Changes } from "./changes.js";
+import { AuditLog } from "./audit-log.js";
 import { FleetSettings } from "./fleet-settings.js";
 import { People } from "./people.js";
 import { WiFi } from "./wifi.js";
@@ -11,7 +11,7 @@ const parts = [
 	["devices", "Devices", FleetSettings],
 	["wifi", "Wi-Fi", WiFi],
 	["people", "People", People],
-	["changes", "Changes", Changes],
+	["changes", "AuditLog", AuditLog],
 ] as const;
 
 export function SettingsView({ part }: { part: string }) {

@@ -17,8 +17,8 @@ import {
 } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Menu } from "../parts/menu.js";
-import { AttentionLink } from "./attention-link.js";
 import { FleetView } from "./fleet.js";
+import { IssuesLink } from "./issues-link.js";
 import { JobBars } from "./jobs.js";
 import { onDemand } from "./on-demand.js";
 
@@ -80,7 +80,7 @@ export function Shell() {
 						Home
 					</a>
 					{link("announce")}
-					<AttentionLink isCurrent={view === "attention"} />
+					<IssuesLink isCurrent={view === "attention"} />
 					<span class="wide">{others}</span>
 					<span class="narrow">
 						<Menu label="More">
@@ -129,15 +129,15 @@ interface LaterProps {
 
 /** Views whose scripts come after the first one's. */
 const later = {
-	attention: onDemand<LaterProps>("Attention", async () => (await load()).AttentionView),
+	attention: onDemand<LaterProps>("Attention", async () => (await load()).IssuesView),
 	firmware: onDemand<LaterProps>("Firmware", async () => (await load()).FirmwareView),
-	announce: onDemand<LaterProps>("Announce", async () => (await load()).AnnouncingView),
-	times: onDemand<LaterProps>("Times", async () => (await load()).TimesView),
+	announce: onDemand<LaterProps>("Announce", async () => (await load()).AnnounceView),
+	times: onDemand<LaterProps>("Times", async () => (await load()).SchedulesView),
 	settings: onDemand<LaterProps>("Settings", async () => (await load()).SettingsView),
 	/** What communicates with boards is larger than the rest of the page: loaded for those who add one alone. */
 	add: onDemand<LaterProps>(
 		"Add device",
-		async () => (await import("../install/installation.js")).InstallationView,
+		async () => (await import("../install/install-view.js")).InstallView,
 	),
 };
 

@@ -50,7 +50,7 @@ function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 				<Strength rssi={weakest} />
 			</summary>
 			{isOpen && (
-				<Rows label={`Devices of ${name}`} items={devices} look="concern">
+				<Rows label={`Devices of ${name}`} items={devices} look="issue">
 					{({ rssi, reconnects: count, lastLoss }) => (
 						<>
 							<Strength rssi={rssi} />

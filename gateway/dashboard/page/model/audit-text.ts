@@ -47,7 +47,7 @@ const routes = Object.entries(requestWords).map(([route, words]) => {
 });
 
 /** @returns what was done, with what was sent; a change that is not known, as of a later gateway, is as it was asked for */
-export function changeText({ what, detail }: Pick<ListedChange, "what" | "detail">) {
+export function auditText({ what, detail }: Pick<ListedChange, "what" | "detail">) {
 	const [request = "", query = ""] = what.split("?");
 	const body = parseJson(detail ?? "{}");
 	const { payload, targets, ...others } = recordOf(body);

@@ -12,11 +12,11 @@ import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { QuietHoursPanel } from "./quiet-hours.js";
 import { type Draft, ScheduleForm } from "./schedule-form.js";
-import { TimeRow } from "./time-row.js";
+import { ScheduleRow } from "./schedule-row.js";
 
 const readEveryMs = 5_000;
 
-export function TimesView({ search }: { readonly search: string }) {
+export function SchedulesView({ search }: { readonly search: string }) {
 	const { quietHours } = useApp();
 	const list = useResource(() => {
 		void quietHours.refresh();
@@ -71,7 +71,7 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 					const { targets = {} } = action.announcement ?? action.command ?? {};
 					const isTimer = at.in !== undefined && isOn;
 					return (
-						<TimeRow
+						<ScheduleRow
 							key={id}
 							title={name ?? actionText(action, soundName)}
 							facts={[
@@ -97,7 +97,7 @@ function Schedules({ list: { zone, schedules }, onChanged }: SchedulesProps) {
 									)}
 								</p>
 							)}
-						</TimeRow>
+						</ScheduleRow>
 					);
 				})}
 			</ul>

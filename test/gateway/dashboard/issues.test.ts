@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CrashCause } from "../../../gateway/api/crash-causes.js";
-import { causesOf } from "../../../gateway/dashboard/page/model/concerns.js";
+import { groupIssues } from "../../../gateway/dashboard/page/model/issues.js";
 
 const at = "2026-11-21T12:00:00.000Z";
 const moment = { version: "1.4.0", at };
@@ -20,14 +20,14 @@ const cause: CrashCause = {
 	seen: false,
 };
 test("a new cause has its devices and its mark", () => {
-	const [found, ...others] = causesOf([], [], { causes: [cause] }, Date.parse(at));
+	const [found, ...others] = groupIssues([], [], { causes: [cause] }, Date.parse(at));
 	assert.deepEqual(others, []);
 	assert.deepEqual(
 		[found?.kind, found?.why, found?.isHint],
 		["crash_new", "TypeError: no face #, in onButton (device/rules.ts).", true],
 	);
 	assert.deepEqual(
-		found?.concerns.map(({ id, mark }) => [id, mark]),
+		found?.issues.map(({ id, mark }) => [id, mark]),
 		[
 			["dev-1-a1b2c3", cause.id],
 			["dev-1-a1b2c4", cause.id],
@@ -47,10 +47,10 @@ test("a schedule that has failed stays until it was seen, under its name and wit
 		lastAt: at,
 		seen: false,
 	} as const;
-	const [found] = causesOf([], [rejection], { causes: [] }, Date.parse(at) + 48 * 3_600_000);
+	const [found] = groupIssues([], [rejection], { causes: [] }, Date.parse(at) + 48 * 3_600_000);
 	assert.deepEqual([found?.kind, found?.why, found?.isHint], ["schedule_failed", rejection.reason, false]);
 });
 
 test("a cause that was seen is not listed again", () => {
-	assert.deepEqual(causesOf([], [], { causes: [{ ...cause, seen: true }] }, Date.parse(at)), []);
+	assert.deepEqual(groupIssues([], [], { causes: [{ ...cause, seen: true }] }, Date.parse(at)), []);
 });

@@ -138,7 +138,7 @@ describe("issue of many devices", { skip }, () => {
 		const hint = page.getByRole("region", { name: "Weak signal" });
 		await hint.getByRole("link", { name: "dev-1-000011" }).waitFor();
 		const [wrong, weak]: readonly string[] = await page.evaluate(
-			`[...document.querySelectorAll(".concern h2")].map((node) => getComputedStyle(node).color)`,
+			`[...document.querySelectorAll(".issue h2")].map((node) => getComputedStyle(node).color)`,
 		);
 		assert.notEqual(wrong, weak);
 		await names.getByRole("link", { name: "Oven" }).click();

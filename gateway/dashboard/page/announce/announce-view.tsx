@@ -11,14 +11,14 @@ import { nameOf } from "../model/filter.js";
 import { devicesIn } from "../model/rooms.js";
 import { Button, fewDevices } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
-import { Place } from "../parts/place.js";
 import { Problem } from "../parts/problem.js";
+import { TargetChoice } from "../parts/target-choice.js";
 import { Latest } from "./latest.js";
 import { AnnouncementOptions, type PlayOptions } from "./options.js";
 import { readSounds, type Source } from "./source.js";
 import { SourcePanel } from "./source-panel.js";
 
-export function AnnouncingView({ search }: { readonly search: string }) {
+export function AnnounceView({ search }: { readonly search: string }) {
 	const { announcementSection: Section } = useApp();
 	const sounds = useResource(readSounds);
 	const [source, setSource] = useState<Source>();
@@ -66,7 +66,7 @@ function Where({ sounds, search, source }: WhereProps) {
 	};
 	return (
 		<Panel title="Where" look="stack">
-			<Place withTags label="Play it on" targets={targets} onChange={setTargets} />
+			<TargetChoice withTags label="Play it on" targets={targets} onChange={setTargets} />
 			<p class="hint">{obstacles(devices, options)}</p>
 			<AnnouncementOptions options={options} onChange={(changed) => setOptions({ ...options, ...changed })} />
 			<div class="actions">

@@ -4,16 +4,16 @@ import { duration } from "../../../api/client/words.js";
 import type { DeviceDetails, OwnUpdate, PastCrash } from "../../../api/device.js";
 import { updateWords } from "../../../api/statuses.js";
 import { usePast } from "../app/hooks.js";
-import { markText } from "../model/health-words.js";
+import { markText } from "../model/health-text.js";
 import { CopyButton } from "../parts/copy-button.js";
-import { type Happening, History } from "../parts/history.js";
+import { History, type PastEvent } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 
 const shownAtMost = 8;
 
-export function DevicePast({ deviceKey }: { deviceKey: string }) {
+export function DeviceEvents({ deviceKey }: { deviceKey: string }) {
 	const past = usePast(deviceKey);
-	const items = past ? happenings(past.details) : [];
+	const items = past ? eventsOf(past.details) : [];
 	return (
 		<Panel title="What happened" look="past-panel">
 			{items.length === 0 && <p class="hint">{past ? "Nothing is recorded yet." : "Looking for it…"}</p>}
@@ -23,12 +23,12 @@ export function DevicePast({ deviceKey }: { deviceKey: string }) {
 }
 
 /** @param details what is missing has not happened, or is not known */
-export function happenings({
+export function eventsOf({
 	crashes = [],
 	resets = [],
 	versions = [],
 	updates = [],
-}: Partial<DeviceDetails>): readonly Happening[] {
+}: Partial<DeviceDetails>): readonly PastEvent[] {
 	return [
 		...crashes.map(ofCrash),
 		...resets.map(ofRestart),
@@ -37,7 +37,7 @@ export function happenings({
 	].sort((a, b) => new Date(b.at).getTime() - new Date(a.at).getTime());
 }
 
-function ofRestart({ at, reason }: DeviceDetails["resets"][number]): Happening {
+function ofRestart({ at, reason }: DeviceDetails["resets"][number]): PastEvent {
 	const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
 	return {
 		at,
@@ -47,7 +47,7 @@ function ofRestart({ at, reason }: DeviceDetails["resets"][number]): Happening {
 }
 
 /** How it ended, with the reason of a rollback. */
-export function ofUpdate({ status, version, from, reason, startedAt }: OwnUpdate): Happening {
+export function ofUpdate({ status, version, from, reason, startedAt }: OwnUpdate): PastEvent {
 	return {
 		at: startedAt,
 		look: status,
@@ -61,7 +61,7 @@ export function ofUpdate({ status, version, from, reason, startedAt }: OwnUpdate
 }
 
 /** Kind, place in the firmware, and the trace before it. */
-function ofCrash(crash: PastCrash): Happening {
+function ofCrash(crash: PastCrash): PastEvent {
 	const { kind, message, file, line, stack, version, uptimeSeconds, trace, at } = crash;
 	return {
 		at,

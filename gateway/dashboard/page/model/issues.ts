@@ -7,12 +7,12 @@ import { sentence } from "../../../api/client/words.js";
 import type { CrashCause, CrashList } from "../../../api/crash-causes.js";
 import type { ListedRejection } from "../../../api/device.js";
 import { resetText } from "../../../api/statuses.js";
-import { crashWords, lookUp } from "./health-words.js";
+import { crashWords, lookUp } from "./health-text.js";
 
-export type ConcernKind = AttentionKind | "refused" | "webhook_ended" | "schedule_failed" | "crash_new";
+export type IssueKind = AttentionKind | "refused" | "webhook_ended" | "schedule_failed" | "crash_new";
 
 /** In the order in which people read them. */
-export const concernWords: Readonly<Record<ConcernKind, string>> = {
+export const issueLabels: Readonly<Record<IssueKind, string>> = {
 	crashed: "Crashed",
 	crash_new: "New cause of crashes",
 	rolled_back: "Rolled back",
@@ -21,14 +21,14 @@ export const concernWords: Readonly<Record<ConcernKind, string>> = {
 	often_restarted: "Often restarted",
 	faulty: "A part does not work",
 	away: "Away for long",
-	refused: "Rejected",
+	refused: "RejectedDevices",
 	webhook_ended: "A webhook has ended",
 	schedule_failed: "Schedule failed",
 	weak_signal: "Weak signal",
 };
 
 /** One of a device, or of one that was refused. */
-export interface Concern {
+export interface Issue {
 	/** The device's, or the rejection's. */
 	readonly id: string;
 	/** Undefined: of a rejection of no known device. */
@@ -43,12 +43,12 @@ export interface Concern {
 }
 
 /** Concerns that have one cause: people read it once, and act on all of them. */
-export interface Cause {
-	readonly kind: ConcernKind;
+export interface IssueGroup {
+	readonly kind: IssueKind;
 	/** A sentence. */
 	readonly why: string;
 	/** At least one, the latest first; all seen, or none. */
-	readonly concerns: readonly Concern[];
+	readonly issues: readonly Issue[];
 	readonly seen: boolean;
 	/** Not counted: nothing has to be done. */
 	readonly isHint: boolean;
@@ -60,31 +60,31 @@ export function isUnseen({ attention }: Entry, kind: AttentionKind): boolean {
 }
 
 /** Kind of a rejection. */
-const kindOf: Readonly<Record<ListedRejection["what"], ConcernKind>> = {
+const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
 	connection: "refused",
 	report: "refused",
 	webhook: "webhook_ended",
 	schedule: "schedule_failed",
 };
-const kinds = keysOf(concernWords);
+const kinds = keysOf(issueLabels);
 /** A new cause is counted by its devices, which have crashed. */
-const hints: readonly ConcernKind[] = ["weak_signal", "crash_new"];
+const hints: readonly IssueKind[] = ["weak_signal", "crash_new"];
 const dayMs = 24 * 60 * 60_000;
 
 /** @param now as the gateway's clock says. @returns in the order in which people read them */
-export function causesOf(
+export function groupIssues(
 	entries: readonly Entry[],
 	refusals: readonly ListedRejection[],
 	crashes: Pick<CrashList, "causes">,
 	now: number,
-): readonly Cause[] {
-	const causes = new Map<string, Cause & { readonly concerns: Concern[] }>();
-	const add = (kind: ConcernKind, why: string, concern: Concern) => {
-		const { seen } = concern;
+): readonly IssueGroup[] {
+	const groups = new Map<string, IssueGroup & { readonly issues: Issue[] }>();
+	const add = (kind: IssueKind, why: string, issue: Issue) => {
+		const { seen } = issue;
 		const key = `${kind} ${seen} ${why}`;
-		const cause = causes.get(key) ?? { kind, why, concerns: [], seen, isHint: hints.includes(kind) };
-		cause.concerns.push(concern);
-		causes.set(key, cause);
+		const group = groups.get(key) ?? { kind, why, issues: [], seen, isHint: hints.includes(kind) };
+		group.issues.push(issue);
+		groups.set(key, group);
 	};
 	const byId = new Map(entries.map((entry) => [entry.key, entry]));
 	for (const entry of entries)
@@ -106,10 +106,10 @@ export function causesOf(
 			add("crash_new", whereText(cause), {
 				...{ id, entry: byId.get(id), mark: cause.id, since: at, seen: false, count: 1 },
 			});
-	const rank = ({ kind }: Cause) => kinds.indexOf(kind);
-	const time = ({ since }: Concern) => Date.parse(since ?? "") || 0;
-	for (const { concerns } of causes.values()) concerns.sort((a, b) => time(b) - time(a));
-	return [...causes.values()].sort((a, b) => rank(a) - rank(b));
+	const rank = ({ kind }: IssueGroup) => kinds.indexOf(kind);
+	const time = ({ since }: Issue) => Date.parse(since ?? "") || 0;
+	for (const { issues } of groups.values()) issues.sort((a, b) => time(b) - time(a));
+	return [...groups.values()].sort((a, b) => rank(a) - rank(b));
 }
 
 /** A sentence, the same for all devices with this cause. */

@@ -10,12 +10,12 @@ import { confirmationMs, type DeviceEvent, endOf, unconfirmed } from "../../../a
 import { settingLabels } from "./setting-labels.js";
 
 /** A command; or new settings, of which nothing is kept here, since they may be secret. */
-export type Asked = Ask | typeof newSettings;
-export type AskedName = Asked["command"];
+export type RequestedCommand = Ask | typeof newSettings;
+export type RequestedName = RequestedCommand["command"];
 export const newSettings = { command: "set_settings" } as const;
 
 export interface Attempt {
-	readonly ask: Asked;
+	readonly ask: RequestedCommand;
 	readonly status: "pending" | "done" | "failed";
 	/** Why it is not done; null otherwise. */
 	readonly reason: string | null;
@@ -25,13 +25,13 @@ export interface Attempt {
 
 /** How the gateway answered. */
 export type Answer =
-	| { readonly isTaken: true }
-	| { readonly isTaken: false; readonly code: string; readonly message: string };
+	| { readonly isAccepted: true }
+	| { readonly isAccepted: false; readonly code: string; readonly message: string };
 
 /** Sends it to the gateway; fails with a sentence. */
 type Send = () => Promise<Answer>;
 
-export interface AsksOptions {
+export interface PendingCommandsOptions {
 	/** Calls `action` once, later. @returns a function that takes that back */
 	readonly later: (action: () => void, delayMs: number) => () => void;
 	/** Milliseconds of the gateway's clock. */
@@ -54,20 +54,20 @@ interface Slot {
 	readonly onEnd: (attempt: Attempt) => void;
 }
 
-export class Asks {
-	readonly #options: AsksOptions;
+export class PendingCommands {
+	readonly #options: PendingCommandsOptions;
 	readonly #slots = new Map<string, Slot>();
 
-	constructor(options: AsksOptions) {
+	constructor(options: PendingCommandsOptions) {
 		this.#options = options;
 	}
 
 	/** What was last asked of a device by that name, until it is done, or its failure has been read. */
-	get(deviceId: string, name: AskedName): Attempt | undefined {
+	get(deviceId: string, name: RequestedName): Attempt | undefined {
 		return this.#slots.get(slotName(deviceId, name))?.attempt;
 	}
 
-	isPending(deviceId: string, name: AskedName): boolean {
+	isPending(deviceId: string, name: RequestedName): boolean {
 		return isPending(this.get(deviceId, name));
 	}
 
@@ -77,12 +77,12 @@ export class Asks {
 	}
 
 	/**
-	 * Asks a device. What was asked before by the same name does not count any more, except new settings: they are tried one
+	 * PendingCommands a device. What was asked before by the same name does not count any more, except new settings: they are tried one
 	 * after the other.
 	 *
 	 * @returns how it ended
 	 */
-	ask(deviceId: string, ask: Asked, send: Send): Promise<Attempt> {
+	ask(deviceId: string, ask: RequestedCommand, send: Send): Promise<Attempt> {
 		const name = slotName(deviceId, ask.command);
 		const previous = this.#slots.get(name);
 		if (isSettings(ask) && isPending(previous?.attempt))
@@ -105,7 +105,7 @@ export class Asks {
 	}
 
 	/** Removes how it ended from view. */
-	dismiss(deviceId: string, name: AskedName): void {
+	dismiss(deviceId: string, name: RequestedName): void {
 		if (this.isPending(deviceId, name)) return;
 		this.#slots.delete(slotName(deviceId, name));
 		this.#options.onChanged(deviceId);
@@ -124,11 +124,11 @@ export class Asks {
 
 	async #attempt(slot: Slot, send: Send): Promise<void> {
 		const answer = await send().catch(
-			(error: unknown) => ({ isTaken: false, message: messageOf(error) }) as const,
+			(error: unknown) => ({ isAccepted: false, message: messageOf(error) }) as const,
 		);
 		const { deviceId, attempt } = slot;
 		if (this.get(deviceId, attempt.ask.command) !== attempt || attempt.status !== "pending") return;
-		if (!answer.isTaken) return this.#end(slot, failed(answer.message));
+		if (!answer.isAccepted) return this.#end(slot, failed(answer.message));
 		if (!isSettings(attempt.ask)) return;
 		slot.attempt = { ...attempt, endsAt: this.#options.now() + trialMs };
 		this.#options.onChanged(deviceId);
@@ -160,7 +160,7 @@ function endOfSettings(event: DeviceEvent): { readonly reason: string | null } |
 	return isRejection ? { reason: event.message } : undefined;
 }
 
-function isSettings(ask: Asked): ask is typeof newSettings {
+function isSettings(ask: RequestedCommand): ask is typeof newSettings {
 	return ask.command === "set_settings";
 }
 
@@ -168,6 +168,6 @@ function isPending(attempt: Attempt | undefined): boolean {
 	return attempt?.status === "pending";
 }
 
-function slotName(deviceId: string, name: AskedName): string {
+function slotName(deviceId: string, name: RequestedName): string {
 	return `${deviceId} ${name}`;
 }

@@ -4,21 +4,21 @@ import { useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
 import { request } from "../app/gateway.js";
 import { deviceAddress, updateAddress, useApp, useNow } from "../app/hooks.js";
-import { type Cause, type Concern, type ConcernKind, concernWords } from "../model/concerns.js";
 import { inOrder, nameOf } from "../model/filter.js";
+import { type Issue, type IssueGroup, type IssueKind, issueLabels } from "../model/issues.js";
 import { Button } from "../parts/button.js";
 import { Panel } from "../parts/panel.js";
-import { refreshMs, useCauses } from "./attention-link.js";
 import { CrashCauses } from "./crash-causes.js";
 import { DueUpdates } from "./due-updates.js";
+import { refreshMs, useIssues } from "./issues-link.js";
 
 const namedAtMost = 8;
 
-export function AttentionView() {
-	const { causes, ofGateway, count } = useCauses();
-	const seen = causes.filter((cause) => cause.seen);
+export function IssuesView() {
+	const { groups, ofGateway, count } = useIssues();
+	const seen = groups.filter((group) => group.seen);
 	return (
-		<div class="attention">
+		<div class="issues">
 			{count === 0 && <div class="quiet-ring" />}
 			<h1 class="here">
 				<span role="status">
@@ -26,17 +26,17 @@ export function AttentionView() {
 				</span>
 			</h1>
 			{ofGateway.map((problem) => (
-				<Panel key={problem} title="Gateway" label={`Gateway: ${problem}`} look="concern bad">
+				<Panel key={problem} title="Gateway" label={`Gateway: ${problem}`} look="issue bad">
 					<p>{problem}</p>
 				</Panel>
 			))}
-			<Causes causes={causes.filter((cause) => !cause.seen)} />
+			<IssueGroups groups={groups.filter((group) => !group.seen)} />
 			<DueUpdates />
 			<CrashCauses />
 			{seen.length > 0 && (
 				<details class="housekeeping">
 					<summary>{seen.length.toLocaleString("en")} seen</summary>
-					<Causes causes={seen} />
+					<IssueGroups groups={seen} />
 				</details>
 			)}
 		</div>
@@ -44,13 +44,13 @@ export function AttentionView() {
 }
 
 /** Devices that were refused: a person waits for them, and they cannot show the reason. */
-export function Rejected() {
-	const { causes } = useCauses();
-	return <Causes causes={causes.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
+export function RejectedDevices() {
+	const { groups } = useIssues();
+	return <IssueGroups groups={groups.filter(({ kind, seen }) => kind === "refused" && !seen)} />;
 }
 
-interface SeenItem extends Pick<Concern, "id" | "mark" | "since"> {
-	readonly kind: ConcernKind;
+interface SeenItem extends Pick<Issue, "id" | "mark" | "since"> {
+	readonly kind: IssueKind;
 }
 
 /** For all people; the next such event of a device shows it again. */
@@ -73,38 +73,38 @@ function Calm({ isSeen }: { readonly isSeen: boolean }) {
 	return <>{all.length === 1 ? "The device is fine" : `All ${plural(all.length, "device")} are fine`}</>;
 }
 
-function Causes({ causes }: { readonly causes: readonly Cause[] }) {
+function IssueGroups({ groups }: { readonly groups: readonly IssueGroup[] }) {
 	const { refusals } = useApp();
 	const now = useNow(refreshMs);
-	return causes.map(({ kind, why, concerns, seen, isHint }) => {
-		const since = concerns[0]?.since;
-		const times = concerns.reduce((sum, { count }) => sum + count, 0);
-		const [first, ...others] = concerns.map(nameOfConcern);
-		const title = concernWords[kind];
+	return groups.map(({ kind, why, issues, seen, isHint }) => {
+		const since = issues[0]?.since;
+		const times = issues.reduce((sum, { count }) => sum + count, 0);
+		const [first, ...others] = issues.map(issueName);
+		const title = issueLabels[kind];
 		return (
 			<Panel
 				key={`${kind} ${seen} ${why}`}
 				title={title}
 				label={`${title}: ${why}`}
-				look={`concern ${isHint || seen ? "" : "bad"}`}
+				look={`issue ${isHint || seen ? "" : "bad"}`}
 				hint={
 					<>
-						{times > concerns.length && `${times.toLocaleString("en")} times, `}
+						{times > issues.length && `${times.toLocaleString("en")} times, `}
 						{since && <time dateTime={since}>{age(now - Date.parse(since))}</time>}
 					</>
 				}
 			>
 				<p>{why}</p>
-				<Names concerns={concerns} />
+				<Names issues={issues} />
 				<div class="actions">
-					<Deed kind={kind} concerns={concerns} />
+					<IssueAction kind={kind} issues={issues} />
 					{!seen && (
 						<Button
 							look="small"
 							isChange
-							label={`Seen: ${title}, ${others.length > 0 ? plural(concerns.length, "device") : first}`}
+							label={`Seen: ${title}, ${others.length > 0 ? plural(issues.length, "device") : first}`}
 							onClick={async () => {
-								await markSeen(concerns.map((concern) => ({ kind, ...concern })));
+								await markSeen(issues.map((issue) => ({ kind, ...issue })));
 								await refusals.refresh();
 							}}
 						>
@@ -117,15 +117,15 @@ function Causes({ causes }: { readonly causes: readonly Cause[] }) {
 	});
 }
 
-function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
+function Names({ issues }: { readonly issues: readonly Issue[] }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const more = concerns.length - namedAtMost;
-	const sorted = [...concerns].sort((a, b) => inOrder(nameOfConcern(a), nameOfConcern(b)));
+	const more = issues.length - namedAtMost;
+	const sorted = [...issues].sort((a, b) => inOrder(issueName(a), issueName(b)));
 	return (
 		<ul class="names">
-			{sorted.slice(0, isOpen ? undefined : namedAtMost).map((concern) => {
-				const { id, entry, rejection } = concern;
-				const name = nameOfConcern(concern);
+			{sorted.slice(0, isOpen ? undefined : namedAtMost).map((issue) => {
+				const { id, entry, rejection } = issue;
+				const name = issueName(issue);
 				const beside = entry?.session.room ?? rejection?.remoteAddress;
 				return (
 					<li key={id}>
@@ -145,7 +145,7 @@ function Names({ concerns }: { readonly concerns: readonly Concern[] }) {
 	);
 }
 
-function nameOfConcern({ id, mark, entry, rejection }: Concern): string {
+function issueName({ id, mark, entry, rejection }: Issue): string {
 	if (entry) return nameOf(entry);
 	if (mark !== undefined) return id;
 	if (rejection?.what === "webhook" || rejection?.what === "schedule") return rejection.remoteAddress;
@@ -153,9 +153,9 @@ function nameOfConcern({ id, mark, entry, rejection }: Concern): string {
 }
 
 /** What a person can do about it, where it is more than to look at the devices. */
-function Deed({ kind, concerns }: Pick<Cause, "kind" | "concerns">) {
+function IssueAction({ kind, issues }: Pick<IssueGroup, "kind" | "issues">) {
 	const { selection } = useApp();
-	const keys = new Set(concerns.flatMap(({ entry }) => entry?.key ?? []));
+	const keys = new Set(issues.flatMap(({ entry }) => entry?.key ?? []));
 	const toUpdate = updateAddress(keys);
 	switch (kind) {
 		case "rolled_back":
@@ -174,8 +174,8 @@ function Deed({ kind, concerns }: Pick<Cause, "kind" | "concerns">) {
 		case "schedule_failed":
 			return <a href="#/times">See the schedules</a>;
 		case "refused": {
-			// The same for all concerns: their sentence says both.
-			const { what, replacedBy: by } = concerns[0]?.rejection ?? {};
+			// The same for all issues: their sentence says both.
+			const { what, replacedBy: by } = issues[0]?.rejection ?? {};
 			if (by !== undefined) return <a href={deviceAddress(by)}>See the new device</a>;
 			return keys.size === 0 && what === "connection" ? <a href="#/add">Add device</a> : null;
 		}

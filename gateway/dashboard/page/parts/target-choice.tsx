@@ -10,7 +10,7 @@ import { tagsOf } from "../model/tags.js";
 import { Choice } from "./field.js";
 import { TagsField } from "./tags.js";
 
-interface PlaceProps {
+interface TargetChoiceProps {
 	readonly label: string;
 	/** Those that it begins with stay among what is offered. */
 	readonly targets: Targets;
@@ -24,7 +24,7 @@ const byTags: Targets = { tags: "" };
 /** Of more devices only the rooms are offered. */
 const listedAtMost = 50;
 
-export function Place({ label, targets, onChange, withTags = false }: PlaceProps) {
+export function TargetChoice({ label, targets, onChange, withTags = false }: TargetChoiceProps) {
 	const { fleet } = useTopic("list");
 	const [given] = useState(targets);
 	const entries = fleet.all().filter(({ session }) => session.deviceId !== null);

@@ -2,30 +2,30 @@
 
 import { useMemo } from "preact/hooks";
 import { useNow, useTopic } from "../app/hooks.js";
-import { causesOf } from "../model/concerns.js";
+import { groupIssues } from "../model/issues.js";
 
 export const refreshMs = 10_000;
 const noCrashes = { causes: [], versions: [] };
 
 /** All causes, seen or not, and how many things a person should look at now. */
-export function useCauses() {
+export function useIssues() {
 	const { fleet, refusals, crashes, readiness } = useTopic("list", "refusals");
 	const { listVersion } = fleet;
 	const refused = refusals.value?.refusals;
 	const crashList = crashes.value ?? noCrashes;
 	const now = useNow(refreshMs);
-	const causes = useMemo(
-		() => causesOf(fleet.all(), refused ?? [], crashList, now),
+	const groups = useMemo(
+		() => groupIssues(fleet.all(), refused ?? [], crashList, now),
 		[fleet, listVersion, refused, crashList, now],
 	);
 	const ofGateway = readiness.value ?? [];
-	const count = causes.filter(({ seen, isHint }) => !seen && !isHint).length + ofGateway.length;
-	return { causes, ofGateway, count };
+	const count = groups.filter(({ seen, isHint }) => !seen && !isHint).length + ofGateway.length;
+	return { groups, ofGateway, count };
 }
 
 /** The link in the header, with the number of what was not seen. */
-export function AttentionLink({ isCurrent }: { isCurrent: boolean }) {
-	const { count } = useCauses();
+export function IssuesLink({ isCurrent }: { isCurrent: boolean }) {
+	const { count } = useIssues();
 	return (
 		<a href="#/attention" aria-current={isCurrent ? "page" : undefined}>
 			Attention

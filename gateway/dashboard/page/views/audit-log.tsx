@@ -5,7 +5,7 @@ import type { ListedChange } from "../../../api/audit.js";
 import { plural, when } from "../../../api/client/words.js";
 import { request } from "../app/gateway.js";
 import { useApp, useResource } from "../app/hooks.js";
-import { changeText } from "../model/change-words.js";
+import { auditText } from "../model/audit-text.js";
 import { nameIn } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { DeviceLink } from "../parts/device-link.js";
@@ -13,14 +13,14 @@ import { Search } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 
 const shownAtFirst = 50;
-export function Changes() {
+export function AuditLog() {
 	const { fleet } = useApp();
 	const { value, problem } = useResource(() => request("GET /api/audit"));
 	const [search, setSearch] = useState("");
 	const [shown, setShown] = useState(shownAtFirst);
 	const all = value?.changes ?? [];
 	const textOf = (change: ListedChange) =>
-		[...Object.values(change), changeText(change).words, change.deviceId && nameIn(fleet, change.deviceId)]
+		[...Object.values(change), auditText(change).words, change.deviceId && nameIn(fleet, change.deviceId)]
 			.join(" ")
 			.toLowerCase();
 	const words = search.toLowerCase().split(/\s+/);
@@ -28,15 +28,15 @@ export function Changes() {
 	return (
 		<>
 			<h1 class="here">
-				<span role="status">{value ? plural(found.length, "change") : "Changes"}</span>
+				<span role="status">{value ? plural(found.length, "change") : "AuditLog"}</span>
 			</h1>
 			<Problem>{problem}</Problem>
 			<search class="toolbar">
 				<Search label="Search" placeholder="Search who, what, device…" value={search} onInput={setSearch} />
 			</search>
-			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="Changes">
+			<ul class={found.length > 0 ? "listed panel" : ""} aria-label="AuditLog">
 				{found.slice(0, shown).map((change) => {
-					const { words, rest } = changeText(change);
+					const { words, rest } = auditText(change);
 					return (
 						<li key={all.length - all.indexOf(change)}>
 							<div>

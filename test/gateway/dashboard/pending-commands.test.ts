@@ -6,7 +6,11 @@ import { type StateReport, uplinks } from "../../../device/protocol/messages.js"
 import { keysOf, matches } from "../../../device/protocol/schema.js";
 import { type Ask, commandEntries, isAskName } from "../../../gateway/api/commands.js";
 import { endOf } from "../../../gateway/api/confirmation.js";
-import { type Answer, Asks, newSettings } from "../../../gateway/dashboard/page/model/asks.js";
+import {
+	type Answer,
+	newSettings,
+	PendingCommands,
+} from "../../../gateway/dashboard/page/model/pending-commands.js";
 import { altered, type Json, sampleReport } from "../../support/sample-report.js";
 
 const deviceId = "proto-1-a1b2c3";
@@ -20,13 +24,13 @@ function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
 	return message;
 }
 
-/** Asks with an answer and a clock that the test controls. */
+/** PendingCommands with an answer and a clock that the test controls. */
 function setUp() {
 	const sent: Ask[] = [];
 	const answers: ((answer: Answer) => void)[] = [];
 	const timers = new Set<() => void>();
 	const clock = { now: 0 };
-	const asks = new Asks({
+	const asks = new PendingCommands({
 		later: (action) => {
 			timers.add(action);
 			return () => timers.delete(action);
@@ -51,7 +55,7 @@ function setUp() {
 	return { asks, ask, trySettings, settings, sent, answer, timers, clock, volume, setVolume };
 }
 
-const taken: Answer = { isTaken: true };
+const taken: Answer = { isAccepted: true };
 
 describe("a command to a device", () => {
 	test("is pending until the device's report confirms it", async () => {
@@ -71,7 +75,7 @@ describe("a command to a device", () => {
 	test("is reverted with the gateway's reason", async () => {
 		const { answer, volume, setVolume } = setUp();
 		setVolume(30);
-		await answer({ isTaken: false, code: "target_offline", message: "it is not connected" });
+		await answer({ isAccepted: false, code: "target_offline", message: "it is not connected" });
 		assert.equal(volume()?.reason, "It is not connected.");
 	});
 
@@ -140,7 +144,7 @@ describe("a command to a device", () => {
 		const { answer, volume, setVolume } = setUp();
 		setVolume(1);
 		setVolume(2);
-		await answer({ isTaken: false, code: "rate_limited", message: "send less" });
+		await answer({ isAccepted: false, code: "rate_limited", message: "send less" });
 		assert.equal(volume()?.reason, null);
 	});
 });
@@ -169,7 +173,7 @@ describe("new settings", () => {
 		const { trySettings, settings, answer } = setUp();
 		void trySettings();
 		await answer({
-			isTaken: false,
+			isAccepted: false,
 			code: "invalid_command",
 			message: "set_settings: value.ssid must be a string",
 		});

@@ -19,7 +19,7 @@ interface Point {
 }
 
 /** @returns the path of the most, that of what is between the least and the most (empty where they are the same), and the axis */
-export function shapeOf({ rows, quantity, range, since, until }: PlotData) {
+export function plotPaths({ rows, quantity, range, since, until }: PlotData) {
 	const [low, high] = rows.reduce(
 		([least, most], { [quantity]: value }) =>
 			value ? [Math.min(least, value[0]), Math.max(most, value[1])] : [least, most],

@@ -11,12 +11,12 @@ import { Problem } from "../parts/problem.js";
 import { SaveForm } from "../parts/save-form.js";
 import { FlashCommand, ModelNames } from "../parts/token-command.js";
 import { LabelFields, saveLabel } from "../views/device-label.js";
+import type { InstallError } from "./errors.js";
 import { InstallForm } from "./form.js";
 import { Installer } from "./installer.js";
-import type { InstallError } from "./problems.js";
 
 /** @param search query of the address: "?virtual" where the boards are virtual devices, as in tests */
-export function InstallationView({ search }: { search: string }) {
+export function InstallView({ search }: { search: string }) {
 	const { serial } = navigator;
 	const withVirtual = search === "?virtual";
 	return (

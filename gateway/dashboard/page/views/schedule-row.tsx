@@ -18,7 +18,7 @@ interface TimeRowProps {
 	readonly children?: ComponentChildren;
 }
 
-export function TimeRow(props: TimeRowProps) {
+export function ScheduleRow(props: TimeRowProps) {
 	const { title, facts, action, isOn, onToggle, onEdit, onDelete, children } = props;
 	const text = facts.filter(Boolean).join(" · ");
 	const verb = onToggle ? "Delete" : "Cancel";
