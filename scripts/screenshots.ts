@@ -17,8 +17,8 @@ import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
 import { launchChromium, logIn } from "../test/support/chromium.js";
 import { eventually } from "../test/support/eventually.js";
-import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "../test/support/gateway-settings.js";
-import { putRollout, readRollout } from "../test/support/released-fleet.js";
+import { bearer, deviceToken, monitorToken, noRateLimits } from "../test/support/gateway-settings.js";
+import { putRollout, getRollout } from "../test/support/released-fleet.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
 import { uplinkExamples } from "./api/examples.js";
 import { refuseWords, runCommand } from "./command-line/command.js";
@@ -183,7 +183,7 @@ async function run(words: readonly string[]): Promise<void> {
 		log,
 		extensions,
 		environment: { SPEECH_COMMAND: process.execPath },
-		...wholeFleetAtOnce,
+		...noRateLimits,
 		now: () => Date.now() - clock.behindMs,
 		monotonic: () => performance.now() + dayMs - clock.behindMs,
 	});
@@ -269,7 +269,7 @@ async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promis
 		groups: [{ size: 2, soakSeconds: 0 }, { size: "rest" }],
 	});
 	await eventually(
-		() => readRollout(url, id),
+		() => getRollout(url, id),
 		({ counts }) => counts.succeeded > 0 && counts.rolled_back > 0,
 	);
 	await running?.offered;

@@ -99,7 +99,7 @@ export class Child<H extends Handlers> {
 	}
 
 	/** @throws Error that says what the child threw, or that it has ended */
-	ask<N extends keyof H & string>(
+	request<N extends keyof H & string>(
 		name: N,
 		...[argument]: Parameters<H[N]>
 	): Promise<Awaited<ReturnType<H[N]>>> {

@@ -50,8 +50,8 @@ class Member {
 
 	/** @param bus undefined: alone */
 	async start(bus?: string): Promise<this> {
-		if (bus) await this.server.ask("join", bus);
-		const { url, tokens } = await this.server.ask("listen");
+		if (bus) await this.server.request("join", bus);
+		const { url, tokens } = await this.server.request("listen");
 		this.#base = url.replace("http", "ws");
 		this.#tokens = tokens;
 		return this;
@@ -59,16 +59,16 @@ class Member {
 
 	connectDevices(count: number, first = 0) {
 		const target = { url: `${this.#base}/device`, token: this.#tokens.device };
-		return this.devices.ask("connect", { target, count, first });
+		return this.devices.request("connect", { target, count, first });
 	}
 
 	connectMonitors(count: number) {
 		const target = { url: `${this.#base}/monitor`, token: this.#tokens.monitor };
-		return this.monitors.ask("connect", { target, count });
+		return this.monitors.request("connect", { target, count });
 	}
 
 	async cpuMicros(): Promise<number> {
-		return (await this.server.ask("usage", { isSettled: false })).cpuMicros;
+		return (await this.server.request("usage", { isSettled: false })).cpuMicros;
 	}
 
 	async close(): Promise<void> {
@@ -91,9 +91,9 @@ async function runRelay(): Promise<readonly Row[]> {
 		const used = async () =>
 			(await Promise.all(gateways.map((each) => each.cpuMicros()))).reduce((a, b) => a + b);
 		const [before, beforeNats] = [await used(), nats.cpuMicros()];
-		await monitors?.monitors.ask("start");
-		const { sent } = await devices.devices.ask("send", what);
-		const seen = await monitors?.monitors.ask("finish", { expected: sent });
+		await monitors?.monitors.request("start");
+		const { sent } = await devices.devices.request("send", what);
+		const seen = await monitors?.monitors.request("finish", { expected: sent });
 		if (!monitors) await setTimeout(200);
 		return {
 			cpuMicros: ((await used()) - before) / sent,
@@ -104,7 +104,7 @@ async function runRelay(): Promise<readonly Row[]> {
 	try {
 		for (const each of [alone, owner]) {
 			await each.connectDevices(fleet);
-			await each.devices.ask("introduce", { perSecond: 2000 });
+			await each.devices.request("introduce", { perSecond: 2000 });
 		}
 		await setTimeout(5_000);
 		const shared = (what: Load) => relay([owner, other], owner, other, what);
@@ -158,9 +158,9 @@ async function runRelay(): Promise<readonly Row[]> {
 }
 
 async function quietRow(owner: Member, send: () => Promise<unknown>): Promise<Row> {
-	const before = await owner.server.ask("publishedReports");
+	const before = await owner.server.request("publishedReports");
 	await send();
-	const published = (await owner.server.ask("publishedReports")) - before;
+	const published = (await owner.server.request("publishedReports")) - before;
 	return measure(
 		{
 			benchmark,
@@ -183,7 +183,7 @@ async function measureFleet(gateways: number, count: number, everySeconds: numbe
 	const nats = gateways > 1 ? await NatsServer.start() : undefined;
 	const members = await Promise.all(Array.from({ length: gateways }, () => new Member().start(nats?.url)));
 	const total = gateways * count;
-	const usages = () => Promise.all(members.map(({ server }) => server.ask("usage", { isSettled: true })));
+	const usages = () => Promise.all(members.map(({ server }) => server.request("usage", { isSettled: true })));
 	const cpu = async () =>
 		(await Promise.all(members.map((each) => each.cpuMicros()))).reduce((a, b) => a + b);
 	const perSecond = count / everySeconds;
@@ -191,19 +191,19 @@ async function measureFleet(gateways: number, count: number, everySeconds: numbe
 	try {
 		// Compiled code and the like is no cost of a device.
 		await all((member, index) => member.connectDevices(200, 10_000_000 + index * 1000));
-		await all(({ devices }) => devices.ask("introduce", { perSecond: 200 }));
+		await all(({ devices }) => devices.request("introduce", { perSecond: 200 }));
 		await setTimeout(3_000);
 		const before = await usages();
 		const began = performance.now();
 		await all((member, index) => member.connectDevices(count, index * count));
-		await all(({ devices }) => devices.ask("introduce", { perSecond: nats ? sharedASecond : perSecond }));
+		await all(({ devices }) => devices.request("introduce", { perSecond: nats ? sharedASecond : perSecond }));
 		const settledSeconds = await settle(cpu, total, began);
 		const after = await usages();
 		const kilobytes = (of: "rss" | "heap") =>
 			after.reduce((sum, usage, index) => sum + usage[of] - (before[index]?.[of] ?? 0), 0) / total / 1024;
 		const [usedBefore, natsBefore] = [await cpu(), nats?.cpuMicros() ?? 0];
 		await all(({ devices }) =>
-			devices.ask("send", { count: Math.round((perSecond * measuredMs) / 1000), perSecond }),
+			devices.request("send", { count: Math.round((perSecond * measuredMs) / 1000), perSecond }),
 		);
 		const used = (await cpu()) - usedBefore;
 		const usedByNats = (nats?.cpuMicros() ?? 0) - natsBefore;

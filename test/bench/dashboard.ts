@@ -271,10 +271,10 @@ class Fleet {
 	}
 
 	async start(): Promise<void> {
-		const { url, tokens } = await this.#gateway.ask("listen");
+		const { url, tokens } = await this.#gateway.request("listen");
 		const target = { url: `${url.replace("http", "ws")}/device`, token: tokens.device };
-		await this.#devices.ask("connect", { target, count: this.#size });
-		await this.#devices.ask("introduce", { perSecond: 2000 });
+		await this.#devices.request("connect", { target, count: this.#size });
+		await this.#devices.request("introduce", { perSecond: 2000 });
 		this.#url = url;
 		this.#token = tokens.monitor;
 	}
@@ -287,7 +287,7 @@ class Fleet {
 
 	/** Of the summary of each of some monitors that are there at once. */
 	async summaryCost(perMessageDeflate: boolean): Promise<SummaryCost> {
-		const before = await this.#gateway.ask("usage", { isSettled: true });
+		const before = await this.#gateway.request("usage", { isSettled: true });
 		let received = 0;
 		const sockets = await Promise.all(
 			Array.from({ length: summaryMonitors }, async () => {
@@ -300,7 +300,7 @@ class Fleet {
 				return socket;
 			}),
 		);
-		const after = await this.#gateway.ask("usage", { isSettled: true });
+		const after = await this.#gateway.request("usage", { isSettled: true });
 		for (const socket of sockets) socket.terminate();
 		return {
 			cpuMs: (after.cpuMicros - before.cpuMicros) / 1000 / summaryMonitors,
@@ -343,7 +343,7 @@ class Fleet {
 	/** Does something while the devices report. @param seconds it takes at least */
 	async during<T>(seconds: number, action: () => Promise<T>): Promise<T> {
 		const perSecond = this.#size / reportEverySeconds;
-		const sent = this.#devices.ask("send", { count: perSecond * seconds, perSecond });
+		const sent = this.#devices.request("send", { count: perSecond * seconds, perSecond });
 		const result = await action();
 		await sent;
 		return result;

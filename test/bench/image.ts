@@ -31,17 +31,17 @@ export async function run(): Promise<readonly Row[]> {
 	try {
 		const server = await Nginx.start({ "firmware.bin": image });
 		nginx = server;
-		const { url, tokens } = await gateway.ask("listen");
+		const { url, tokens } = await gateway.request("listen");
 		await post(`${url}/ota/upload`, tokens.monitor, asForm(image));
-		const { url: bareUrl } = await bare.ask("listen", imageBytes);
+		const { url: bareUrl } = await bare.request("listen", imageBytes);
 		const { size, token } = { size: image.length, token: tokens.device };
 		const ours: Side = {
 			reading: { size, url: `${url}/ota/firmware.bin`, token },
-			cpu: async () => (await gateway.ask("usage", { isSettled: false })).cpuMicros,
+			cpu: async () => (await gateway.request("usage", { isSettled: false })).cpuMicros,
 		};
 		const least: Side = {
 			reading: { size, url: bareUrl, token },
-			cpu: async () => (await bare.ask("usage", { isSettled: false })).cpuMicros,
+			cpu: async () => (await bare.request("usage", { isSettled: false })).cpuMicros,
 		};
 		const reference: Side = {
 			reading: { size, url: `${server.url}/firmware.bin`, token: "" },
@@ -51,7 +51,7 @@ export async function run(): Promise<readonly Row[]> {
 		// So that all code is compiled, which takes a few thousand connections as well as requests.
 		for (const { reading } of [ours, least, reference])
 			for (let time = 0; time < 40; time++)
-				await readers.ask("read", { ...reading, readers: 100, block: time < 3 ? blockBytes : size });
+				await readers.request("read", { ...reading, readers: 100, block: time < 3 ? blockBytes : size });
 		for (const block of [size, blockBytes])
 			for (const count of [1, 100]) {
 				const load = { readers: count, block };
@@ -86,7 +86,7 @@ async function compareSides(
 		({ reading, cpu }: Side) =>
 		async () => {
 			const before = await cpu();
-			for (let time = 0; time < times; time++) await readers.ask("read", { ...reading, ...load });
+			for (let time = 0; time < times; time++) await readers.request("read", { ...reading, ...load });
 			return ((await cpu()) - before) / times / 1000;
 		};
 	const [one, other] = [usedBy(side), usedBy(reference)];

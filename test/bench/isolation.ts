@@ -50,11 +50,11 @@ export async function run(): Promise<readonly Row[]> {
 		const rows: Row[] = [];
 		for (const abuse of abusesOf(sockets, http))
 			rows.push(...(await isolate({ side, other }, newcomers, abuse)));
-		await fleet.ask("connect", { target: side.device, count: reconnecting, first: 100_000 });
+		await fleet.request("connect", { target: side.device, count: reconnecting, first: 100_000 });
 		const reconnect: Abuse = {
 			what: `${reconnecting} devices reconnect in one moment`,
 			begin: async () => {
-				const reconnected = fleet.ask("reconnect", { target: side.device });
+				const reconnected = fleet.request("reconnect", { target: side.device });
 				return () => reconnected;
 			},
 		};
@@ -76,31 +76,31 @@ function abusesOf(sockets: Child<AbusiveSockets>, http: Child<AbusiveHttp>): rea
 		what,
 		begin: async (gateway) => {
 			await start(gateway);
-			return () => sockets.ask("stop");
+			return () => sockets.request("stop");
 		},
 	});
 	const byHttp = (what: string, name: Exclude<keyof AbusiveHttp, "stop">, connections: number): Abuse => ({
 		what: `${connections} connections ${what}`,
 		begin: async ({ device: target }) => {
-			await http.ask(name, { target, connections });
-			return () => http.ask("stop");
+			await http.request(name, { target, connections });
+			return () => http.request("stop");
 		},
 	});
 	return [
-		bySockets("one monitor never reads", ({ monitor: target }) => sockets.ask("unread", { target })),
+		bySockets("one monitor never reads", ({ monitor: target }) => sockets.request("unread", { target })),
 		byHttp("send requests and read no response", "unread", 100),
 		byHttp("send bodies without end", "bodies", 100),
 		bySockets("300 refused upgrades a second", ({ device: target }) =>
-			sockets.ask("wrongTokens", { target, perSecond: 300 }),
+			sockets.request("wrongTokens", { target, perSecond: 300 }),
 		),
 		bySockets("one device sends pongs at full speed", ({ device: target }) =>
-			sockets.ask("pongs", { target, count: 1, withGarbage: false }),
+			sockets.request("pongs", { target, count: 1, withGarbage: false }),
 		),
 		bySockets("5 devices send pongs and garbage at full speed", ({ device: target }) =>
-			sockets.ask("pongs", { target, count: 5, withGarbage: true }),
+			sockets.request("pongs", { target, count: 5, withGarbage: true }),
 		),
 		bySockets("one device sends its live log at full speed", ({ device: target }) =>
-			sockets.ask("logs", { target }),
+			sockets.request("logs", { target }),
 		),
 		byHttp("send wrong login codes at full speed", "loginCodes", 20),
 	];
@@ -126,9 +126,9 @@ async function isolate(
 		const sampling = setInterval(async () => {
 			if (gateway === side) most = Math.max(most, (await side.usage()).rss);
 		}, sampleMs);
-		await newcomers.ask("begin", { target: gateway.device, perSecond: newcomersASecond });
+		await newcomers.request("begin", { target: gateway.device, perSecond: newcomersASecond });
 		return async () => {
-			const attempts = await newcomers.ask("stop");
+			const attempts = await newcomers.request("stop");
 			clearInterval(sampling);
 			if (gateway === side) tried += attempts.tried;
 			if (gateway === side) refused += attempts.refused;

@@ -43,12 +43,12 @@ export async function run(): Promise<readonly Row[]> {
 		await gateway.start();
 		const target = gateway.device;
 		await all(fleet, (each, index) =>
-			each.ask("connect", { target, count: countOf(index), first: index * countOf(0) }),
+			each.request("connect", { target, count: countOf(index), first: index * countOf(0) }),
 		);
 		await until(async () => (await standingOf(fleet)).connected === devices);
 		await all(fleet, (each, index) => {
 			const perSecond = index < fleets ? countOf(index) / reportIntervalSeconds : probesPerSecond;
-			return each.ask("report", { perSecond, isMeasured: index === fleets });
+			return each.request("report", { perSecond, isMeasured: index === fleets });
 		});
 		await setTimeout(quietMs);
 		const quietMicros = await latency(gateway, () => setTimeout(quietMs));
@@ -70,7 +70,7 @@ async function restart(
 	signal: "SIGTERM" | "SIGKILL",
 	quietMicros: number,
 ): Promise<Row[]> {
-	await all(fleet, (each) => each.ask("mark"));
+	await all(fleet, (each) => each.request("mark"));
 	const awayMs = await gateway.restart(signal);
 	const rates: number[] = [];
 	let scrapedAt = performance.now();
@@ -120,19 +120,19 @@ async function restart(
 async function latency(gateway: GatewayProcess, work: () => Promise<unknown>): Promise<number> {
 	const monitors = new Child<Monitors>("load/monitors.ts");
 	try {
-		await monitors.ask("connect", { target: gateway.monitor, count: 1 });
+		await monitors.request("connect", { target: gateway.monitor, count: 1 });
 		// Its snapshot of the whole fleet is no report.
 		await setTimeout(snapshotMs);
-		await monitors.ask("start");
+		await monitors.request("start");
 		await work();
-		return (await monitors.ask("finish", { expected: 0 })).p99Micros;
+		return (await monitors.request("finish", { expected: 0 })).p99Micros;
 	} finally {
 		await monitors.close();
 	}
 }
 
 async function standingOf(fleet: readonly Child<FirmwareFleet>[]) {
-	const standings = await all(fleet, (each) => each.ask("standing"));
+	const standings = await all(fleet, (each) => each.request("standing"));
 	return standings.reduce((sum, each) => ({
 		connected: sum.connected + each.connected,
 		back: sum.back + each.back,
@@ -143,8 +143,8 @@ async function standingOf(fleet: readonly Child<FirmwareFleet>[]) {
 	}));
 }
 
-function all<T, R>(list: readonly T[], ask: (each: T, index: number) => Promise<R>): Promise<R[]> {
-	return Promise.all(list.map(ask));
+function all<T, R>(list: readonly T[], request: (each: T, index: number) => Promise<R>): Promise<R[]> {
+	return Promise.all(list.map(request));
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {

@@ -51,7 +51,7 @@ export class Side {
 	/** @param limits see `listen` of gateway-server.ts */
 	static async gateway(limits?: Partial<SocketLimits>): Promise<Side> {
 		const server = startGateway();
-		const { url, tokens } = await server.ask("listen", limits);
+		const { url, tokens } = await server.request("listen", limits);
 		const base = url.replace("http", "ws");
 		return new Side(
 			server,
@@ -62,7 +62,7 @@ export class Side {
 
 	static async bare(): Promise<Side> {
 		const server = new Child<BareServer>("servers/bare-server.ts");
-		const { url } = await server.ask("listen");
+		const { url } = await server.request("listen");
 		const base = url.replace("http", "ws");
 		return new Side(server, { url: `${base}/device`, token: "" }, { url: `${base}/monitor`, token: "" });
 	}
@@ -71,8 +71,8 @@ export class Side {
 	async connectDevices(count: number): Promise<{ rss: number; heap: number }> {
 		await this.#warmUp();
 		const before = await this.usage(true);
-		await this.devices.ask("connect", { target: this.device, count });
-		await this.devices.ask("introduce", { perSecond: 4000 });
+		await this.devices.request("connect", { target: this.device, count });
+		await this.devices.request("introduce", { perSecond: 4000 });
 		await this.#settle();
 		const after = await this.usage(true);
 		return { rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count };
@@ -82,8 +82,8 @@ export class Side {
 	async #warmUp(): Promise<void> {
 		const others = new Child<Devices>("load/devices.ts");
 		try {
-			await others.ask("connect", { target: this.device, count: 500, first: 1_000_000 });
-			await others.ask("introduce", { perSecond: 2000 });
+			await others.request("connect", { target: this.device, count: 500, first: 1_000_000 });
+			await others.request("introduce", { perSecond: 2000 });
 		} finally {
 			await others.close();
 		}
@@ -102,21 +102,21 @@ export class Side {
 	/** Connects more monitors, up to `count`. */
 	async setMonitors(count: number): Promise<void> {
 		if (count > this.#monitorCount)
-			await this.monitors.ask("connect", { target: this.monitor, count: count - this.#monitorCount });
+			await this.monitors.request("connect", { target: this.monitor, count: count - this.#monitorCount });
 		this.#monitorCount = Math.max(count, this.#monitorCount);
 	}
 
 	usage(isSettled = false): Promise<Usage> {
-		return this.#server.ask("usage", { isSettled });
+		return this.#server.request("usage", { isSettled });
 	}
 
 	async relay(load: Load): Promise<Relayed> {
 		const before = await this.usage();
 		const began = performance.now();
-		await this.monitors.ask("start");
-		const { sent } = await this.devices.ask("send", load);
+		await this.monitors.request("start");
+		const { sent } = await this.devices.request("send", load);
 		const seconds = (performance.now() - began) / 1000;
-		const { lost, ...latency } = await this.monitors.ask("finish", { expected: sent });
+		const { lost, ...latency } = await this.monitors.request("finish", { expected: sent });
 		// Only a monitor would show when the server has read the last report.
 		if (this.#monitorCount === 0) await setTimeout(100);
 		const { cpuMicros } = await this.usage();

@@ -33,7 +33,7 @@ interface Tokens {
 export async function run(): Promise<readonly Row[]> {
 	const gateway = startGateway();
 	try {
-		const { url, tokens } = await gateway.ask("listen");
+		const { url, tokens } = await gateway.request("listen");
 		return [...(await measureBeginnings(url, tokens)), ...(await compareServing(gateway, url, tokens))];
 	} finally {
 		await gateway.close();
@@ -70,7 +70,7 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 		for (const [index, child] of all.entries()) {
 			const first = 0xa0_0000 + index * inProcess;
 			const serials = Array.from({ length: inProcess }, (_, at) => (first + at).toString(16));
-			ids.push(...(await child.ask("start", { url, token: tokens.device, serials })));
+			ids.push(...(await child.request("start", { url, token: tokens.device, serials })));
 		}
 		const areKnown = async () => {
 			const { devices: known } = await request("GET /api/devices");
@@ -81,10 +81,10 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 		await setTimeout(3_000);
 		/** @returns when the devices begin, in milliseconds after the request */
 		const begin = async (body: AskedAnnouncement & { readonly targets: { devices: readonly string[] } }) => {
-			await Promise.all(all.map((child) => child.ask("forget")));
+			await Promise.all(all.map((child) => child.request("forget")));
 			const began = performance.timeOrigin + performance.now();
 			const { id: announced } = await request("POST /api/announcements", { body });
-			const firsts = await Promise.all(all.map((child) => child.ask("firsts", body.targets.devices)));
+			const firsts = await Promise.all(all.map((child) => child.request("firsts", body.targets.devices)));
 			return { announced, afterMs: firsts.flat().map((at) => at - began) };
 		};
 		const ended = async (announced: string) => {
@@ -116,7 +116,7 @@ async function measureBeginnings(url: string, tokens: Tokens): Promise<readonly 
 			await setTimeout(500 + 100 * (time % 10));
 			urgent.push(...(await begin({ sound: id, targets, priority: "urgent" })).afterMs);
 			await ended(announced);
-			leftOut.push(await player.ask("leftOutMs", { deviceId, seconds: interruptedSeconds }));
+			leftOut.push(await player.request("leftOutMs", { deviceId, seconds: interruptedSeconds }));
 		}
 		const ours = (atMost: number) => ({ target: { of: "ours", atMost } as const });
 		return [
@@ -157,11 +157,11 @@ async function compareServing(
 	const nginx = await Nginx.start({ "sound.wav": Buffer.from(file) });
 	const load = new Child<Listeners>("load/listeners.ts", { hasLowPriority: true });
 	try {
-		const gatewayCpu = async () => (await gateway.ask("usage", { isSettled: false })).cpuMicros;
+		const gatewayCpu = async () => (await gateway.request("usage", { isSettled: false })).cpuMicros;
 		const used = (address: string, token: string, cpu: () => number | Promise<number>) => async () => {
 			const before = await cpu();
 			const asked = { url: address, token, listeners, seconds: listenedSeconds };
-			const { underruns } = await load.ask("listen", asked);
+			const { underruns } = await load.request("listen", asked);
 			return { milliseconds: ((await cpu()) - before) / 1000, underruns };
 		};
 		const rounds = await alternate(

@@ -33,7 +33,7 @@ export async function run(): Promise<readonly Row[]> {
 	}
 	const gateway = startGateway();
 	try {
-		const { url, tokens } = await gateway.ask("listen");
+		const { url, tokens } = await gateway.request("listen");
 		const program = await buildFirmware();
 		const versions = new Versions();
 		const rows: Row[] = [];

@@ -20,15 +20,15 @@ export async function run(): Promise<readonly Row[]> {
 	const gateway = startGateway();
 	const raw = new Child<RawUploadServer>("servers/raw-upload-server.ts");
 	try {
-		const [ours, reference] = await Promise.all([gateway.ask("listen"), raw.ask("listen")]);
+		const [ours, reference] = await Promise.all([gateway.request("listen"), raw.request("listen")]);
 		const form = asForm(makeImage(imageBytes));
 		const upload =
 			(server: Child<GatewayServer | RawUploadServer>, url: string, token: string) => async () => {
-				const before = await server.ask("usage", { isSettled: false });
+				const before = await server.request("usage", { isSettled: false });
 				const began = performance.now();
 				await post(url, token, form);
 				const milliseconds = performance.now() - began;
-				const after = await server.ask("usage", { isSettled: false });
+				const after = await server.request("usage", { isSettled: false });
 				return { milliseconds, cpuMilliseconds: (after.cpuMicros - before.cpuMicros) / 1000 };
 			};
 		const one = upload(gateway, `${ours.url}/ota/upload`, ours.tokens.monitor);

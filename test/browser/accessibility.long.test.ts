@@ -58,7 +58,7 @@ async function everyState(t: TestContext): Promise<string> {
 		volume: 20,
 	});
 	for (const targetId of ["dev-1-waits0", "dev-1-failed", "dev-1-backed"])
-		await watcher.ask({ type: "trigger_ota", targetId, version: "latest" });
+		await watcher.request({ type: "trigger_ota", targetId, version: "latest" });
 	return url;
 }
 

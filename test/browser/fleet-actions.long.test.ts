@@ -9,13 +9,7 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
 import { waitUntil } from "../support/eventually.js";
 import { writeReleases } from "../support/releases.js";
-import {
-	bearer,
-	monitorToken,
-	runGateway,
-	temporaryDirectory,
-	wholeFleetAtOnce,
-} from "../support/running.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing, gatewayAway, problems } from "./browsing.js";
 
@@ -38,7 +32,7 @@ async function runMany(
 	options: (index: number) => Partial<ScriptedDeviceOptions> = () => ({}),
 	gatewayOptions: Partial<GatewayOptions> = {},
 ) {
-	const { url, monitor, gateway } = await runGateway(t, { ...wholeFleetAtOnce, ...gatewayOptions });
+	const { url, monitor, gateway } = await runGateway(t, { ...noRateLimits, ...gatewayOptions });
 	const connect = (index: number) =>
 		new ScriptedDevice({ url, deviceId: idOf(index), ...options(index) }).connect();
 	const devices = await Promise.all(Array.from({ length: count }, (_, index) => connect(index)));
@@ -375,7 +369,7 @@ describe("a selection", { skip }, () => {
 		await panel(page, "More");
 		for (const name of ["Set ring", "Identify", "Reconnect"])
 			assert.equal(await bar.getByRole("button", { name }).isDisabled(), true, name);
-		await runGateway(t, { ...wholeFleetAtOnce, dataDir, port: Number(new URL(url).port) });
+		await runGateway(t, { ...noRateLimits, dataDir, port: Number(new URL(url).port) });
 		for (const device of devices) await device.connect();
 		await page.getByText("3 of 3 connected").waitFor();
 		await bar.getByText("2 selected", { exact: true }).waitFor();

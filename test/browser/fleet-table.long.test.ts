@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { sampleReport } from "../../scripts/api/sample-report.js";
 import { skip } from "../support/chromium.js";
-import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { bearer, monitorToken, noRateLimits, runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing, gatewayAway } from "./browsing.js";
 
@@ -23,7 +23,7 @@ async function runMany(
 	options: (index: number) => Partial<ScriptedDeviceOptions> = () => ({}),
 	gatewayOptions: Partial<GatewayOptions> = {},
 ) {
-	const running = await runGateway(t, { ...wholeFleetAtOnce, ...gatewayOptions });
+	const running = await runGateway(t, { ...noRateLimits, ...gatewayOptions });
 	const { url } = running;
 	const devices = Array.from(
 		{ length: count },
@@ -433,7 +433,7 @@ describe("page subscription", { skip }, () => {
 		const { port } = new URL(url);
 		await gateway.close();
 		await gatewayAway(page).waitFor();
-		const second = await runGateway(t, { ...wholeFleetAtOnce, port: Number(port) });
+		const second = await runGateway(t, { ...noRateLimits, port: Number(port) });
 		const device = await new ScriptedDevice({ url: second.url, deviceId: idOf(0) }).connect();
 		t.after(() => device.close());
 		await page.locator(".link.live").waitFor();

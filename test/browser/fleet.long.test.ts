@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { WebSocket } from "ws";
 import { skip } from "../support/chromium.js";
 import { runFleet } from "../support/fleet.js";
-import { bearer, deviceToken, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { bearer, deviceToken, monitorToken, noRateLimits, runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
@@ -54,7 +54,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("renders the ring as the device shows it", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
 		// Chromium warns about reading pixels back.
@@ -89,7 +89,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("animates rings, except with prefers-reduced-motion", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-a1b2c3" }).connect();
 		t.after(() => device.close());
 		const changes = `new Promise((done) => {
@@ -116,7 +116,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("can be searched, filtered and sorted", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 			{ deviceId: "dev-1-aaaaaa", version: "1.0.0", report: { "network.wifi_rssi": -84 } },
 			{ deviceId: "dev-1-bbbbbb", version: "1.2.0" },
@@ -192,7 +192,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("fits five speakers in four rooms on a phone without scrolling", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const rooms = ["Kitchen", "Kitchen", "Attic", "Bathroom", "Bedroom"];
 		for (const [index, room] of rooms.entries()) {
 			const deviceId = `dev-1-00000${index}`;
@@ -217,7 +217,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("leaves room for sliders in rows, on a phone and on a large screen", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const report = { "peripherals.audio.volume": 100, "health.safe_mode": true };
 		const device = await new ScriptedDevice({ url, deviceId: "dev-1-aaaaaa", report }).connect();
 		t.after(() => device.close());
@@ -236,7 +236,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("renders only the visible rows of a thousand devices", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const fleet = Array.from(
 			{ length: 1000 },
 			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
@@ -273,7 +273,7 @@ describe("fleet", { skip }, () => {
 	});
 
 	test("keeps the focused row while the page scrolls", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const fleet = Array.from(
 			{ length: 200 },
 			(_, index) => new ScriptedDevice({ url, deviceId: `dev-1-${String(index).padStart(6, "0")}` }),
@@ -295,7 +295,7 @@ describe("fleet", { skip }, () => {
 
 describe("empty fleet", { skip }, () => {
 	test("explains how to add a device, with this gateway's address, and its token on request", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const page = await open(t, url);
 		const address = `${url.replace("http", "ws")}/device`;
 		const command = (token: string) =>
@@ -314,7 +314,7 @@ describe("empty fleet", { skip }, () => {
 	});
 
 	test("handles a malformed percent escape in the URL", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const page = await open(t, url);
 		for (const [hash, words] of [
 			["#/device/%E0%A4%A", "No device is called %E0%A4%A"],
@@ -329,7 +329,7 @@ describe("empty fleet", { skip }, () => {
 	});
 
 	test("reports a URL without a device", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const page = await open(t, url, { view: "#/device/dev-1-unknown" });
 		await page.getByText("No device is called dev-1-unknown").waitFor();
 	});
@@ -337,7 +337,7 @@ describe("empty fleet", { skip }, () => {
 
 describe("login", { skip }, () => {
 	test("rejects a wrong token with a reason, and accepts the right one", async (t) => {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const page = await open(t, url, { expected: /401/ });
 		await page.context().clearCookies();
 		await page.goto(`${url}/`);
@@ -359,7 +359,7 @@ describe("login", { skip }, () => {
 	});
 
 	test("rejects a used link, and explains what to do", async (t) => {
-		const { url, gateway, loginUrl } = await runGateway(t, wholeFleetAtOnce);
+		const { url, gateway, loginUrl } = await runGateway(t, noRateLimits);
 		assert.ok(gateway, "no gateway");
 		const page = await open(t, url, { expected: /401/ });
 		await page.goto(loginUrl);

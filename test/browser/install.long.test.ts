@@ -11,7 +11,7 @@ import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { makeVirtualImages } from "../../scripts/release/images.js";
 import { readStrings } from "../hosts/esp32/nvs/reader.js";
-import { Authority, tlsFiles, whyNoCertificates } from "../support/certificates.js";
+import { Authority, opensslMissing, tlsFiles } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
 import { runCommand } from "../support/command-line.js";
 import { waitUntil } from "../support/eventually.js";
@@ -133,7 +133,7 @@ describe("installing from the dashboard", { skip }, () => {
 	});
 
 	test("prefills the certificate authority if the gateway's certificate has its own", {
-		skip: whyNoCertificates(),
+		skip: opensslMissing(),
 	}, async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const releasesDir = join(dataDir, "releases");
@@ -171,7 +171,7 @@ describe("installing from the dashboard", { skip }, () => {
 		await fillIn(page);
 		await install(page);
 		await joined(page);
-		await monitorClient.ask({
+		await monitorClient.request({
 			type: "control_device",
 			targetId: deviceId,
 			payload: { command: "set_volume", value: 33 },

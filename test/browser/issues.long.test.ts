@@ -3,15 +3,9 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
-import { Authority, tlsFiles, whyNoCertificates } from "../support/certificates.js";
+import { Authority, opensslMissing, tlsFiles } from "../support/certificates.js";
 import { skip } from "../support/chromium.js";
-import {
-	bearer,
-	monitorToken,
-	runGateway,
-	temporaryDirectory,
-	wholeFleetAtOnce,
-} from "../support/running.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
@@ -30,7 +24,7 @@ async function shows(page: Page, number: string): Promise<void> {
 }
 
 test("issues", { skip }, async (t) => {
-	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const { url } = await runGateway(t, noRateLimits);
 	const connect = async (id: string) => {
 		const version = crash.firmware_version;
 		const options = { url, deviceId: crashed, version, crash: { ...crash, id } };
@@ -106,7 +100,7 @@ describe("issue of many devices", { skip }, () => {
 
 	/** Connects eleven devices with a speaker fault and one with a weak signal. */
 	async function setUp(t: TestContext) {
-		const { url } = await runGateway(t, wholeFleetAtOnce);
+		const { url } = await runGateway(t, noRateLimits);
 		const devices = Array.from({ length: 12 }, (_, index) => {
 			const deviceId = `dev-1-${String(index).padStart(6, "0")}`;
 			const report = index < 11 ? { "peripherals.audio.fault": fault } : { "network.wifi_rssi": -90 };
@@ -166,7 +160,7 @@ describe("issue of many devices", { skip }, () => {
 });
 
 test("shows the number of devices if there are no issues and all are connected", { skip }, async (t) => {
-	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const { url } = await runGateway(t, noRateLimits);
 	const [first, second] = [crashed, refused].map((deviceId) => new ScriptedDevice({ url, deviceId }));
 	await first?.connect();
 	const page = await open(t, url, { view: "#/attention" });
@@ -181,7 +175,7 @@ test("shows the number of devices if there are no issues and all are connected",
 });
 
 test("computes ages by the gateway's clock although the browser's is two days ahead", { skip }, async (t) => {
-	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const { url } = await runGateway(t, noRateLimits);
 	const device = await new ScriptedDevice({ url, deviceId: crashed }).connect();
 	const page = await open(t, url, {
 		prepare: (context) => context.clock.install({ time: Date.now() + 48 * 60 * 60_000 }),
@@ -198,11 +192,11 @@ test("computes ages by the gateway's clock although the browser's is two days ah
 });
 
 test("reports a certificate that expires soon as an issue", {
-	skip: skip || whyNoCertificates(),
+	skip: skip || opensslMissing(),
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const tls = tlsFiles(folder, new Authority(folder, "ca").issue("IP:127.0.0.1", 10));
-	const { url } = await runGateway(t, { ...wholeFleetAtOnce, tls });
+	const { url } = await runGateway(t, { ...noRateLimits, tls });
 	const page = await open(t, url, { view: "#/attention", ignoreHTTPSErrors: true });
 	await page.getByRole("region", { name: "Gateway" }).getByText("The TLS certificate expires at").waitFor();
 	await shows(page, "1");
@@ -214,7 +208,7 @@ test("reports a gateway with a full disk as an issue until it is ready", { skip 
 		apply: async (target, _, args: Parameters<typeof fs.statfs>) =>
 			Object.assign(await target(...args), isFull && { bavail: 0 }),
 	});
-	const { url } = await runGateway(t, { ...wholeFleetAtOnce, disk: { ...fs, statfs } });
+	const { url } = await runGateway(t, { ...noRateLimits, disk: { ...fs, statfs } });
 	const page = await open(t, url, { expected: /503/ });
 	await page.clock.install();
 	await shows(page, "1");
@@ -230,7 +224,7 @@ test("reports a gateway with a full disk as an issue until it is ready", { skip 
 });
 
 test("crashes of one cause", { skip }, async (t) => {
-	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const { url } = await runGateway(t, noRateLimits);
 	const crashOnce = async (deviceId: string, id: string, message: string) => {
 		const version = crash.firmware_version;
 		const stack = "at onButton (device/rules.ts:31)";

@@ -7,13 +7,7 @@ import type { Page } from "playwright-core";
 import { uplinkExamples } from "../../scripts/api/examples.js";
 import { skip } from "../support/chromium.js";
 import { writeReleases } from "../support/releases.js";
-import {
-	bearer,
-	monitorToken,
-	runGateway,
-	temporaryDirectory,
-	wholeFleetAtOnce,
-} from "../support/running.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing } from "./browsing.js";
 
@@ -51,7 +45,7 @@ test("order on the page", { skip }, async (t) => {
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	const { url, monitor } = await runGateway(t, { ...wholeFleetAtOnce, dataDir, releasesDir });
+	const { url, monitor } = await runGateway(t, { ...noRateLimits, dataDir, releasesDir });
 	const client = await monitor();
 	for (const [index, { name, room = "", options }] of labelled.entries()) {
 		const deviceId = idOf(index);
@@ -65,7 +59,7 @@ test("order on the page", { skip }, async (t) => {
 		assert.equal(status, 200);
 		if (index === away) device.close();
 		if (options?.ending === "waits") {
-			await client.ask({ type: "trigger_ota", targetId: deviceId, version: "1.4.0" });
+			await client.request({ type: "trigger_ota", targetId: deviceId, version: "1.4.0" });
 			await device.offered;
 		}
 	}

@@ -5,17 +5,17 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
 import {
-	actOn,
+	getRollout,
+	getSteps,
+	postRolloutAction,
 	putRollout,
 	quickPlan,
-	readRollout,
-	readSteps,
 	rolloutIds,
 	runReleasedFleet,
 } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import { bearer, monitorToken } from "../support/running.js";
-import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
+import type { ScriptedDeviceOptions, UpdateOutcome } from "../support/scripted-device.js";
 import { browsing, gatewayAway } from "./browsing.js";
 
 const open = browsing();
@@ -33,7 +33,7 @@ async function setUp(
 	return { ...released, openPage, page: await openPage() };
 }
 
-function some(count: number, ending: Ending) {
+function some(count: number, ending: UpdateOutcome) {
 	return Array.from({ length: count }, () => ({ ending }) as const);
 }
 
@@ -64,7 +64,7 @@ function pixelOf(page: Page, image: Buffer, place: number): Promise<readonly num
 
 function rolloutIs(url: string, status: string) {
 	return eventually(
-		() => readRollout(url, "autumn"),
+		() => getRollout(url, "autumn"),
 		(rollout) => rollout.status === status,
 	);
 }
@@ -174,7 +174,7 @@ describe("new rollout", { skip }, () => {
 		await fleet[0]?.finish("rolls back");
 		await rollouts(page).getByText("Stopped by failures").waitFor();
 		const [id = ""] = await rolloutIds(url);
-		const { counts } = await readRollout(url, id);
+		const { counts } = await getRollout(url, id);
 		assert.deepEqual([counts.rolled_back, counts.queued], [1, 2]);
 	});
 
@@ -232,7 +232,7 @@ describe("new rollout", { skip }, () => {
 		await form(page).getByRole("button", { name: "Update 1 device" }).click();
 		await rollouts(page).getByText("Scheduled").waitFor();
 		const [id = ""] = await rolloutIds(url);
-		const { plan } = await readRollout(url, id);
+		const { plan } = await getRollout(url, id);
 		const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
 		assert.deepEqual(
 			plan.groups.map(({ size, concurrency, errorThreshold, approval, soakSeconds }) => [
@@ -359,14 +359,14 @@ describe("available update", { skip }, () => {
 		await due(page).getByText("Rollout: Running").waitFor();
 		const [id = "", ...others] = await rolloutIds(url);
 		assert.deepEqual(others, ["lab"]);
-		const { plan } = await readRollout(url, id);
+		const { plan } = await getRollout(url, id);
 		assert.deepEqual(plan.target, { devices: ["dev-1-000000", "proto-1-000001"] });
 		assert.deepEqual(
 			plan.groups.map(({ size, concurrency, errorThreshold: { count } }) => [size, concurrency, count]),
 			[["rest", 1, 1]],
 		);
 		await fleet[0]?.offered;
-		await actOn(url, id, "cancel");
+		await postRolloutAction(url, id, "cancel");
 		await fleet[0]?.finish("updates");
 		await due(page).getByText("1 of 3 devices can be updated to 1.4.0").waitFor();
 		await due(page).getByRole("button", { name: "Update 1 device" }).click();
@@ -509,14 +509,14 @@ describe("rollout", { skip }, () => {
 		await putRollout(url, "autumn");
 		await rollouts(page).getByText("Running", { exact: true }).waitFor();
 		await page.route("**/api/rollouts/autumn/pause", async (route) => {
-			await actOn(url, "autumn", "pause");
+			await postRolloutAction(url, "autumn", "pause");
 			await rollouts(page).getByRole("button", { name: "Resume" }).waitFor();
-			await actOn(url, "autumn", "resume");
+			await postRolloutAction(url, "autumn", "resume");
 			await route.continue();
 		});
 		await rollouts(page).getByRole("button", { name: "Pause" }).click();
 		await rollouts(page).getByRole("alert").getByText("It has changed at the same moment").waitFor();
-		assert.equal((await readRollout(url, "autumn")).status, "running");
+		assert.equal((await getRollout(url, "autumn")).status, "running");
 	});
 
 	test("is disabled while the gateway is unreachable, and current once it is back", async (t) => {
@@ -551,7 +551,7 @@ describe("rollout", { skip }, () => {
 			[...new Set(requests.filter((address) => address.includes("/devices")))],
 			[`${url}/api/rollouts/autumn/devices?status=queued`],
 		);
-		const { devices } = await readSteps(url, "autumn", "queued");
+		const { devices } = await getSteps(url, "autumn", "queued");
 		const last = devices.at(-1);
 		assert.ok(last, "no device is queued");
 		// Checked within frames, as the list renders every second anyway.

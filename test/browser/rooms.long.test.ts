@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { skip } from "../support/chromium.js";
-import { bearer, monitorToken, runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { bearer, monitorToken, noRateLimits, runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { browsing, problems } from "./browsing.js";
 
@@ -9,7 +9,7 @@ const open = browsing();
 
 /** Starts a gateway. @returns a function that connects a device in a room */
 async function setUp(t: TestContext) {
-	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const { url } = await runGateway(t, noRateLimits);
 	const connect = async (
 		id: string,
 		room: string,
@@ -103,7 +103,7 @@ test("room", { skip }, async (t) => {
 test("sets a large room at the gateway's rate, and names the devices that failed", {
 	skip,
 }, async (t) => {
-	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const { url } = await runGateway(t, noRateLimits);
 	const devices = await Promise.all(
 		Array.from({ length: 200 }, (_, index) => {
 			const deviceId = `dev-1-${String(index).padStart(6, "0")}`;

@@ -7,7 +7,7 @@ import { SoundDevice } from "../gateway/announcements/sound-device.js";
 import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
 import { eventually } from "../support/eventually.js";
-import { runGateway, wholeFleetAtOnce } from "../support/running.js";
+import { noRateLimits, runGateway } from "../support/running.js";
 import { tone, wav } from "../support/sounds.js";
 import { violations } from "./axe.js";
 import { browsing, problems } from "./browsing.js";
@@ -20,7 +20,7 @@ interface Tagged {
 }
 
 async function setUp(t: TestContext, ...tags: readonly (readonly string[])[]) {
-	const { url } = await runGateway(t, wholeFleetAtOnce);
+	const { url } = await runGateway(t, noRateLimits);
 	const devices: SoundDevice[] = [];
 	for (const deviceId of ids) {
 		const device = await new SoundDevice({ url, deviceId }).connect();

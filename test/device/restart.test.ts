@@ -38,8 +38,8 @@ test("a device does not restart while its firmware is unconfirmed: the boot load
 		clock: "virtual",
 	});
 	await report();
-	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
-	await passUntil(device, fleet.updateEnd(deviceId));
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
+	await passUntil(device, fleet.updateResult(deviceId));
 	assert.equal(device.isPendingVerify, true);
 	await control(restart);
 	const { command, code, message } = await rejection();

@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from "node:https";
 import { describe, type TestContext, test } from "node:test";
 import type { ChangedSettings } from "../../device/protocol/messages.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
-import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { Authority, opensslMissing } from "../support/certificates.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../support/scripted-gateway.js";
@@ -103,7 +103,7 @@ describe("wrong settings are given up after 120 s, and the device says why:", ()
 });
 
 describe("a gateway over TLS that is not trusted is given up too, and the device says which:", {
-	skip: whyNoCertificates(),
+	skip: opensslMissing(),
 }, () => {
 	for (const [name, issue, isGiven, reason, clock] of [
 		["an expired certificate", (from: Authority) => from.issue(address, -1), true, /: TLS: .* has expired$/],

@@ -7,10 +7,10 @@ import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { Authority, opensslMissing } from "../support/certificates.js";
 import { nextEvent } from "../support/eventually.js";
-import { printed, startProcess } from "../support/gateway-process.js";
-import { haproxyEnvironment, whyNoHaproxy } from "../support/haproxy.js";
+import { readStartupOutput, startProcess } from "../support/gateway-process.js";
+import { haproxyEnvironment, haproxyMissing } from "../support/haproxy.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
 const hasSystemd = () => spawnSync("systemd-analyze", ["--version"]).status === 0;
@@ -102,7 +102,7 @@ test("the image has all files that the gateway and its page need, and no others 
 	const [, ...program] = commandOf(dockerfile);
 	const settings = { DATA_DIR: join(folder, "data"), DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
 	const gateway = startProcess(t, settings, { program, cwd: folder });
-	const { origin } = new URL((await printed(gateway)).Dashboard ?? "");
+	const { origin } = new URL((await readStartupOutput(gateway)).Dashboard ?? "");
 	assert.equal((await fetch(`${origin}/readyz`)).status, 200);
 	if (existsSync("gateway/dashboard")) {
 		const page = await fetch(origin, { headers: bearer(monitorToken) });
@@ -127,7 +127,7 @@ test("compose.yaml sets what README.md names, and its gateways differ by their n
 });
 
 test("haproxy accepts its configurations, and takes a gateway out after three checks of 3 s", {
-	skip: whyNoHaproxy() || whyNoCertificates(),
+	skip: haproxyMissing() || opensslMissing(),
 }, async (t) => {
 	const folder = await temporaryDirectory(t);
 	const { cert, key } = new Authority(folder, "authority").issue("IP:127.0.0.1");

@@ -17,7 +17,7 @@ export const extensionParts = {
 		"test/system/tags.long.test.ts",
 		"test/system/say-later.test.ts",
 		"test/system/backup.test.ts",
-		"test/support/picture.ts",
+		"test/support/monitor-view.ts",
 		"test/system/crashes.long.test.ts",
 		"test/system/crash-causes.long.test.ts",
 		"test/system/crashing-release.long.test.ts",

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { sampleReport } from "../../scripts/api/sample-report.js";
 import { waitUntil } from "../support/eventually.js";
-import { printed, startProcess } from "../support/gateway-process.js";
+import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { bearer, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
 /** Enough for V8 to adapt to how long their garbage lives. */
@@ -16,7 +16,7 @@ const skip = process.platform === "linux" ? false : "needs 127.0.0.2 and those a
 test("relayed reports never cause a full garbage collection", { skip }, async (t) => {
 	const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken, LOG_LEVEL: "silent" };
 	const child = startProcess(t, { ...given, DATA_DIR: await temporaryDirectory(t) });
-	const { Devices: url = "" } = await printed(child);
+	const { Devices: url = "" } = await readStartupOutput(child);
 	const { origin } = new URL(url.replace("ws", "http"));
 	const figure = async (name: string) => {
 		const text = await (await fetch(`${origin}/metrics`, { headers: bearer(monitorToken) })).text();

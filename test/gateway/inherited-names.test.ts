@@ -16,7 +16,7 @@ import { UplinkReader } from "../../gateway/uplinks/uplink-reader.js";
 import { inheritedNames } from "../support/arbitraries.js";
 import { runs } from "../support/property-runs.js";
 import { bearer, monitorToken, type RunOptions } from "../support/running.js";
-import { altered, type Json, sampleReport } from "../support/sample-report.js";
+import { type Json, sampleReport, withField } from "../support/sample-report.js";
 import { probes } from "./api/probes.js";
 import { ask } from "./api/server.js";
 import { runWholeGateway } from "./api/whole-gateway.js";
@@ -112,7 +112,7 @@ test("each message of a monitor with an inherited name in it is answered, whatev
 	await fc.assert(
 		fc.asyncProperty(index, message, async (at, value) => {
 			const late = setTimeout(answerMs, { type: "no answer" }, { ref: false });
-			const { type } = await Promise.race([monitors[at]?.ask(value) ?? late, late]);
+			const { type } = await Promise.race([monitors[at]?.request(value) ?? late, late]);
 			assert.match(type, /^(ack|error)$/);
 			assert.deepEqual(errors, []);
 		}),
@@ -136,11 +136,11 @@ test("a device, its label, what it reports and how it is counted may have inheri
 		matches(uplinks.state_report.fields.deviceId, each),
 	)) {
 		const client = await device({ "Device-Id": deviceId, "Device-Features": deviceId });
-		let report: { [name: string]: Json } = altered(sampleReport("DEV-1"), "deviceId", deviceId);
+		let report: { [name: string]: Json } = withField(sampleReport("DEV-1"), "deviceId", deviceId);
 		for (const path of ["system.firmware_version", "health.reset_reason", "network.wifi_ssid", deviceId])
-			report = altered(report, path, deviceId);
+			report = withField(report, path, deviceId);
 		client.send(report);
-		client.send(altered(report, "peripherals.audio.volume", 7));
+		client.send(withField(report, "peripherals.audio.volume", 7));
 		client.send({ type: "command_error", deviceId, command: deviceId, code: "busy", message: deviceId });
 		await watching.until(({ message }) => isRecord(message) && message.type === "command_error");
 		const tags = matches(tag, deviceId) && { tags: [deviceId] };

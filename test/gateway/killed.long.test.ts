@@ -12,11 +12,11 @@ import { build } from "esbuild";
 import type { FrameOf } from "../../gateway/api/frames.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
-import { printed, startProcess } from "../support/gateway-process.js";
+import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { makeImage } from "../support/images.js";
 import { Random } from "../support/random.js";
 import { bearer, Client } from "../support/running.js";
-import { altered, sampleReport } from "../support/sample-report.js";
+import { sampleReport, withField } from "../support/sample-report.js";
 import { seed, seedNote } from "../support/seed.js";
 
 const kills = 50;
@@ -162,7 +162,7 @@ class Run {
 			assert.equal(answer.status, 201);
 			expected.kept = expected.uploads.length;
 			const targetId = deviceIds[Math.floor(random() * deviceIds.length)] ?? "";
-			const { type } = await monitor.ask({ type: "trigger_ota", targetId, version: "custom" });
+			const { type } = await monitor.request({ type: "trigger_ota", targetId, version: "custom" });
 			if (type === "ack") expected.acknowledged.set(targetId, version);
 		}
 	}
@@ -171,7 +171,11 @@ class Run {
 		const { device: token, expected, random } = this.#options;
 		for (let uptime = 1000; ; ) {
 			const runs = expected.runs.get(id) ?? "";
-			const report = altered(altered(sampleReport("DEV-1"), "deviceId", id), "system.firmware_version", runs);
+			const report = withField(
+				withField(sampleReport("DEV-1"), "deviceId", id),
+				"system.firmware_version",
+				runs,
+			);
 			const client = this.#connect("/device", {
 				...bearer(token),
 				"Device-Id": id,
@@ -180,7 +184,7 @@ class Run {
 			});
 			await nextEvent(client.socket, "open");
 			expected.ran.get(id)?.add(runs);
-			client.send(altered(report, "health.uptime_seconds", uptime));
+			client.send(withField(report, "health.uptime_seconds", uptime));
 			const { url } = JSON.parse(await client.nextText());
 			const version: string = (await this.#get("/ota/status")).version;
 			assert.ok(url, "the command has no URL");
@@ -188,7 +192,7 @@ class Run {
 			for (const percent of [0, 50, 100])
 				client.send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });
 			client.send(luck < 0.2 ? { type: "ota_error", reason: "HTTP 404" } : { type: "ota_complete" });
-			client.send(altered(report, "peripherals.audio.volume", Math.floor(random() * 101)));
+			client.send(withField(report, "peripherals.audio.volume", Math.floor(random() * 101)));
 			if (luck > 0.4) expected.runs.set(id, version);
 			if (luck >= 0.2) uptime = 0;
 			client.socket.close();
@@ -236,7 +240,7 @@ async function start(t: TestContext, program: string, dataDir: string) {
 	const child = startProcess(t, environment, { program: [program] });
 	const said: string[] = [];
 	child.stderr?.on("data", (chunk) => void said.push(String(chunk)));
-	const { Dashboard = "" } = await printed(child).catch((error: Error) => {
+	const { Dashboard = "" } = await readStartupOutput(child).catch((error: Error) => {
 		throw new Error(`${error.message}: ${said.join("")}`);
 	});
 	return { child, url: new URL(Dashboard.split(" ")[0] ?? "").origin, said };

@@ -41,9 +41,9 @@ describe("/metrics", () => {
 		const { device, session } = await gateway.namedDevice(monitor);
 		await gateway.device({ "Device-Id": "dev-1-000002" }).then(({ socket }) => socket.close());
 		await monitor.change("disconnected");
-		await monitor.ask({ type: "boot_device", targetId: "unknown" });
+		await monitor.request({ type: "boot_device", targetId: "unknown" });
 		const payload = { command: "query_state" };
-		await monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+		await monitor.request({ type: "control_device", targetId: session.sessionId, payload });
 		await gateway.refused("/device", bearer("wrong"));
 		device.send("nonsense");
 		device.send({ type: "ota_progress", percent: 1, bytes_written: 1, bytes_total: 100 });

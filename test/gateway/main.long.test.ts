@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { nextEvent } from "../support/eventually.js";
-import { fullPipe, printed, startProcess } from "../support/gateway-process.js";
+import { fullPipe, readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 
 async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
@@ -55,7 +55,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 			DEVICE_TOKEN: deviceToken,
 			MONITOR_TOKEN: monitorToken,
 		});
-		const { Devices = "" } = await printed(child);
+		const { Devices = "" } = await readStartupOutput(child);
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
 		await nextEvent(device.socket, "open");
 		device.socket.pause();
@@ -70,7 +70,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		for (const fault of ['throw new Error("planted")', 'Promise.reject(new Error("planted"))']) {
 			const program = withDefect(fault);
 			const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, { program });
-			await printed(child);
+			await readStartupOutput(child);
 			child.kill("SIGUSR2");
 			const { code, said } = await ended(child);
 			assert.equal(code, 1);
@@ -88,7 +88,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		const options = { program: withDefect('throw new Error("planted")'), stderr: full.fd };
 		const child = startProcess(t, { DATA_DIR: await temporaryDirectory(t) }, options);
 		const exit = once(child, "exit");
-		await printed(child);
+		await readStartupOutput(child);
 		child.kill("SIGUSR2");
 		assert.deepEqual(await exit, [1, null]);
 	});
@@ -103,7 +103,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		const program = withDefect('process.stdout.write("Defect\\n"); throw new Error("planted")');
 		const child = startProcess(t, { DATA_DIR: directory }, { program, stderr: full });
 		const exit = once(child, "exit");
-		await printed(child);
+		await readStartupOutput(child);
 		child.kill("SIGUSR2");
 		assert.ok(child.stdout, "the process has no standard output");
 		const [output] = await nextEvent(child.stdout.resume(), "data");
@@ -156,7 +156,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
 		const environment = { ...given, DATA_DIR: await temporaryDirectory(t) };
 		const child = startProcess(t, environment, { stderr: full.fd });
-		const { Devices = "" } = await printed(child);
+		const { Devices = "" } = await readStartupOutput(child);
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
 		await nextEvent(device.socket, "open");
 		child.kill("SIGTERM");
@@ -184,7 +184,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		const full = fullPipe(join(directory, "pipe"));
 		t.after(() => closeSync(full));
 		const child = startProcess(t, { ...given, DATA_DIR: directory }, { stderr: full });
-		const { Devices = "" } = await printed(child);
+		const { Devices = "" } = await readStartupOutput(child);
 		const exit = once(child, "exit");
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
 		await nextEvent(device.socket, "open");
@@ -232,7 +232,7 @@ describe("npm start", { concurrency: availableParallelism() }, () => {
 		}
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
 		const child = startProcess(t, { ...given, DATA_DIR, RELEASES_DIR: join(DATA_DIR, "releases") });
-		const { Dashboard = "" } = await printed(child);
+		const { Dashboard = "" } = await readStartupOutput(child);
 		assert.equal((await fetch(new URL("/healthz", Dashboard))).status, 200);
 		child.kill("SIGTERM");
 		const { code, said } = await ended(child);

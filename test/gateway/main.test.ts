@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
-import { printed, startProcess } from "../support/gateway-process.js";
+import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { listen } from "../support/ports.js";
 import {
 	bearer,
@@ -31,7 +31,7 @@ async function ended(child: ChildProcess): Promise<{ code: number | null; said: 
 describe("npm start", () => {
 	test("prints a valid login, the devices' address and where the tokens are, and what unsigned firmware means", async (t) => {
 		const dataDir = join(await temporaryDirectory(t), "made", "here");
-		const lines = await printed(startProcess(t, { DATA_DIR: dataDir }));
+		const lines = await readStartupOutput(startProcess(t, { DATA_DIR: dataDir }));
 		const loginUrl = lines.Dashboard ?? "";
 		assert.match(loginUrl, /^http:\/\/127\.0\.0\.1:\d+\/login\?code=\d+\.[\w-]{36}\.[\w-]{43}$/);
 		assert.equal((await fetch(loginUrl, { method: "POST", redirect: "manual" })).status, 303);
@@ -51,7 +51,7 @@ describe("npm start", () => {
 				DEVICE_TOKEN: deviceToken,
 				MONITOR_TOKEN: monitorToken,
 			});
-			const { Devices = "" } = await printed(child);
+			const { Devices = "" } = await readStartupOutput(child);
 			const device = new Client(Devices, { headers: bearer(deviceToken) });
 			await nextEvent(device.socket, "open");
 			child.kill(signal);
@@ -78,7 +78,7 @@ describe("npm start", () => {
 				// All of it has ended.
 			}
 		});
-		const { Devices = "" } = await printed(npm);
+		const { Devices = "" } = await readStartupOutput(npm);
 		const device = new Client(Devices, { headers: bearer(deviceToken) });
 		await nextEvent(device.socket, "open");
 		const exit = once(npm, "exit");

@@ -27,15 +27,16 @@ import { Device, Session } from "../../gateway/sessions/device.js";
 import { deviceRecord } from "../../gateway/sessions/device-store.js";
 import { sessionHead, textWithState } from "../../gateway/sessions/view.js";
 import { fileRecords } from "../../gateway/storage/file-records.js";
-import { anyJson, jsonText, nearText, oddValue, valid } from "../support/arbitraries.js";
+import { anyJson, jsonText, mutatedText, oddValue, valid } from "../support/arbitraries.js";
 import { temporaryDirectory } from "../support/cleanup.js";
+import { uploadsIn } from "../support/firmware-server.js";
 import { runs } from "../support/property-runs.js";
-import { uploadsIn } from "../support/serving.js";
 
 const maxTimeMs = 8.64e15;
 const time = fc.integer({ min: 0, max: 2 ** 42 });
 /** Contents near one that is good: a value replaced, a character changed, or anything. */
-const contentNear = (good: fc.Arbitrary<string>) => fc.oneof(nearText(good), jsonText(anyJson), fc.string());
+const contentNear = (good: fc.Arbitrary<string>) =>
+	fc.oneof(mutatedText(good), jsonText(anyJson), fc.string());
 
 /** A JSON text with one of its values, at any depth, replaced. */
 function withOther(good: fc.Arbitrary<string>): fc.Arbitrary<string> {

@@ -14,13 +14,13 @@ import { askedQuietHours } from "../../gateway/api/quiet-hours.js";
 import { askedSchedule } from "../../gateway/api/schedule.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { inheritedNames, oddText, valid } from "../support/arbitraries.js";
+import { filePart, form, formHeaders } from "../support/firmware-server.js";
 import { makeImage } from "../support/images.js";
 import { runs } from "../support/property-runs.js";
 import { writeReleases } from "../support/releases.js";
-import { bearer, monitorToken, type Running, temporaryDirectory } from "../support/running.js";
-import { altered, sampleReport } from "../support/sample-report.js";
+import { bearer, monitorToken, type RunningGateway, temporaryDirectory } from "../support/running.js";
+import { sampleReport, withField } from "../support/sample-report.js";
 import { seed } from "../support/seed.js";
-import { filePart, form, formHeaders } from "../support/serving.js";
 import { noise, wav } from "../support/sounds.js";
 import { release } from "./api/probes.js";
 import { ask } from "./api/server.js";
@@ -144,7 +144,7 @@ async function picture(url: string): Promise<ReadonlyMap<string, unknown>> {
 }
 
 /** @param problems gets what its log says of records */
-function run(t: TestContext, dataDir: string, problems: string[]): Promise<Running> {
+function run(t: TestContext, dataDir: string, problems: string[]): Promise<RunningGateway> {
 	const write = (line: string) =>
 		void (/damaged|lost|left out|"level":"(error|fatal)"/.test(line) && problems.push(line));
 	const limits = { uplinkBurst: 1e6, invalidUplinksAMinute: 1e6 };
@@ -160,7 +160,7 @@ test("what requests and devices' messages were acknowledged for, the next proces
 	const watching = await monitor();
 	for (const id of deviceIds) {
 		const client = await device({ "Device-Id": id });
-		client.send(altered(sampleReport("DEV-1"), "deviceId", id));
+		client.send(withField(sampleReport("DEV-1"), "deviceId", id));
 		for (const value of fc.sample(uplink, { numRuns: runs(200), seed }))
 			client.send(isRecord(value) && "deviceId" in value ? { ...value, deviceId: id } : value);
 		client.send({ type: "command_error", deviceId: id, command: "", code: "busy", message: "the last" });

@@ -15,8 +15,8 @@ import {
 import { extensionSettings } from "../../gateway/extensions.js";
 import { StartError } from "../../gateway/problem.js";
 import { readSettings } from "../../gateway/settings.js";
-import { nearText, oddText } from "../support/arbitraries.js";
-import { requestOf } from "../support/incoming.js";
+import { mutatedText, oddText } from "../support/arbitraries.js";
+import { incomingRequest } from "../support/incoming-request.js";
 import { runs } from "../support/property-runs.js";
 
 /** @returns undefined where it is refused, in a sentence that names the variable */
@@ -91,7 +91,7 @@ test("any other environment stops the start with a sentence, or gives valid sett
 		"MONITOR_TOKEN",
 	);
 	fc.assert(
-		fc.property(name, fc.oneof(start, nearText(start)), (variable, text) => {
+		fc.property(name, fc.oneof(start, mutatedText(start)), (variable, text) => {
 			const settings = read(variable, text);
 			if (!settings) return;
 			assert.ok(
@@ -124,7 +124,7 @@ const hostHeader = fc.oneof(
 	fc.tuple(fc.ipV4(), fc.nat(70_000)).map((parts) => parts.join(":")),
 	fc.ipV6().map((ip) => `[${ip}]`),
 	oddText,
-	nearText(fc.domain()),
+	mutatedText(fc.domain()),
 );
 const headers = fc.record(
 	{
@@ -153,7 +153,7 @@ test("with any headers a request has an address, a base URL for devices, and an 
 	const publicUrl = fc.constantFrom(undefined, new URL("https://gateway.example/audio/"));
 	fc.assert(
 		fc.property(address, headers, publicUrl, fc.boolean(), (local, given, published, isTrusted) => {
-			const request = requestOf(local, given);
+			const request = incomingRequest(local, given);
 			readForwarded(request, () => isTrusted);
 			assert.notEqual(remoteAddressOf(request), "");
 			const base = new URL(`${baseUrlOf(request, published)}/ota/firmware.bin`);
@@ -175,13 +175,16 @@ test("a page belongs to this gateway only if its origin is the one by which it w
 	fc.assert(
 		fc.property(fc.domain(), fc.domain(), (host, other) => {
 			const origin = (name: string) => ({ host, origin: `http://${name}` });
-			assert.ok(isSameOrigin(requestOf("10.0.0.1", origin(host)), undefined), `${host} is another origin`);
+			assert.ok(
+				isSameOrigin(incomingRequest("10.0.0.1", origin(host)), undefined),
+				`${host} is another origin`,
+			);
 			assert.equal(
-				isSameOrigin(requestOf("10.0.0.1", origin(other)), undefined),
+				isSameOrigin(incomingRequest("10.0.0.1", origin(other)), undefined),
 				host.toLowerCase() === other.toLowerCase(),
 			);
 			assert.ok(
-				isSameOrigin(requestOf("10.0.0.1", origin(other)), new URL(`http://${other}`)),
+				isSameOrigin(incomingRequest("10.0.0.1", origin(other)), new URL(`http://${other}`)),
 				`PUBLIC_URL of ${other} is another origin`,
 			);
 		}),
@@ -195,10 +198,10 @@ test("a request target has a path, or is none", () => {
 				fc.webPath().map((path) => `/${path}`),
 				fc.webUrl(),
 				oddText,
-				nearText(fc.webPath()),
+				mutatedText(fc.webPath()),
 			),
 			(target) => {
-				const url = targetOf(requestOf("10.0.0.1", {}, target));
+				const url = targetOf(incomingRequest("10.0.0.1", {}, target));
 				if (target.startsWith("/"))
 					assert.ok(url === undefined || url.pathname.startsWith("/"), `path ${url?.pathname}`);
 			},

@@ -18,12 +18,12 @@ import { encodeFrame, type Frame, FrameDecoder } from "../../hosts/virtual/node/
 import { applyInput } from "../../hosts/virtual/node/input.js";
 import {
 	anyJson,
+	chunkSizes,
 	damaged,
-	inPieces,
+	inChunks,
 	jsonText,
-	nearText,
+	mutatedText,
 	oddText,
-	pieceSizes,
 } from "../support/arbitraries.js";
 import { runs } from "../support/property-runs.js";
 import { readStrings } from "./esp32/nvs/reader.js";
@@ -148,7 +148,7 @@ test("the head of a response gives its status and Retry-After, with any other fi
 
 test("any other response gives only the status of an HTTP line, only a Retry-After in whole seconds, and ends", () => {
 	const text = fc.oneof(
-		nearText(fc.constant("HTTP/1.1 503 Busy\r\nRetry-After: 120\r\n\r\n")),
+		mutatedText(fc.constant("HTTP/1.1 503 Busy\r\nRetry-After: 120\r\n\r\n")),
 		oddText,
 		fc.string({ unit: "binary", maxLength: 300 }),
 	);
@@ -292,7 +292,7 @@ test("frames to and from a machine arrive complete and in order, in pieces of an
 		{ noNullPrototype: true },
 	);
 	fc.assert(
-		fc.property(fc.array(frame), pieceSizes, (frames, sizes) => {
+		fc.property(fc.array(frame), chunkSizes, (frames, sizes) => {
 			const seen: Frame[] = [];
 			const decoder = new FrameDecoder({
 				onFrame: (each) => void seen.push({ ...each, payload: Buffer.from(each.payload) }),
@@ -300,7 +300,7 @@ test("frames to and from a machine arrive complete and in order, in pieces of an
 			const bytes = Buffer.concat(
 				frames.flatMap(({ kind, channel, header, payload }) => encodeFrame(kind, channel, header, payload)),
 			);
-			for (const piece of inPieces(bytes, sizes)) decoder.write(Buffer.from(piece));
+			for (const piece of inChunks(bytes, sizes)) decoder.write(Buffer.from(piece));
 			assert.deepEqual(seen, frames);
 		}),
 	);
@@ -312,7 +312,7 @@ test("a typed line sets the input that it names, or is refused with what to type
 			fc.record({ button: fc.constantFrom("play", "mute", "x"), pressed: fc.oneof(fc.boolean(), anyJson) }),
 		),
 		jsonText(fc.record({ light: fc.oneof(fc.integer({ min: -5, max: 5000 }), anyJson) })),
-		nearText(fc.constant('{"touch":true}')),
+		mutatedText(fc.constant('{"touch":true}')),
 		jsonText(anyJson),
 	);
 	const board = new Board();

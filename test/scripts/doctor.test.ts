@@ -18,7 +18,7 @@ import {
 } from "../../scripts/moddable/versions.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
-import { idfFiles, type MadeUp, madeUpMachine, sdkFiles } from "../support/made-up-machine.js";
+import { type FakeMachineOptions, fakeMachine, idfFiles, sdkFiles } from "../support/fake-machine.js";
 
 const sdk = "/home/ann/.local/share/moddable";
 const idf = "/home/ann/.espressif/v6.0.2/esp-idf";
@@ -57,8 +57,8 @@ const inFolder = (folder: string) => ({
 	[`${folder}/node_modules/typescript/package.json`]: '{"version": "7.0.2"}',
 });
 
-async function reportOf(given: MadeUp, asked?: "demo" | "simulator" | "board") {
-	const { lines, isWell } = await examine(madeUpMachine(given), asked);
+async function reportOf(given: FakeMachineOptions, asked?: "demo" | "simulator" | "board") {
+	const { lines, isWell } = await examine(fakeMachine(given), asked);
 	return { isWell, text: lines.join("\n") };
 }
 
@@ -208,12 +208,12 @@ describe("a Moddable SDK", () => {
 	const found = (machine: Machine) => JSON.stringify(find(machine));
 
 	test("of another version is named with the two, and moved away first, as xs-dev keeps one that is there", () => {
-		assert.deepEqual(find(madeUpMachine({ files: sdkFiles(sdk, "10.0.2") })), {
+		assert.deepEqual(find(fakeMachine({ files: sdkFiles(sdk, "10.0.2") })), {
 			isWrong: true,
 			problem: `The Moddable SDK in ${sdk} is 10.0.2; this project is built with 8.2.3.`,
 			fix: `mv ${sdk} ${sdk}-previous && npx xs-dev@0.30.3 setup --target-branch 8.2.3`,
 		});
-		const machine = madeUpMachine({ files: sdkFiles(sdk, "10.0.2") });
+		const machine = fakeMachine({ files: sdkFiles(sdk, "10.0.2") });
 		assert.deepEqual(find(machine, { isAnyVersion: true }), {
 			folder: sdk,
 			desktop: "lin",
@@ -224,7 +224,7 @@ describe("a Moddable SDK", () => {
 
 	test("that is half cloned is named with what it lacks", () => {
 		const { [`${sdk}/examples/io/tcp/httpclient/httpclient`]: _, ...files } = sdkFiles(sdk);
-		const { problem, fix } = JSON.parse(found(madeUpMachine({ files })));
+		const { problem, fix } = JSON.parse(found(fakeMachine({ files })));
 		assert.equal(
 			problem,
 			`The Moddable SDK in ${sdk} is not whole: it lacks examples/io/tcp/httpclient/httpclient.`,
@@ -235,14 +235,14 @@ describe("a Moddable SDK", () => {
 	test("that is half built is built by a line that can be pasted", () => {
 		const { [`${sdk}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(sdk);
 		assert.match(
-			found(madeUpMachine({ files })),
+			found(fakeMachine({ files })),
 			/are not built.*cd \/home\/ann\/.local\/share\/moddable\/build\/makefiles\/lin && MODDABLE=/,
 		);
 	});
 
 	test("on Windows is where xs-dev installs it there, with Windows' names and commands", () => {
 		const folder = "C:\\Users\\Ann\\xs-dev\\moddable";
-		const windows = (files: Record<string, string>) => madeUpMachine({ platform: "win32", files });
+		const windows = (files: Record<string, string>) => fakeMachine({ platform: "win32", files });
 		assert.deepEqual(find(windows(sdkFiles(folder, sdkVersion, "win"))), {
 			folder,
 			desktop: "win",
@@ -256,7 +256,7 @@ describe("a Moddable SDK", () => {
 
 	test("without a version in its files is not taken for the right one", () => {
 		assert.match(
-			found(madeUpMachine({ files: { [`${sdk}/tools/mcconfig.js`]: "" } })),
+			found(fakeMachine({ files: { [`${sdk}/tools/mcconfig.js`]: "" } })),
 			/of an unknown version/,
 		);
 	});
@@ -264,7 +264,7 @@ describe("a Moddable SDK", () => {
 
 describe("an ESP-IDF", () => {
 	const found = (files: Record<string, string>, PATH = `${idf}/tools`) =>
-		findIdf(madeUpMachine({ files, environment: { IDF_PATH: idf, PATH } }));
+		findIdf(fakeMachine({ files, environment: { IDF_PATH: idf, PATH } }));
 
 	test("of the same series will do, and another one is named by its own files", () => {
 		for (const version of ["6.0.0", "6.0.1", idfVersion])
@@ -292,7 +292,7 @@ describe("an ESP-IDF", () => {
 			],
 		] as const) {
 			const files = { [file]: "" };
-			assert.deepEqual(findIdf(madeUpMachine({ files })), {
+			assert.deepEqual(findIdf(fakeMachine({ files })), {
 				problem: "IDF_PATH is not set: no ESP-IDF is ready in this terminal.",
 				fix,
 			});
@@ -305,7 +305,7 @@ describe("an ESP-IDF", () => {
 
 	test("of Espressif's installer, whose idf.py is a function of the shell, is put on the PATH", () => {
 		const environment = { IDF_PATH: idf, IDF_PYTHON_ENV_PATH: python, PATH: "/usr/bin" };
-		assert.deepEqual(findIdf(madeUpMachine({ files: idfFiles(idf), environment })), {
+		assert.deepEqual(findIdf(fakeMachine({ files: idfFiles(idf), environment })), {
 			isWrong: true,
 			problem: "idf.py is not on the PATH.",
 			fix: 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"',
@@ -315,7 +315,7 @@ describe("an ESP-IDF", () => {
 	test("on Windows is found by its names", () => {
 		const folder = "C:\\esp\\v6.0.2\\esp-idf";
 		const environment = { IDF_PATH: folder, Path: `C:\\Windows;${folder}\\tools` };
-		const machine = madeUpMachine({ platform: "win32", files: idfFiles(folder), environment });
+		const machine = fakeMachine({ platform: "win32", files: idfFiles(folder), environment });
 		assert.deepEqual(findIdf(machine), { what: `v${idfVersion}, ${folder}` });
 	});
 });

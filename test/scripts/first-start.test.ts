@@ -6,13 +6,13 @@ import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
 import { freePort } from "../support/ports.js";
 import { deviceToken, runGateway } from "../support/running.js";
-import { noSerialLine, openSerialLine } from "../support/serial-line.js";
+import { openSerialLine, serialLineMissing } from "../support/serial-line.js";
 
 /** Resolves once what is said of a virtual device's trace is as meant. */
 async function isSaid(
 	t: TestContext,
 	options: Partial<VirtualDeviceOptions>,
-	isMeant: (outcome: Outcome) => boolean,
+	predicate: (outcome: Outcome) => boolean,
 ): Promise<void> {
 	const start = new FirstStart("/dev/ttyACM0");
 	const outcomes: Outcome[] = [];
@@ -26,7 +26,7 @@ async function isSaid(
 	onEnd(t, () => device.close());
 	await eventually(
 		() => outcomes,
-		(all) => all.some(isMeant),
+		(all) => all.some(predicate),
 	);
 }
 
@@ -74,8 +74,8 @@ describe("what the firmware prints at its first start is understood where", () =
 				{ ssid: "virtual", rssi: -50 },
 				{ ssid: "home", password: "the right one", rssi: -50 },
 			];
-			const isMeant = ({ isJoined, text }: Outcome) => !isJoined && sentence.test(text);
-			await isSaid(t, { settings, accessPoints }, isMeant);
+			const predicate = ({ isJoined, text }: Outcome) => !isJoined && sentence.test(text);
+			await isSaid(t, { settings, accessPoints }, predicate);
 		});
 });
 
@@ -109,7 +109,7 @@ describe("a board that prints", () => {
 });
 
 test("a board on a serial port is followed until it has joined, and its lines are shown", {
-	skip: noSerialLine,
+	skip: serialLineMissing,
 }, async (t) => {
 	const board = await openSerialLine(t);
 	const seen: string[] = [];

@@ -87,7 +87,7 @@ describe("npm run release", () => {
 		assert.equal(await runRelease(t, env.RELEASES_DIR, "1.1.0", "--allow-dirty").exitCode, 0);
 		const { sessions } = await monitor.until(({ sessions: all }) => all?.length === 2);
 		for (const { deviceId } of sessions) {
-			const answer = await monitor.ask({ type: "trigger_ota", targetId: deviceId });
+			const answer = await monitor.request({ type: "trigger_ota", targetId: deviceId });
 			assert.equal(answer.type, "ack", JSON.stringify(answer));
 			await monitor.until(
 				({ type, sessions: all }) =>

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { runCommand } from "../support/command-line.js";
 import {
-	actOn,
+	getRollout,
+	postRolloutAction,
 	putRollout,
 	quickPlan,
-	readRollout,
 	rolloutIds,
 	runReleasedFleet,
 } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import { bearer, monitorToken } from "../support/running.js";
-import type { Ending, ScriptedDeviceOptions } from "../support/scripted-device.js";
+import type { ScriptedDeviceOptions, UpdateOutcome } from "../support/scripted-device.js";
 
 async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOptions>[]) {
 	const released = await runReleasedFleet(t, devices);
@@ -22,7 +22,7 @@ async function setUp(t: TestContext, devices: readonly Partial<ScriptedDeviceOpt
 	return { ...released, rollout };
 }
 
-function some(count: number, ending: Ending) {
+function some(count: number, ending: UpdateOutcome) {
 	return Array.from({ length: count }, () => ({ ending }) as const);
 }
 
@@ -93,7 +93,7 @@ describe("npm run rollout", () => {
 		);
 		const watching = rollout("--watch", "later");
 		await watching.printed(/^Scheduled/);
-		await actOn(url, "later", "cancel");
+		await postRolloutAction(url, "later", "cancel");
 		assert.equal(await watching.exitCode, 3);
 	});
 
@@ -139,7 +139,7 @@ describe("npm run rollout", () => {
 		await fleet[0]?.connect();
 		await fleet[0]?.finish("updates");
 		assert.equal(await watching.exitCode, 0);
-		assert.equal((await readRollout(url, "autumn")).status, "finished");
+		assert.equal((await getRollout(url, "autumn")).status, "finished");
 	});
 
 	test("stands for devices with tags, and ends once those that are there have the channel's latest", async (t) => {

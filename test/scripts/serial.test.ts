@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { SerialPort } from "../../scripts/boards/serial.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
-import { noSerialLine, openSerialLine } from "../support/serial-line.js";
+import { openSerialLine, serialLineMissing } from "../support/serial-line.js";
 
 test("a board's lines are read however they are cut, and it is sent lines", {
-	skip: noSerialLine,
+	skip: serialLineMissing,
 }, async (t) => {
 	const board = await openSerialLine(t);
 	const lines: string[] = [];
@@ -29,7 +29,7 @@ test("a board's lines are read however they are cut, and it is sent lines", {
 });
 
 test("a long line reaches a board that reads slowly whole, and the lines after it follow", {
-	skip: noSerialLine,
+	skip: serialLineMissing,
 }, async (t) => {
 	const board = await openSerialLine(t);
 	const port = SerialPort.open({ path: board.path, onLine: () => {} });
@@ -43,7 +43,7 @@ test("a long line reaches a board that reads slowly whole, and the lines after i
 });
 
 test("a port that goes away while its board restarts is read again when it is back", {
-	skip: noSerialLine,
+	skip: serialLineMissing,
 }, async (t) => {
 	const path = join(await temporaryDirectory(t), "ttyACM0");
 	const [first, second] = [await openSerialLine(t), await openSerialLine(t)];

@@ -11,7 +11,7 @@ import { sdkVersion } from "../../scripts/moddable/versions.js";
 import { claimFolder, type SimulatorFolder } from "../../scripts/simulator/folder.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
-import { madeUpMachine, sdkFiles } from "../support/made-up-machine.js";
+import { fakeMachine, sdkFiles } from "../support/fake-machine.js";
 
 const desktops: Readonly<Record<string, string>> = { darwin: "mac", win32: "win" };
 const desktop = desktops[process.platform] ?? "lin";
@@ -46,7 +46,7 @@ for (const name of ["token", "ssid", "gateway"])
 
 test("a TypeScript that is missing or too old is named before anything is built", () => {
 	const project = "/home/ann/project";
-	const found = (files: Record<string, string>) => findTypeScript(madeUpMachine({ project, files }));
+	const found = (files: Record<string, string>) => findTypeScript(fakeMachine({ project, files }));
 	const installed = (version: string) =>
 		found({ [`${project}/node_modules/typescript/package.json`]: JSON.stringify({ version }) });
 	assert.deepEqual(found({}), { problem: "The packages of this project are not installed.", fix: "npm ci" });

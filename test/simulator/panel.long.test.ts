@@ -74,12 +74,12 @@ function difference(ring: readonly Color[], expected: readonly Color[]): number 
 async function shows<T>(
 	device: SimulatedDevice,
 	read: (view: PanelView) => T,
-	isMeant: (shown: T) => boolean,
+	predicate: (shown: T) => boolean,
 ) {
 	const endMs = Date.now() + patienceMs;
 	for (;;) {
 		const shown = read(new PanelView(device.screen.capture()));
-		if (isMeant(shown)) return shown;
+		if (predicate(shown)) return shown;
 		if (Date.now() > endMs) assert.fail(`the panel shows ${JSON.stringify(shown)}`);
 		await setTimeout(50);
 	}

@@ -151,7 +151,7 @@ describe("the firmware in the Moddable simulator", { skip, timeout: 560_000 }, (
 			const monitor = await openMonitor();
 			await start(t, model, `${url.replace("http", "ws")}/device`);
 			const { sessionId, deviceId } = await monitor.change("identified");
-			assert.equal((await monitor.ask({ type: "boot_device", targetId: sessionId })).type, "ack");
+			assert.equal((await monitor.request({ type: "boot_device", targetId: sessionId })).type, "ack");
 			const back = await monitor.change("connected");
 			assert.equal(back.deviceId, deviceId);
 			assert.notEqual(back.sessionId, sessionId);

@@ -15,9 +15,9 @@ import {
 	Authority,
 	type Certificate,
 	type KeyKind,
+	opensslMissing,
 	selfSigned,
 	tlsFiles,
-	whyNoCertificates,
 } from "../support/certificates.js";
 import { listen } from "../support/ports.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
@@ -28,7 +28,7 @@ import { forgedServer } from "./forged-server.js";
 import { findSimulator, SimulatedDevice, testToken } from "./simulated.js";
 
 const { sdk, reason } = findSimulator();
-const skip = reason ?? whyNoCertificates() ?? false;
+const skip = reason ?? opensslMissing() ?? false;
 const name = "IP:127.0.0.1";
 
 describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency: 2 }, () => {
@@ -88,7 +88,7 @@ describe("TLS in the Moddable simulator", { skip, timeout: 560_000, concurrency:
 		await start(t, `${url.replace("http", "ws")}/device`, { ca: authority.base64 });
 		const { sessionId } = await monitor.change("identified");
 		for (const version of versions) {
-			const { type } = await monitor.ask({ type: "trigger_ota", targetId: sessionId, version });
+			const { type } = await monitor.request({ type: "trigger_ota", targetId: sessionId, version });
 			assert.equal(type, "ack");
 			const { message } = await monitor.until(
 				({ message }) => isRecord(message) && message.type === "ota_error",

@@ -25,7 +25,7 @@ export const oddText = fc.string({
 });
 
 /** A text with a few of its characters left out, doubled, replaced or added. */
-export function nearText(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
+export function mutatedText(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
 	const change = fc.tuple(
 		fc.double({ min: 0, max: 1, noNaN: true }),
 		fc.nat(2),
@@ -129,13 +129,13 @@ function validText({ values, pattern, maxLength = 1000 }: StringSchema): fc.Arbi
 }
 
 /** What the schema describes but for one place, which holds something else, is missing, or has something beside it. */
-export function near(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
+export function nearlyValid(schema: Schema, model?: Model): fc.Arbitrary<unknown> {
 	const other = outside(schema);
 	if (schema.type !== "object") return fc.oneof(other, valid(schema, model));
 	const names = Object.keys(schema.fields);
 	const changes = [
 		...Object.entries(schema.fields).map(([name, field]) =>
-			near(field, model).map((value) => ({ name, value })),
+			nearlyValid(field, model).map((value) => ({ name, value })),
 		),
 		fc.record({ name: fc.constantFrom("x", ...names), value: fc.constant(undefined) }),
 		fc.record({
@@ -160,7 +160,7 @@ function outside(schema: Schema): fc.Arbitrary<unknown> {
 			const long = fc
 				.constantFrom("x", "é", "😀", "\ud800", "\0")
 				.map((character) => character.repeat(bound + 1));
-			return fc.oneof(nearText(validText(schema)), long, oddText, oddValue);
+			return fc.oneof(mutatedText(validText(schema)), long, oddText, oddValue);
 		}
 		case "integer":
 		case "number": {
@@ -227,10 +227,10 @@ export function damaged(bytes: Uint8Array): fc.Arbitrary<Buffer> {
 }
 
 /** Cuts bytes into pieces of any size. */
-export const pieceSizes = fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 5 });
+export const chunkSizes = fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 5 });
 
 /** @returns the pieces, whose sizes come round again */
-export function* inPieces(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
+export function* inChunks(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
 	for (let at = 0, turn = 0; at < bytes.length; turn++) {
 		const end = at + (sizes[turn % sizes.length] ?? 1);
 		yield bytes.subarray(at, end);

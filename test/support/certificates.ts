@@ -127,7 +127,7 @@ export function tlsFiles(folder: string, { cert, key }: Certificate): TlsFiles {
 }
 
 /** Why certificates cannot be made on this computer; undefined where they can. */
-export function whyNoCertificates(): string | undefined {
+export function opensslMissing(): string | undefined {
 	try {
 		openssl("version");
 		return undefined;

@@ -1,7 +1,7 @@
 import { extensions } from "../../gateway/extensions.js";
 
 /** All extensions, which count the turns of the event loop that they leave to others. */
-export function countedTurns() {
+export function countLoopTurns() {
 	const turns = { count: 0 };
 	const counted = extensions.map((create) => (core: Parameters<typeof create>[0]) => {
 		const yieldToLoop = () => {

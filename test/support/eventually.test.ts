@@ -63,7 +63,7 @@ test("a wait ends with what it waited for", async () => {
 
 test("quick tests have no polling loop or event without a limit", () => {
 	// Simulated hardware and networks wait as long as they are left alone.
-	const simulations = ["test/support/line.ts", "test/support/eventually.ts"];
+	const simulations = ["test/support/faulty-link.ts", "test/support/eventually.ts"];
 	const files = ["device", "gateway", "hosts", "scripts", "support", "system"].flatMap((folder) =>
 		readdirSync(`test/${folder}`, { recursive: true, encoding: "utf8" }).map(
 			(file) => `test/${folder}/${file}`,

@@ -51,21 +51,21 @@ export async function waitUntil(
 /** Resolves with the first value that is as meant. @param read may throw until then */
 export async function eventually<T>(
 	read: () => T | Promise<T>,
-	isMeant: (value: T) => boolean,
+	predicate: (value: T) => boolean,
 	ms = 60_000,
 ): Promise<T> {
 	let last = "";
 	const attempt = async () => {
 		try {
 			const value = await read();
-			if (isMeant(value)) return { value };
+			if (predicate(value)) return { value };
 			last = JSON.stringify(value);
 		} catch (error) {
 			last = String(error);
 		}
 		return undefined;
 	};
-	const what = () => `${sourceOf(isMeant)} of ${sourceOf(read)}; the last was ${last}`;
+	const what = () => `${sourceOf(predicate)} of ${sourceOf(read)}; the last was ${last}`;
 	return (await poll(attempt, { turn: () => pause(100), what, ms })).value;
 }
 

@@ -21,11 +21,11 @@ import {
 	deviceToken,
 	type Frame,
 	monitorToken,
-	type Running,
+	type RunningGateway,
 	runGateway,
 } from "./running.js";
 
-export interface Fleet extends Running {
+export interface Fleet extends RunningGateway {
 	readonly monitorClient: Client;
 	readonly releasesDir: string;
 	/** Powers a device on. */
@@ -33,12 +33,12 @@ export interface Fleet extends Running {
 	/** Makes releases of images, each by its version; the gateway serves them immediately. */
 	release(version: string, ...images: NewRelease["images"]): Promise<void>;
 	/** How the update of a device stands once it has ended. */
-	updateEnd(deviceId: string): Promise<UpdateStanding>;
+	updateResult(deviceId: string): Promise<UpdateStatus>;
 	/** The same of several devices, in their order. */
-	updateEnds(deviceIds: readonly string[]): Promise<readonly UpdateStanding[]>;
+	updateResults(deviceIds: readonly string[]): Promise<readonly UpdateStatus[]>;
 }
 
-export interface UpdateStanding {
+export interface UpdateStatus {
 	readonly otaStatus: string;
 	readonly otaReason?: string | null;
 }
@@ -46,8 +46,8 @@ export interface UpdateStanding {
 export interface FleetDevice {
 	readonly device: VirtualDevice;
 	readonly deviceId: string;
-	/** Its next state report that satisfies `isMeant`. */
-	report(isMeant?: (report: StateReport) => boolean): Promise<StateReport>;
+	/** Its next state report that satisfies `predicate`. */
+	report(predicate?: (report: StateReport) => boolean): Promise<StateReport>;
 	/** Sends it a control command, as a monitor does. @returns the gateway's answer */
 	control(payload: object): Promise<Frame>;
 	/** The command_error that it answers next. */
@@ -74,8 +74,8 @@ export async function runFleet(
 	failOnDroppedUplinks(t, running.url, authority);
 	const gatewayUrl = `${running.url.replace("http", "ws")}/device`;
 	const ended = ["updated", "rolled_back", "failed"];
-	const updateEnds = async (deviceIds: readonly string[]) => {
-		const standings = new Map<string, UpdateStanding>();
+	const updateResults = async (deviceIds: readonly string[]) => {
+		const standings = new Map<string, UpdateStatus>();
 		while (!deviceIds.every((deviceId) => standings.has(deviceId))) {
 			const { sessions } = await monitorClient.until(
 				(frame) => frame.type === "status_update" && frame.reason === "ota",
@@ -113,9 +113,9 @@ export async function runFleet(
 		async release(version, ...images) {
 			await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images });
 		},
-		updateEnds,
-		async updateEnd(deviceId) {
-			const [standing] = await updateEnds([deviceId]);
+		updateResults,
+		async updateResult(deviceId) {
+			const [standing] = await updateResults([deviceId]);
 			return standing ?? { otaStatus: "unreachable" };
 		},
 	};
@@ -142,23 +142,23 @@ function tlsOf(folder: string, authority: Authority) {
 
 function fleetDevice(device: VirtualDevice, monitor: Client): FleetDevice {
 	const { deviceId } = device;
-	const nextMessage = async (isMeant: (message: unknown) => boolean): Promise<unknown> => {
+	const nextMessage = async (predicate: (message: unknown) => boolean): Promise<unknown> => {
 		const { message } = await monitor.until(
-			(frame) => frame.type === "device_message" && frame.deviceId === deviceId && isMeant(frame.message),
+			(frame) => frame.type === "device_message" && frame.deviceId === deviceId && predicate(frame.message),
 		);
 		return message;
 	};
 	return {
 		device,
 		deviceId,
-		async report(isMeant = () => true) {
+		async report(predicate = () => true) {
 			const report = await nextMessage(
-				(message) => matches(uplinks.state_report, message) && isMeant(message),
+				(message) => matches(uplinks.state_report, message) && predicate(message),
 			);
 			if (!matches(uplinks.state_report, report)) throw new Error("unreachable");
 			return report;
 		},
-		control: (payload) => monitor.ask({ type: "control_device", targetId: deviceId, payload }),
+		control: (payload) => monitor.request({ type: "control_device", targetId: deviceId, payload }),
 		async rejection() {
 			const error = await nextMessage((message) => matches(uplinks.command_error, message));
 			if (!matches(uplinks.command_error, error)) throw new Error("unreachable");

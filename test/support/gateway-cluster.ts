@@ -6,13 +6,13 @@ import { temporaryDirectory } from "./cleanup.js";
 import { eventually } from "./eventually.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { deviceToken, monitorToken } from "./gateway-settings.js";
-import { runHaproxy, whyNoHaproxy } from "./haproxy.js";
+import { haproxyMissing, runHaproxy } from "./haproxy.js";
 import { isNatsOld, type NatsServer, natsMissing, startNats, startNatsCluster } from "./nats.js";
 import { freePort } from "./ports.js";
 import { startProxy } from "./tcp-proxy.js";
 
 /** Why tests of it are skipped. */
-export const clusterMissing = natsMissing ?? whyNoHaproxy();
+export const clusterMissing = natsMissing ?? haproxyMissing();
 
 export interface ClusterOptions {
 	readonly gateways: number;

@@ -56,7 +56,7 @@ export function startProcess(
 }
 
 /** What it prints on standard output, by name, up to the last line that it prints at its start. */
-export async function printed(child: ChildProcess): Promise<Readonly<Record<string, string>>> {
+export async function readStartupOutput(child: ChildProcess): Promise<Readonly<Record<string, string>>> {
 	const lines: Record<string, string> = {};
 	if (!child.stdout) throw new Error("no output");
 	const signal = AbortSignal.timeout(startMs);
@@ -105,7 +105,7 @@ export class GatewayProcess {
 		child.stderr?.on("data", (chunk) => {
 			said = `${said}${chunk}`.slice(-mostSaid);
 		});
-		await printed(child).catch((error: Error) => {
+		await readStartupOutput(child).catch((error: Error) => {
 			throw new Error(`${error.message}:\n${said}`);
 		});
 		child.stdout?.resume();

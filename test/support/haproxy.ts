@@ -16,7 +16,7 @@ export const haproxyEnvironment = {
 };
 
 /** @returns what to do if haproxy is not here; otherwise false */
-export function whyNoHaproxy(): string | false {
+export function haproxyMissing(): string | false {
 	try {
 		execFileSync("haproxy", ["-v"], { stdio: "ignore", env: haproxyEnvironment });
 		return false;

@@ -41,15 +41,15 @@ export function rewritten(image: Buffer, offset: number, bytes: string | readonl
 }
 
 /** `hash_appended` (ESP-IDF, esp_app_format.h): with 0, what follows the checksum does not belong to the image. */
-export const hasDigestAt = 23;
+export const hashAppendedOffset = 23;
 
 /** Without the appended SHA-256, and saying so. */
 export function withoutHash(image: Buffer): Buffer {
-	return damaged(image, hasDigestAt, [0]).subarray(0, -32);
+	return damaged(image, hashAppendedOffset, [0]).subarray(0, -32);
 }
 
 /** Data that may follow an image in its file: of the lengths that a wrong parser would expect, and of random ones. */
-export function dataBehindImages(): readonly Buffer[] {
+export function trailingData(): readonly Buffer[] {
 	const random = new Random(3);
 	const lengths = [1, 15, 16, 32, 48, 64, 4096, ...Array.from({ length: 8 }, () => random.between(1, 5000))];
 	const noise = lengths.map((length) => Buffer.from(Array.from({ length }, () => random.between(0, 255))));

@@ -101,7 +101,7 @@ const dynamicSecurity = ["/usr/lib", "/usr/local/lib"]
 export const pluginMissing = dynamicSecurity ? false : "mosquitto's dynamic security plugin is not installed";
 
 /** @returns the configuration of a listener that refuses subscriptions to a topic, which no access list does */
-export async function refusingSubscription(t: TestContext, topic: string): Promise<string> {
+export async function rejectingSubscription(t: TestContext, topic: string): Promise<string> {
 	const file = join(await temporaryDirectory(t), "security.json");
 	const acls = [{ acltype: "subscribeLiteral", topic, allow: false, priority: 0 }];
 	const config = {
@@ -121,7 +121,7 @@ export async function refusingSubscription(t: TestContext, topic: string): Promi
 }
 
 /** @returns the configuration of a listener with this access list, and a function that replaces the list */
-export async function restricted(t: TestContext, list: string) {
+export async function withAccessList(t: TestContext, list: string) {
 	const file = join(await temporaryDirectory(t), "list");
 	const write = (lines: string) => writeFile(file, `${lines}\n`, { mode: 0o600 });
 	await write(list);
@@ -129,7 +129,7 @@ export async function restricted(t: TestContext, list: string) {
 }
 
 /** @returns the configuration of a listener with TLS that asks for a password */
-export async function secured(
+export async function withTls(
 	t: TestContext,
 	{ cert, key }: { readonly cert: string; readonly key: string },
 	username: string,

@@ -116,13 +116,13 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 		});
 		return started;
 	};
-	const answers = async (isMeant: (status: number) => boolean, limitMs = startMs) => {
+	const answers = async (predicate: (status: number) => boolean, limitMs = startMs) => {
 		const limit = AbortSignal.timeout(limitMs);
 		for (;;) {
 			const answer = await fetch(`http://127.0.0.1:${monitor}/healthz`, { signal: limit }).catch(
 				() => undefined,
 			);
-			if (isMeant(answer?.status ?? 0)) return;
+			if (predicate(answer?.status ?? 0)) return;
 			if (limit.aborted) throw new Error(`nats-server at port ${port} is not ready:\n${said}`);
 			await pause(20);
 		}

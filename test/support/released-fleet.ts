@@ -11,7 +11,7 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { call } from "./call.js";
 import { eventually } from "./eventually.js";
 import { writeReleases } from "./releases.js";
-import { bearer, monitorToken, runGateway, temporaryDirectory, wholeFleetAtOnce } from "./running.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "./running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
 
 export interface ReleasedFleet {
@@ -31,7 +31,7 @@ export async function runReleasedFleet(
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	const limits = { ...wholeFleetAtOnce.limits, snapshotPauseMs: 10 };
+	const limits = { ...noRateLimits.limits, snapshotPauseMs: 10 };
 	const settings = { dataDir, releasesDir, limits, ...options };
 	const { gateway, url } = await runGateway(t, settings);
 	const fleet: ScriptedDevice[] = [];
@@ -64,16 +64,16 @@ export async function putRollout(url: string, id: string, plan = quickPlan()): P
 	await request(url, `/${id}`, "PUT", plan);
 }
 
-export async function actOn(url: string, id: string, action: string): Promise<void> {
+export async function postRolloutAction(url: string, id: string, action: string): Promise<void> {
 	await request(url, `/${id}/${action}`, "POST");
 }
 
-export async function readRollout(url: string, id: string): Promise<Rollout> {
+export async function getRollout(url: string, id: string): Promise<Rollout> {
 	return request(url, `/${id}`);
 }
 
 /** A device crashes. @param count of its version's crashes, which each of these gateways has then */
-export async function crash(
+export async function reportCrash(
 	device: ScriptedDevice,
 	version: string,
 	count: number,
@@ -88,7 +88,7 @@ export async function crash(
 }
 
 /** Its devices in a status, in the order in which the gateway came to know them. */
-export async function readSteps(url: string, id: string, status: DeviceStatus) {
+export async function getSteps(url: string, id: string, status: DeviceStatus) {
 	return request<{ readonly devices: readonly { readonly deviceId: string }[] }>(
 		url,
 		`/${id}/devices?status=${status}`,

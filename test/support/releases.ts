@@ -8,7 +8,7 @@ import { makeImage } from "./images.js";
 
 type ReleaseContent = Pick<ImageContent, "version" | "model" | "chip"> & { readonly channel?: string };
 
-export function pathOf({ version, model, chip }: ReleaseContent): string {
+export function imagePath({ version, model, chip }: ReleaseContent): string {
 	const folder = `${chip === "esp32s3" ? "" : `${chip}/`}${model.toLowerCase()}`;
 	return `/releases/${folder}/firmware-v${version}.bin`;
 }
@@ -21,7 +21,7 @@ export async function writeReleases(
 	notes = "",
 ): Promise<readonly Buffer[]> {
 	const images = contents.map((content) => makeImage(content));
-	const entries = contents.map((content, index) => entryOf(content, images[index] ?? Buffer.alloc(0)));
+	const entries = contents.map((content, index) => catalogEntry(content, images[index] ?? Buffer.alloc(0)));
 	for (const [index, image] of images.entries()) {
 		const path = join(releasesDir, "..", entries[index]?.path ?? "");
 		await mkdir(dirname(path), { recursive: true });
@@ -40,10 +40,10 @@ export async function writeReleases(
 	return images;
 }
 
-export function entryOf(content: ReleaseContent, image: Uint8Array) {
+export function catalogEntry(content: ReleaseContent, image: Uint8Array) {
 	return {
 		model: content.model,
-		path: pathOf(content),
+		path: imagePath(content),
 		size: image.length,
 		sha256: createHash("sha256").update(image).digest("hex"),
 		chip: content.chip,

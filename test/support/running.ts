@@ -13,10 +13,10 @@ import { Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { nextEvent, sourceOf, within } from "./eventually.js";
-import { bearer, deviceToken, monitorToken, wholeFleetAtOnce } from "./gateway-settings.js";
-import { altered, sampleReport } from "./sample-report.js";
+import { bearer, deviceToken, monitorToken, noRateLimits } from "./gateway-settings.js";
+import { sampleReport, withField } from "./sample-report.js";
 
-export { bearer, deviceToken, monitorToken, temporaryDirectory, wholeFleetAtOnce };
+export { bearer, deviceToken, monitorToken, noRateLimits, temporaryDirectory };
 
 export interface SessionRecord {
 	readonly sessionId: string;
@@ -92,16 +92,16 @@ export class Client {
 	}
 
 	/** Skips frames up to the first that is meant. */
-	until(isMeant: (frame: Frame) => boolean): Promise<Frame> {
+	until(predicate: (frame: Frame) => boolean): Promise<Frame> {
 		let last = "none";
 		const find = async () => {
 			for (;;) {
 				last = await this.#nextText();
 				const frame: Frame = JSON.parse(last);
-				if (isMeant(frame)) return frame;
+				if (predicate(frame)) return frame;
 			}
 		};
-		return within(find(), () => `a frame of ${sourceOf(isMeant)}; the last was ${last}`);
+		return within(find(), () => `a frame of ${sourceOf(predicate)}; the last was ${last}`);
 	}
 
 	/** The session record in the next status_update for that reason. */
@@ -119,13 +119,13 @@ export class Client {
 	}
 
 	/** Sends a command to the gateway. @returns its answer */
-	async ask(message: unknown): Promise<Frame> {
+	async request(message: unknown): Promise<Frame> {
 		this.send(message);
 		return this.until(({ type }) => type === "ack" || type === "error");
 	}
 }
 
-export interface Running {
+export interface RunningGateway {
 	readonly gateway: Gateway;
 	/** Such as `http://127.0.0.1:40123`. */
 	readonly url: string;
@@ -158,7 +158,7 @@ export interface RunOptions extends GatewayOptions {
 export async function runGateway(
 	t: TestContext,
 	{ authority, ...options }: RunOptions = {},
-): Promise<Running> {
+): Promise<RunningGateway> {
 	const dataDir = await temporaryDirectory(t);
 	const gateway = new Gateway({
 		port: 0,
@@ -188,7 +188,7 @@ export async function runGateway(
 		await nextEvent(client.socket, "open");
 		return client;
 	};
-	const device: Running["device"] = (headers = {}, clientOptions = {}) =>
+	const device: RunningGateway["device"] = (headers = {}, clientOptions = {}) =>
 		open("/device", { ...clientOptions, headers: { ...bearer(deviceToken), ...headers } });
 
 	return {
@@ -230,7 +230,11 @@ export function upgradeRequest(path: string, token: string): string {
 
 /** A DEV-1's report that differs from others by its volume. */
 export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
-	return altered(altered(sampleReport("DEV-1"), "peripherals.audio.volume", volume), "deviceId", deviceId);
+	return withField(
+		withField(sampleReport("DEV-1"), "peripherals.audio.volume", volume),
+		"deviceId",
+		deviceId,
+	);
 }
 
 const noReleases = { schema: 1, latest: null, releases: [] } as const;

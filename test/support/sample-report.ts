@@ -6,7 +6,7 @@ export { sampleReport } from "../../scripts/api/sample-report.js";
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
 /** A copy with the field at `path`, such as `system.model`, set to `value`, or removed where `value` is undefined. */
-export function altered(
+export function withField(
 	message: Readonly<Record<string, Json>>,
 	path: string,
 	value: Json | undefined,
@@ -15,7 +15,7 @@ export function altered(
 	const copy = { ...message };
 	const inner = copy[name];
 	if (rest.length > 0 && typeof inner === "object" && inner !== null && !Array.isArray(inner))
-		copy[name] = altered(inner, rest.join("."), value);
+		copy[name] = withField(inner, rest.join("."), value);
 	else if (value === undefined) delete copy[name];
 	else copy[name] = value;
 	return copy;

@@ -64,20 +64,20 @@ export class Connection {
 	}
 
 	/** The next uplink of that type; those before it are skipped. @throws Error where none comes, or an invalid one did */
-	next<T extends UplinkType>(type: T, isMeant?: (uplink: UplinkOf<T>) => boolean): Promise<UplinkOf<T>> {
-		const what = () => `a ${type}${isMeant ? ` of ${sourceOf(isMeant)}` : ""}`;
-		return within(this.#next(type, isMeant), what);
+	next<T extends UplinkType>(type: T, predicate?: (uplink: UplinkOf<T>) => boolean): Promise<UplinkOf<T>> {
+		const what = () => `a ${type}${predicate ? ` of ${sourceOf(predicate)}` : ""}`;
+		return within(this.#next(type, predicate), what);
 	}
 
 	async #next<T extends UplinkType>(
 		type: T,
-		isMeant: (uplink: UplinkOf<T>) => boolean = () => true,
+		predicate: (uplink: UplinkOf<T>) => boolean = () => true,
 	): Promise<UplinkOf<T>> {
 		for (;;) {
 			for (;;) {
 				const uplink = this.#uplinks.shift();
 				if (!uplink) break;
-				if (isOfType(uplink, type) && isMeant(uplink)) return uplink;
+				if (isOfType(uplink, type) && predicate(uplink)) return uplink;
 			}
 			if (this.#invalidUplinks.length > 0)
 				throw new Error(`the gateway would drop an uplink: ${this.#invalidUplinks[0]}`);

@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import { onEnd } from "./cleanup.js";
 import { within } from "./eventually.js";
 
-export const noSerialLine = findScript();
+export const serialLineMissing = findScript();
 
 function findScript(): string | false {
 	try {

@@ -16,7 +16,7 @@ export interface TimedDevice {
 	/** Sends a command. @returns the first report that shows what is meant */
 	command(
 		command: object,
-		isMeant: (peripherals: StateReport["peripherals"]) => boolean,
+		predicate: (peripherals: StateReport["peripherals"]) => boolean,
 	): Promise<StateReport>;
 }
 
@@ -35,9 +35,9 @@ export async function powerOnInVirtualTime(
 		gateway,
 		connection,
 		pass: (ms) => pass(device, ms),
-		command(command, isMeant) {
+		command(command, predicate) {
 			connection.send(command);
-			return connection.next("state_report", (report) => isMeant(report.peripherals));
+			return connection.next("state_report", (report) => predicate(report.peripherals));
 		},
 	};
 }
@@ -53,7 +53,7 @@ export function pass(device: VirtualDevice, ms: number): Promise<void> {
 const idle: readonly string[] = ["PipeWrap", "ProcessWrap", "TCPServerWrap", "Immediate", "Timeout"];
 
 /** Gives connections and lookups a few milliseconds of real time; without any there is nothing to wait for. */
-export async function letSocketsWork(): Promise<void> {
+export async function yieldToSockets(): Promise<void> {
 	const isIdle = process.getActiveResourcesInfo().every((kind) => idle.includes(kind));
 	await (isIdle ? setImmediate() : setTimeout(3));
 }
@@ -69,7 +69,7 @@ export async function passUntil<T>(device: VirtualDevice, awaited: Promise<T>): 
 	};
 	awaited.then(end, end);
 	while (!isOver) {
-		await letSocketsWork();
+		await yieldToSockets();
 		// The machine may end meanwhile; the next round moves the one that follows it.
 		await device.machine.advance(250).catch(() => {});
 	}

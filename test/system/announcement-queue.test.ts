@@ -11,7 +11,7 @@ import { commandLine } from "../support/gateway-settings.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 import { startProxy } from "../support/tcp-proxy.js";
-import { letSocketsWork } from "../support/virtual-time.js";
+import { yieldToSockets } from "../support/virtual-time.js";
 
 const names = ["first", "second", "third", "fourth", "fifth"] as const;
 type Name = (typeof names)[number];
@@ -64,9 +64,9 @@ async function run(t: TestContext) {
 	const stateOf = async (name: Name): Promise<string> =>
 		Object(await call(`announcements/${ids.get(name)}`)).devices?.[0].state;
 	/** The device's clock goes on until then, over its restarts. */
-	const until = (isMeant: () => Promise<boolean>) =>
-		waitUntil(isMeant, async () => {
-			await letSocketsWork();
+	const until = (predicate: () => Promise<boolean>) =>
+		waitUntil(predicate, async () => {
+			await yieldToSockets();
 			await device.machine.advance(50).catch(() => {});
 		});
 	const becomes = (name: Name, state: string) =>
@@ -79,7 +79,7 @@ async function run(t: TestContext) {
 	/** Time for what was sent to the device to arrive. */
 	const pass = async () => {
 		for (let round = 0; round < 10; round++) {
-			await letSocketsWork();
+			await yieldToSockets();
 			await device.machine.advance(50);
 		}
 	};

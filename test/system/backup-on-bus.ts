@@ -14,17 +14,11 @@ import { call } from "../support/call.js";
 import { eventually } from "../support/eventually.js";
 import { quickPlan } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
-import {
-	bearer,
-	monitorToken,
-	runGateway,
-	temporaryDirectory,
-	wholeFleetAtOnce,
-} from "../support/running.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { tone, wav } from "../support/sounds.js";
 
-const { limits } = wholeFleetAtOnce;
+const { limits } = noRateLimits;
 const sound = wav(tone(16_000));
 
 export function testBackupOn(name: string, make: (t: TestContext) => Promise<Buses>): void {

@@ -8,9 +8,9 @@ import { runCommand } from "../support/command-line.js";
 import { eventually } from "../support/eventually.js";
 import { GatewayProcess } from "../support/gateway-process.js";
 import { freePort } from "../support/ports.js";
+import { ReconnectingDevice } from "../support/reconnecting-device.js";
 import { writeReleases } from "../support/releases.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
-import { SteadyDevice } from "../support/steady-device.js";
 
 const count = 300;
 const patienceMs = 120_000;
@@ -35,7 +35,12 @@ test("300 devices come back untouched after kill -9, and a rollout goes on from 
 	const fleet = Array.from({ length: count }, (_, index) => {
 		const deviceId = `dev-1-${index.toString(16).padStart(6, "0")}`;
 		const reconnectMs = () => 500 + Math.random() * 2_000;
-		return new SteadyDevice({ url, deviceId, reconnectMs, updateMs: () => 1_000 + Math.random() * 2_000 });
+		return new ReconnectingDevice({
+			url,
+			deviceId,
+			reconnectMs,
+			updateMs: () => 1_000 + Math.random() * 2_000,
+		});
 	});
 	t.after(() => {
 		for (const device of fleet) device.end();

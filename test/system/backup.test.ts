@@ -15,14 +15,14 @@ import {
 	bearer,
 	deviceToken,
 	monitorToken,
+	noRateLimits,
 	runGateway,
 	temporaryDirectory,
-	wholeFleetAtOnce,
 } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { tone, wav } from "../support/sounds.js";
 
-const limits = { ...wholeFleetAtOnce.limits, snapshotPauseMs: 10 };
+const limits = { ...noRateLimits.limits, snapshotPauseMs: 10 };
 /** Each later release restores it. To make one of a new format, keep what `npm run backup` writes of such a gateway. */
 const fixture = "test/system/backup-format-1.tar.gz";
 

@@ -29,10 +29,10 @@ describe("a new firmware", () => {
 				onBoot: (started) => starts.push(started),
 			});
 			await report();
-			await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
-			let standing = await passUntil(device, fleet.updateEnd(deviceId));
+			await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
+			let standing = await passUntil(device, fleet.updateResult(deviceId));
 			// It connects and reports, and fails its self-test afterwards.
-			if (standing.otaStatus === "updated") standing = await passUntil(device, fleet.updateEnd(deviceId));
+			if (standing.otaStatus === "updated") standing = await passUntil(device, fleet.updateResult(deviceId));
 			const { otaStatus, otaReason } = standing;
 			assert.equal(otaStatus, "rolled_back");
 			const reason = `went back to 1.0.0; the new firmware ended: ${resetText(resetReason)}.`;
@@ -44,8 +44,8 @@ describe("a new firmware", () => {
 
 			const good = await buildFirmware();
 			await fleet.release("2.0.1", makeVirtualImage(good.bytes, "DEV-1", "2.0.1"));
-			await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
-			const next = await passUntil(device, fleet.updateEnd(deviceId));
+			await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
+			const next = await passUntil(device, fleet.updateResult(deviceId));
 			assert.equal(next.otaStatus, "updated", "the next update succeeds");
 		});
 });

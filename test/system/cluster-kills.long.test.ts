@@ -15,9 +15,9 @@ import { eventually } from "../support/eventually.js";
 import { clusterMissing, type GatewayCluster, startCluster } from "../support/gateway-cluster.js";
 import { isNatsOld } from "../support/nats.js";
 import { Random } from "../support/random.js";
+import { ReconnectingDevice } from "../support/reconnecting-device.js";
 import { writeReleases } from "../support/releases.js";
 import { seed, seedNote } from "../support/seed.js";
-import { SteadyDevice } from "../support/steady-device.js";
 
 const times = Number(process.env.CLUSTER_TIMES ?? 1);
 const allKinds = ["kills a gateway", "kills a server", "cuts a gateway off", "stops a gateway"] as const;
@@ -133,11 +133,11 @@ test("a rollout keeps its promises while gateways and servers are killed, cut of
 });
 
 function startDevices(t: TestContext, { url }: GatewayCluster, random: Random, count: number) {
-	const devices: SteadyDevice[] = [];
+	const devices: ReconnectingDevice[] = [];
 	const problems: string[] = [];
 	for (let index = 0; index < count; index++) {
 		const draw = random.fork(String(index));
-		const device = new SteadyDevice({
+		const device = new ReconnectingDevice({
 			url,
 			deviceId: `dev-1-${String(index).padStart(6, "0")}`,
 			// Gateways limit clients by address.
@@ -196,7 +196,7 @@ async function disturb({ gateways, servers }: GatewayCluster, kind: (typeof kind
 /** @returns after how many milliseconds these gateways show what is so, and the same rollout */
 async function agree(
 	{ gateways }: GatewayCluster,
-	devices: readonly SteadyDevice[],
+	devices: readonly ReconnectingDevice[],
 	indices: Iterable<number>,
 ): Promise<number> {
 	const asked = [...indices].flatMap((index) => gateways[index] ?? []);
@@ -229,7 +229,10 @@ async function agree(
 }
 
 /** Waits until each device has ended, or its offer was lost with a gateway: that ends after 5 minutes of silence. */
-async function theEnd(cluster: GatewayCluster, devices: readonly SteadyDevice[]): Promise<readonly Step[]> {
+async function theEnd(
+	cluster: GatewayCluster,
+	devices: readonly ReconnectingDevice[],
+): Promise<readonly Step[]> {
 	const read = async () => {
 		const { devices: steps } =
 			(await cluster.gateways[0]?.call<{ devices: readonly Step[] }>("GET", "rollouts/autumn/devices")) ?? {};

@@ -60,7 +60,7 @@ async function devicesOf(gateway: ClusterGateway): Promise<readonly Shown[]> {
 }
 
 /** Skips frames up to a device's update that has ended. */
-async function updateEnd(monitor: Client, deviceId: string): Promise<string> {
+async function updateResult(monitor: Client, deviceId: string): Promise<string> {
 	const ended = ["updated", "rolled_back", "failed"];
 	for (;;) {
 		const { sessions = [] }: Partial<Frame> = await monitor.next();
@@ -76,13 +76,13 @@ test("a command to a device of another gateway is executed, and its report arriv
 	const targetId = await powerOn(first.url, "a1b2c3");
 	const monitor = await open("/monitor");
 	const payload = { command: "set_volume", value: 25 };
-	const answer = await monitor.ask({ type: "control_device", targetId, payload, requestId: "1" });
+	const answer = await monitor.request({ type: "control_device", targetId, payload, requestId: "1" });
 	assert.equal(answer.type, "ack", JSON.stringify(answer));
 	await monitor.until(
 		({ type, deviceId, message }) =>
 			type === "device_message" && deviceId === targetId && JSON.stringify(message).includes('"volume":25'),
 	);
-	const refused = await monitor.ask({ type: "control_device", targetId, payload: { command: "fly" } });
+	const refused = await monitor.request({ type: "control_device", targetId, payload: { command: "fly" } });
 	assert.equal(refused.code, "invalid_command");
 });
 
@@ -95,8 +95,8 @@ for (const [what, at] of [
 		const { second, open, powerOn } = cluster;
 		const targetId = await powerOn(cluster[at].url, "a1b2c3");
 		const monitor = await open("/monitor");
-		assert.equal((await monitor.ask({ type: "trigger_ota", targetId, version: "1.1.0" })).type, "ack");
-		assert.equal(await updateEnd(monitor, targetId), "updated");
+		assert.equal((await monitor.request({ type: "trigger_ota", targetId, version: "1.1.0" })).type, "ack");
+		assert.equal(await updateResult(monitor, targetId), "updated");
 		const shown = await devicesOf(second);
 		assert.deepEqual(
 			shown.map(({ connected, firmwareVersion }) => [connected, firmwareVersion]),

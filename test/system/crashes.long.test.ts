@@ -12,7 +12,7 @@ import { sampleReport } from "../../scripts/api/sample-report.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
-import { printed, startProcess } from "../support/gateway-process.js";
+import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { portOf } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken } from "../support/running.js";
 
@@ -73,7 +73,7 @@ test("a crash is reported once, also where the gateway is killed before it has h
 		MONITOR_TOKEN: monitorToken,
 	};
 	const first = startProcess(t, environment);
-	const { Devices: address = "" } = await printed(first);
+	const { Devices: address = "" } = await readStartupOutput(first);
 	const { port, host } = new URL(address);
 	const device = await VirtualDevice.start({
 		model: "DEV-1",
@@ -89,7 +89,7 @@ test("a crash is reported once, also where the gateway is killed before it has h
 	};
 	const start = async () => {
 		const child = startProcess(t, { ...environment, PORT: port });
-		await printed(child);
+		await readStartupOutput(child);
 		const monitor = new Client(`ws://${host}/monitor`, { headers: bearer(monitorToken) });
 		onEnd(t, () => monitor.socket.terminate());
 		await nextEvent(monitor.socket, "open");
@@ -137,7 +137,7 @@ describe("old and new", () => {
 		await fleet.monitorClient.change("identified");
 		const command = { command: "set_log", level: "info", seconds: 10 };
 		for (const payload of [command, { command: "query_crash" }, { command: "query_state" }])
-			await fleet.monitorClient.ask({ type: "control_device", targetId: "dev-1-0ld000", payload });
+			await fleet.monitorClient.request({ type: "control_device", targetId: "dev-1-0ld000", payload });
 		await old.until(({ command }) => command === "query_state");
 		assert.deepEqual(asked, ["query_state"]);
 		assert.deepEqual(await crashesOf(fleet.url, "dev-1-0ld000"), []);

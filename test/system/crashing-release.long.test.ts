@@ -11,7 +11,7 @@ import { call } from "../support/call.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
-import { crash, putRollout, readRollout } from "../support/released-fleet.js";
+import { getRollout, putRollout, reportCrash } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 
 const planOf = (version: string) => ({
@@ -22,8 +22,8 @@ const planOf = (version: string) => ({
 		{ size: "rest", soakSeconds: 0 },
 	],
 });
-const until = (url: string, isReached: (rollout: Awaited<ReturnType<typeof readRollout>>) => boolean) =>
-	eventually(() => readRollout(url, "autumn"), isReached);
+const until = (url: string, isReached: (rollout: Awaited<ReturnType<typeof getRollout>>) => boolean) =>
+	eventually(() => getRollout(url, "autumn"), isReached);
 
 test("a release that crashes in XS pauses its rollout after the first group", async (t) => {
 	const fleet = await runFleet(t);
@@ -72,11 +72,11 @@ test("crashes at two gateways fail devices of a rollout that both have", async (
 	const [first] = devices;
 	assert.ok(first, "no device");
 	// Before its update: this says nothing of the release.
-	await crash(first, "1.2.3", 1, ...urls);
+	await reportCrash(first, "1.2.3", 1, ...urls);
 	await putRollout(a.url, "autumn", planOf("1.4.0"));
 	for (const url of urls) await until(url, ({ counts }) => counts.soaking === 2);
 	const updated = devices.filter(({ commands }) => commands.length > 0);
-	for (const [index, device] of updated.entries()) await crash(device, "1.4.0", index + 1, ...urls);
+	for (const [index, device] of updated.entries()) await reportCrash(device, "1.4.0", index + 1, ...urls);
 	for (const url of urls) {
 		const { counts } = await until(url, ({ pausedBecause }) => pausedBecause === "failures");
 		assert.deepEqual([counts.failed, counts.queued], [2, 1]);

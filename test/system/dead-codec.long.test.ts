@@ -26,8 +26,8 @@ for (const [name, answeredBefore] of [
 
 		for (const version of ["2.0.0", "3.0.0"]) {
 			await fleet.release(version, makeVirtualImage(program.bytes, "DEV-1", version));
-			await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
-			const { otaStatus } = await passUntil(device, fleet.updateEnd(deviceId));
+			await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
+			const { otaStatus } = await passUntil(device, fleet.updateResult(deviceId));
 			assert.equal(otaStatus, "updated");
 			// One that is not confirmed within 120 s goes back.
 			await pass(device, 130_000);
@@ -50,8 +50,8 @@ test("a device whose codec fails at run time accepts the next update", async (t)
 	await pass(device, 10_000);
 	device.board.codec.isAnswering = false;
 	await fleet.release("2.0.0", makeVirtualImage(program.bytes, "DEV-1", "2.0.0"));
-	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
-	await passUntil(device, fleet.updateEnd(deviceId));
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
+	await passUntil(device, fleet.updateResult(deviceId));
 	await pass(device, 130_000);
 	assert.equal(device.started.version, "2.0.0");
 	assert.equal(device.isPendingVerify, false);

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { type Answer, decode, encode, type Packet, type Question } from "dns-packet";
 import { onEnd } from "../support/cleanup.js";
 import { eventually, nextEvent } from "../support/eventually.js";
-import { printed, startProcess } from "../support/gateway-process.js";
+import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { portOf } from "../support/ports.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { powerOn } from "../support/scripted-gateway.js";
@@ -28,7 +28,7 @@ async function startGateway(t: TestContext, settings: Readonly<Record<string, st
 	process.stderr?.on("data", (text) => {
 		log += text;
 	});
-	const { Devices = "" } = await printed(process);
+	const { Devices = "" } = await readStartupOutput(process);
 	return { process, port: Number(new URL(Devices).port), readLog: () => log };
 }
 

@@ -10,10 +10,10 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
-import { runHaproxy, whyNoHaproxy } from "../support/haproxy.js";
+import { haproxyMissing, runHaproxy } from "../support/haproxy.js";
 import { bearer, Client, deviceToken, runGateway } from "../support/running.js";
 
-const noHaproxy = whyNoHaproxy();
+const noHaproxy = haproxyMissing();
 
 /** @param server haproxy's words after the gateway's address */
 async function runBalanced(t: TestContext, server: string, options: GatewayOptions, ca?: string) {

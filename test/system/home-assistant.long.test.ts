@@ -11,13 +11,7 @@ import { runFleet } from "../support/fleet.js";
 import { commandLine } from "../support/gateway-settings.js";
 import { SimulatedHomeAssistant } from "../support/home-assistant/simulated-home-assistant.js";
 import { brokerMissing, startMosquitto } from "../support/mosquitto.js";
-import {
-	bearer,
-	monitorToken,
-	runGateway,
-	temporaryDirectory,
-	wholeFleetAtOnce,
-} from "../support/running.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { bytesPerSecond, capture, tone, wav } from "../support/sounds.js";
 import { passUntil } from "../support/virtual-time.js";
@@ -121,7 +115,7 @@ test(
 test("300 devices are all there after a restart of the broker, by 902 messages", skip, async (t) => {
 	const broker = await startMosquitto(t);
 	const { url } = await runGateway(t, {
-		...wholeFleetAtOnce,
+		...noRateLimits,
 		gatewayName: "hall",
 		...withHomeAssistant({ extensions }, broker.settings),
 	});

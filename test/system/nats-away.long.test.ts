@@ -11,8 +11,8 @@ import { eventually } from "../support/eventually.js";
 import { clusterMissing, startCluster } from "../support/gateway-cluster.js";
 import { bearer, monitorToken } from "../support/gateway-settings.js";
 import { Random } from "../support/random.js";
+import { ReconnectingDevice } from "../support/reconnecting-device.js";
 import { writeReleases } from "../support/releases.js";
-import { SteadyDevice } from "../support/steady-device.js";
 
 const awayMs = 1000 * Number(process.env.NATS_AWAY_SECONDS ?? 20);
 const count = 50;
@@ -36,7 +36,7 @@ test("updates that have begun end without NATS, what must be kept is refused mea
 		const client = { headers: { "X-Forwarded-For": `10.1.0.${index}` } };
 		// Half of the updates end before NATS is back.
 		const updateMs = () => random.between(Math.min(5_000, awayMs / 4), 1.5 * awayMs);
-		return new SteadyDevice({ url, deviceId, client, reconnectMs: () => 300, updateMs });
+		return new ReconnectingDevice({ url, deviceId, client, reconnectMs: () => 300, updateMs });
 	});
 	const runs = devices.map((device) => device.run());
 	onEnd(t, async () => {
@@ -66,7 +66,7 @@ test("updates that have begun end without NATS, what must be kept is refused mea
 		"no update is under way",
 	);
 	for (const gateway of gateways) gateway.cut();
-	const isUpdated = ({ version }: SteadyDevice) => version === "1.4.0";
+	const isUpdated = ({ version }: ReconnectingDevice) => version === "1.4.0";
 	const updatedBefore = devices.filter(isUpdated).length;
 	const awayUntil = performance.now() + awayMs;
 	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };

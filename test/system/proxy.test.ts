@@ -10,18 +10,18 @@ import { problemDetail } from "../../gateway/api/client/request.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { hasNginx, howToInstall, Nginx } from "../bench/servers/nginx.js";
-import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { Authority, opensslMissing } from "../support/certificates.js";
 import { onEnd } from "../support/cleanup.js";
 import { eventually, nextEvent } from "../support/eventually.js";
+import { filePart, form, formHeaders } from "../support/firmware-server.js";
 import { type Fleet, runFleet } from "../support/fleet.js";
 import { makeImage } from "../support/images.js";
 import { freePort } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
-import { filePart, form, formHeaders } from "../support/serving.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 import { passUntil } from "../support/virtual-time.js";
 
-const skip = hasNginx() ? whyNoCertificates() : howToInstall;
+const skip = hasNginx() ? opensslMissing() : howToInstall;
 
 interface Proxied {
 	readonly fleet: Fleet;
@@ -177,7 +177,7 @@ for (const scheme of ["http", "https"] as const) {
 		const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "virtual" };
 		const device = await open("/device", { ...bearer(deviceToken), ...named }, "127.0.0.2");
 		assert.equal((await monitor.change("connected")).remoteAddress, "127.0.0.2", "the client's, not nginx's");
-		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
+		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
 		assert.deepEqual(command, { command: "start_ota", url: `${url}/ota/firmware.bin` });
 		const block = await ask(command.url.slice(url.length), {
@@ -203,9 +203,9 @@ for (const scheme of ["http", "https"] as const) {
 		];
 		for (const { report } of started) await report();
 		for (const { deviceId: targetId } of started) {
-			assert.equal((await fleet.monitorClient.ask({ type: "trigger_ota", targetId })).type, "ack");
+			assert.equal((await fleet.monitorClient.request({ type: "trigger_ota", targetId })).type, "ack");
 		}
-		const ends = await fleet.updateEnds(started.map(({ deviceId }) => deviceId));
+		const ends = await fleet.updateResults(started.map(({ deviceId }) => deviceId));
 		assert.deepEqual(
 			ends.map(({ otaStatus }) => otaStatus),
 			["updated", "updated"],

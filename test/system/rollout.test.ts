@@ -28,11 +28,11 @@ async function call(fleet: Fleet, method: string, path: string, body?: object) {
 }
 
 /** Resolves once a rollout has this status, as monitors are notified. */
-async function reaches(fleet: Fleet, id: string, isMeant: (frame: Shown) => boolean): Promise<Shown> {
+async function reaches(fleet: Fleet, id: string, predicate: (frame: Shown) => boolean): Promise<Shown> {
 	const watcher = await fleet.open("/monitor?rollouts", { headers: bearer(monitorToken) });
 	for (;;) {
 		const frame = JSON.parse(await watcher.nextText());
-		if (frame.type !== "rollout_update" || frame.id !== id || !isMeant(frame)) continue;
+		if (frame.type !== "rollout_update" || frame.id !== id || !predicate(frame)) continue;
 		watcher.socket.close();
 		return frame;
 	}

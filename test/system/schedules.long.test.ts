@@ -17,10 +17,10 @@ import { deviceToken, monitorToken } from "../support/gateway-settings.js";
 import { isNatsOld, natsMissing, startNats } from "../support/nats.js";
 import { freePort } from "../support/ports.js";
 import { Random } from "../support/random.js";
+import { ReconnectingDevice } from "../support/reconnecting-device.js";
 import { seed, seedNote } from "../support/seed.js";
 import type { Command } from "../support/simulated-device.js";
 import { tone, wav } from "../support/sounds.js";
-import { SteadyDevice } from "../support/steady-device.js";
 
 const rounds = Number(process.env.SCHEDULE_ROUNDS ?? 4);
 const schedulesAtOnce = 6;
@@ -30,7 +30,7 @@ const idsOf = (schedule: number) =>
 	Array.from({ length: gatewayCount }, (_, gateway) => `dev-1-0000${gateway}${schedule}`);
 
 /** Plays each sound at once, and remembers results as the firmware does. */
-class Player extends SteadyDevice {
+class Player extends ReconnectingDevice {
 	/** Ids of the sounds that were heard. */
 	readonly played: string[] = [];
 	readonly #results = new Results({ remembered: () => "", remember: () => {}, flush: () => {} });

@@ -10,7 +10,7 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import type { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { partitions, slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { Authority, whyNoCertificates } from "../support/certificates.js";
+import { Authority, opensslMissing } from "../support/certificates.js";
 import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { deviceToken, temporaryDirectory } from "../support/running.js";
@@ -23,7 +23,7 @@ const devices: readonly (readonly [Model, serial: string])[] = [
 ];
 
 test(`a wss fleet with its own authority installs ${releases} releases in a row, and no image contains a device's settings`, {
-	skip: whyNoCertificates(),
+	skip: opensslMissing(),
 }, async (t) => {
 	const authority = new Authority(await temporaryDirectory(t), "authority");
 	const fleet = await runFleet(t, authority);
@@ -58,11 +58,11 @@ test(`a wss fleet with its own authority installs ${releases} releases in a row,
 		for (const image of images) assert.deepEqual(holds(image), []);
 		await fleet.release(version, ...images);
 		for (const { deviceId } of started) {
-			const answer = await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+			const answer = await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
 			assert.equal(answer.type, "ack", JSON.stringify(answer));
 		}
 		const deviceIds = started.map(({ deviceId }) => deviceId);
-		const ends = await Promise.race([fleet.updateEnds(deviceIds), rolledBack]);
+		const ends = await Promise.race([fleet.updateResults(deviceIds), rolledBack]);
 		assert.deepEqual(
 			ends.map(({ otaStatus }) => otaStatus),
 			started.map(() => "updated"),

@@ -53,7 +53,7 @@ test(`wrong settings sent to ${devices} devices at once: all return to the previ
 	const wrong = { gateway: "ws://127.0.0.1:1/device", token: "wrong-token" };
 	for (const { deviceId } of all) {
 		const payload = { command: "set_settings", value: wrong };
-		const answer = await fleet.monitorClient.ask({ type: "control_device", targetId: deviceId, payload });
+		const answer = await fleet.monitorClient.request({ type: "control_device", targetId: deviceId, payload });
 		assert.equal(answer.type, "ack", JSON.stringify(answer));
 	}
 	const results = await passAllUntil(all, resultsOf(fleet.monitorClient, devices));
@@ -82,9 +82,9 @@ test(`settings that came without a cable survive ${updates} updates`, async (t) 
 	assert.deepEqual([before[1], before[5]], ["new password", "time.example"]);
 	for (let update = 0; update < updates; update++) {
 		const version = versions[update % 2];
-		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+		await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
 		await report((state) => state.system.firmware_version === version);
-		assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
+		assert.equal((await fleet.updateResult(deviceId)).otaStatus, "updated");
 		await waitUntil(() => !device.isPendingVerify);
 	}
 	assert.deepEqual(settings(), before);

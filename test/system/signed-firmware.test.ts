@@ -105,9 +105,9 @@ async function release({ releasesDir }: Fleet, version: string, { by, ...builtIn
 /** Updates over the air. @returns how it ended, or why the gateway refused it */
 async function trigger(fleet: Fleet, { deviceId }: FleetDevice, version: string) {
 	const { monitorClient } = fleet;
-	const answer = await monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+	const answer = await monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
 	if (answer.type === "error") return { otaStatus: answer.code, reason: String(answer.message) };
-	const { otaStatus, otaReason } = await fleet.updateEnd(deviceId);
+	const { otaStatus, otaReason } = await fleet.updateResult(deviceId);
 	return { otaStatus, reason: otaReason ?? "" };
 }
 

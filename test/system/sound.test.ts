@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../support/cleanup.js";
 import { type FleetDevice, runFleet } from "../support/fleet.js";
 import type { Frame } from "../support/running.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../support/sounds.js";
-import { letSocketsWork } from "../support/virtual-time.js";
+import { yieldToSockets } from "../support/virtual-time.js";
 
 /** A sound_update that is relayed to monitors. */
 const updateIn = (frame: Frame) => {
@@ -42,7 +42,7 @@ test("two devices are made ready, begin together and play the same samples to th
 		};
 		awaited.then(end, end);
 		while (!isOver) {
-			await letSocketsWork();
+			await yieldToSockets();
 			await Promise.all(devices.map(({ device }) => device.machine.advance(50)));
 		}
 		return awaited;

@@ -11,9 +11,9 @@ import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
 import { clusterMissing, type GatewayCluster, startCluster } from "../support/gateway-cluster.js";
 import { Random } from "../support/random.js";
+import { ReconnectingDevice } from "../support/reconnecting-device.js";
 import { writeReleases } from "../support/releases.js";
 import { seed, seedNote } from "../support/seed.js";
-import { SteadyDevice } from "../support/steady-device.js";
 
 const count = 12;
 const versions = ["1.4.0", "1.5.0", "1.6.0", "1.7.0", "1.8.0"];
@@ -97,10 +97,14 @@ test("a standing rollout goes on to each release although the gateway that drive
 	}
 });
 
-function startDevices(t: TestContext, { url }: GatewayCluster, random: Random): readonly SteadyDevice[] {
+function startDevices(
+	t: TestContext,
+	{ url }: GatewayCluster,
+	random: Random,
+): readonly ReconnectingDevice[] {
 	const devices = Array.from({ length: count }, (_, index) => {
 		const draw = random.fork(String(index));
-		return new SteadyDevice({
+		return new ReconnectingDevice({
 			url,
 			deviceId: `dev-1-${String(index).padStart(6, "0")}`,
 			// Gateways limit clients by address.

@@ -92,9 +92,9 @@ test("a device that runs a release gets the next one by its patch, and whole whe
 	await report();
 	const update = async (version: string) => {
 		sent = "";
-		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+		await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
 		await report((state) => state.system.firmware_version === version);
-		assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
+		assert.equal((await fleet.updateResult(deviceId)).otaStatus, "updated");
 		await waitUntil(() => !device.isPendingVerify);
 		const paths = [...sent.matchAll(/GET (\/releases\/[^ ?]+)/g)].map(([, path]) => path);
 		return [...new Set(paths)];

@@ -36,10 +36,10 @@ test("a power loss between 100 % and ota_complete is no rollback: the new firmwa
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", flash });
 	await report();
 	isArmed = true;
-	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
 	// A download of less than a second looks like one that has not begun.
 	skipped = 60_000;
-	const { otaStatus, otaReason } = await fleet.updateEnd(deviceId);
+	const { otaStatus, otaReason } = await fleet.updateResult(deviceId);
 	assert.equal(device.started.version, "1.0.0");
 	assert.equal(otaStatus, "failed");
 	assert.match(String(otaReason), /restarted \(POWERON_RESET\) after 100 % .+; it still runs 1\.0\.0\.$/);
@@ -65,11 +65,11 @@ test("an upload that is replaced before the first block is named", async (t) => 
 	await upload(fleet, makeVirtualImage(bytes, "DEV-1", "2.0.0"));
 	const { deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0" });
 	await report();
-	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version: "custom" });
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version: "custom" });
 	await upload(fleet, makeVirtualImage(bytes, "DEV-1", "3.0.0"));
 	replace();
 	assert.deepEqual(
-		(await fleet.updateEnd(deviceId)).otaReason,
+		(await fleet.updateResult(deviceId)).otaReason,
 		[
 			"The device came back with 3.0.0.",
 			"The upload was replaced by 3.0.0 after this update was asked for.",
@@ -83,13 +83,13 @@ test("a start_ota that is refused on probation does not hide the rollback of the
 	await fleet.release("2.0.0", makeVirtualImage(bytes, "DEV-1", "2.0.0"));
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
 	await report();
-	const trigger = () => fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+	const trigger = () => fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
 	await trigger();
-	assert.equal((await passUntil(device, fleet.updateEnd(deviceId))).otaStatus, "updated");
+	assert.equal((await passUntil(device, fleet.updateResult(deviceId))).otaStatus, "updated");
 	await trigger();
-	const refused = await passUntil(device, fleet.updateEnd(deviceId));
+	const refused = await passUntil(device, fleet.updateResult(deviceId));
 	assert.match(String(refused.otaReason), /^The device refused it \(busy\)/);
-	const { otaStatus, otaReason } = await passUntil(device, fleet.updateEnd(deviceId));
+	const { otaStatus, otaReason } = await passUntil(device, fleet.updateResult(deviceId));
 	assert.equal(otaStatus, "rolled_back");
 	assert.match(String(otaReason), /^The device went back to 1\.0\.0/);
 });

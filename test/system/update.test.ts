@@ -5,11 +5,11 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { slots } from "../../hosts/virtual/node/boot/partitions.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { waitUntil } from "../support/eventually.js";
+import { filePart, form, formHeaders } from "../support/firmware-server.js";
 import { runFleet } from "../support/fleet.js";
 import { withoutHash } from "../support/images.js";
 import { runs } from "../support/property-runs.js";
 import { bearer, monitorToken } from "../support/running.js";
-import { filePart, form, formHeaders } from "../support/serving.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
 const updatesInARow = runs(20) < 20 ? 4 : 20;
@@ -21,11 +21,11 @@ for (const model of models)
 		await fleet.release("1.1.0", makeVirtualImage(program.bytes, model, "1.1.0"));
 		const { device, deviceId, report } = await fleet.powerOn(model, { version: "1.0.0" });
 		assert.equal((await report()).system.firmware_version, "1.0.0");
-		const answer = await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+		const answer = await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
 		assert.equal(answer.type, "ack", JSON.stringify(answer));
 		const after = await report((state) => state.system.firmware_version === "1.1.0");
 		assert.equal(after.health.reset_reason, "SW_RESET");
-		const updated = await fleet.updateEnd(deviceId);
+		const updated = await fleet.updateResult(deviceId);
 		assert.equal(updated.otaStatus, "updated", JSON.stringify(updated));
 		assert.equal(device.started.slot, 1);
 	});
@@ -41,9 +41,9 @@ test("a device in XS installs an upload with other data after an image without S
 	const headers = { ...formHeaders, ...bearer(monitorToken) };
 	const answer = await fetch(`${fleet.url}/ota/upload`, { method: "POST", body, headers });
 	assert.equal(answer.status, 201, await answer.text());
-	await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version: "custom" });
+	await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version: "custom" });
 	await report((state) => state.system.firmware_version === "1.1.0");
-	assert.equal((await fleet.updateEnd(deviceId)).otaStatus, "updated");
+	assert.equal((await fleet.updateResult(deviceId)).otaStatus, "updated");
 	const { offset } = slots[device.started.slot];
 	assert.deepEqual(device.flash.read(offset, file.length), file, "what follows is in flash too");
 });
@@ -58,12 +58,12 @@ test(`${updatesInARow} updates in a row end each with the next version, in the o
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
 	await report();
 	for (const [index, version] of versions.entries()) {
-		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId, version });
+		await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
 		await passUntil(
 			device,
 			report((state) => state.system.firmware_version === version),
 		);
-		const { otaStatus } = await fleet.updateEnd(deviceId);
+		const { otaStatus } = await fleet.updateResult(deviceId);
 		assert.equal(otaStatus, "updated");
 		assert.equal(device.started.slot, (index + 1) % 2);
 		// It confirms itself once its report has left; the gateway may have seen that before.

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { bearer, monitorToken } from "../support/gateway-settings.js";
-import { altered, sampleReport } from "../support/sample-report.js";
+import { sampleReport, withField } from "../support/sample-report.js";
 import { type Action, stepMs } from "./schedule.js";
 import type { World } from "./world.js";
 
@@ -19,7 +19,7 @@ export function sayMalformed(world: World, { device: number, frames, kind }: Of<
 	const malformed = [
 		"{",
 		JSON.stringify({ ...report, deviceId: "dev-1-no-such" }),
-		JSON.stringify(altered(report, "system.firmware_version", 7)),
+		JSON.stringify(withField(report, "system.firmware_version", 7)),
 		Buffer.from([0xff, 0x00]),
 		JSON.stringify({ type: "ota_error", reason: "x".repeat(70_000) }),
 		"[".repeat(30_000),

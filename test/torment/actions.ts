@@ -62,7 +62,7 @@ export class Actions {
 			case "boot":
 				return world.start(async () => {
 					const { deviceId } = world.place(action.device).record;
-					await world.monitor(action.monitor).ask({ type: "boot_device", targetId: deviceId });
+					await world.monitor(action.monitor).request({ type: "boot_device", targetId: deviceId });
 				});
 			case "upload":
 				return world.start(() => this.#upload(action));
@@ -135,7 +135,7 @@ export class Actions {
 		this.#brightness += 1;
 		const payloads: readonly object[] = [{ command: "query_state" }, { command: "no_such_command" }];
 		const payload = payloads[kind - 3] ?? { command: "set_brightness", value: this.#brightness / 1_000_000 };
-		const { code } = await world.monitor(monitor).ask({ type: "control_device", targetId, payload });
+		const { code } = await world.monitor(monitor).request({ type: "control_device", targetId, payload });
 		const isWrong = kind === 4 || kind === 5 ? code === "ack" : code === "invalid_command";
 		if (isWrong) world.journal.break(`${JSON.stringify(payload)} to ${targetId} was answered with ${code}`);
 	}
@@ -148,7 +148,7 @@ export class Actions {
 		const asked = isUpload ? version : Images.release(Number(version));
 		if (!record.askedAt.has(asked) || isUpload) record.askedAt.set(asked, performance.now());
 		const message = { type: "trigger_ota", targetId: record.deviceId, version: asked };
-		const { code } = await this.#world.monitor(monitor).ask(message);
+		const { code } = await this.#world.monitor(monitor).request(message);
 		this.#world.journal.note(`update of ${record.deviceId} to ${asked}: ${code}`);
 		this.#world.journal.count(`update: ${code}`);
 		if (code !== "ack") return;

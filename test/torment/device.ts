@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { Line } from "../support/line.js";
+import type { FaultyLink } from "../support/faulty-link.js";
 import type { Random } from "../support/random.js";
 import { type Command, SimulatedDevice } from "../support/simulated-device.js";
 import { download } from "./download.js";
@@ -15,7 +15,7 @@ import { maxAttempts } from "./rollouts.js";
 
 export interface SimulatedTormentDeviceOptions {
 	readonly record: DeviceRecord;
-	readonly line: Line;
+	readonly line: FaultyLink;
 	readonly draw: Random;
 	readonly images: Images;
 	readonly journal: Journal;

@@ -52,7 +52,11 @@ export class GatewayProcess {
 		});
 		closeSync(log);
 		const { dataDir, releasesDir } = this;
-		const started = await this.#child.ask("listen", { dataDir, releasesDir, offsetMs: this.#clockOffsetMs });
+		const started = await this.#child.request("listen", {
+			dataDir,
+			releasesDir,
+			offsetMs: this.#clockOffsetMs,
+		});
 		if (started.port === undefined) this.#journal.break(`the gateway did not start: ${started.rejection}`);
 		this.#port = started.port;
 	}
@@ -66,7 +70,7 @@ export class GatewayProcess {
 	async stop(): Promise<void> {
 		const child = this.#leave();
 		child?.signal("SIGCONT");
-		await child?.ask("close");
+		await child?.request("close");
 		await child?.close();
 	}
 
@@ -76,28 +80,28 @@ export class GatewayProcess {
 	}
 
 	async setDisk(fault: DiskFault | undefined): Promise<void> {
-		await this.#unlessKilled(this.#child?.ask("disk", { fault: fault ?? null }));
+		await this.#unlessKilled(this.#child?.request("disk", { fault: fault ?? null }));
 	}
 
 	/** Sets its wall clock, also for later starts. */
 	async setClock(byMs: number): Promise<void> {
 		this.#clockOffsetMs += byMs;
-		await this.#unlessKilled(this.#child?.ask("clock", { offsetMs: this.#clockOffsetMs }));
+		await this.#unlessKilled(this.#child?.request("clock", { offsetMs: this.#clockOffsetMs }));
 	}
 
 	/** Keeps it busy, or no longer. */
 	async load(isOn: boolean): Promise<void> {
-		await this.#unlessKilled(this.#child?.ask("load", { isOn }));
+		await this.#unlessKilled(this.#child?.request("load", { isOn }));
 	}
 
 	/** Advances its monotonic clock. */
 	async pass(ms: number): Promise<void> {
-		await this.#child?.ask("pass", { ms });
+		await this.#child?.request("pass", { ms });
 	}
 
 	async inUse() {
 		this.pauses += 1;
-		return this.#child?.ask("inUse");
+		return this.#child?.request("inUse");
 	}
 
 	/**

@@ -62,7 +62,7 @@ export class Monitor {
 	}
 
 	/** Never rejects. */
-	ask(message: object): Promise<Outcome> {
+	request(message: object): Promise<Outcome> {
 		this.#count += 1;
 		const requestId = `${this.name}-${this.#count}`;
 		return this.#send(requestId, JSON.stringify({ ...message, requestId }));

@@ -1,6 +1,6 @@
 /** The actions of each step, drawn from a seed before anything runs. */
 
-import type { LineFault } from "../support/line.js";
+import type { LinkFault } from "../support/faulty-link.js";
 import type { Random } from "../support/random.js";
 import type { DiskFault } from "./failing-disk.js";
 
@@ -38,7 +38,7 @@ export type Action =
 	/** Timers of the gateway are late. */
 	| { readonly do: "load"; readonly steps: number }
 	| { readonly do: "few files"; readonly spare: number; readonly steps: number }
-	| { readonly do: "line"; readonly device: number; readonly fault: LineFault; readonly steps: number }
+	| { readonly do: "line"; readonly device: number; readonly fault: LinkFault; readonly steps: number }
 	| { readonly do: "cut"; readonly device: number }
 	| { readonly do: "cut all" }
 	| { readonly do: "power"; readonly device: number; readonly steps: number }
@@ -93,7 +93,7 @@ export function drawSchedule(draw: Random, options: ScheduleOptions) {
 		return { do: "roll out", number: rollOuts, first: device(), devices: 8, backMs };
 	};
 	const line = (): Action => {
-		const fault = draw.of<LineFault>(["stalled", "upstream lost", "downstream lost", "torn", "slow"]);
+		const fault = draw.of<LinkFault>(["stalled", "upstream lost", "downstream lost", "torn", "slow"]);
 		return { do: "line", device: device(), fault, steps: draw.between(2, 20) };
 	};
 	const upload = (): Action => ({

@@ -5,8 +5,8 @@ import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
 import { describeExit } from "../../hosts/virtual/node/exit.js";
 import { type Started, VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import type { FaultyLink } from "../support/faulty-link.js";
 import { deviceToken } from "../support/gateway-settings.js";
-import type { Line } from "../support/line.js";
 import type { TormentDevice } from "./device.js";
 import { firstVersion } from "./images.js";
 import type { Journal } from "./journal.js";
@@ -14,7 +14,7 @@ import type { DeviceRecord } from "./ledger.js";
 
 export interface VirtualTormentDeviceOptions {
 	readonly record: DeviceRecord;
-	readonly line: Line;
+	readonly line: FaultyLink;
 	readonly program: Program;
 	readonly journal: Journal;
 }

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Model, models } from "../../device/protocol/schema.js";
 import type { Program } from "../../hosts/virtual/node/build.js";
-import { Line } from "../support/line.js";
+import { FaultyLink } from "../support/faulty-link.js";
 import type { Random } from "../support/random.js";
 import { SimulatedTormentDevice, type TormentDevice } from "./device.js";
 import { GatewayProcess } from "./gateway-process.js";
@@ -20,7 +20,7 @@ import { VirtualTormentDevice } from "./virtual.js";
 export interface Place {
 	readonly record: DeviceRecord;
 	readonly device: TormentDevice;
-	readonly line: Line;
+	readonly line: FaultyLink;
 	/** An action has switched it off or changed its line, and will restore it. */
 	isHeld: boolean;
 }
@@ -75,7 +75,7 @@ export class World {
 			const model: Model = models[Number(number % 3 === 0)] ?? "DEV-1";
 			const serial = number.toString(16).padStart(6, "0");
 			const record = new DeviceRecord(`${model.toLowerCase()}-${serial}`, model);
-			const line = await Line.open();
+			const line = await FaultyLink.open();
 			const isNamedByHeader = number % 7 !== 0;
 			const ownDraw = draw.fork(record.deviceId);
 			const isVirtual = number < virtualDevices;

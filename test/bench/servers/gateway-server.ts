@@ -10,7 +10,7 @@ import { Gateway } from "../../../gateway/gateway.js";
 import { makeFragmentListsLate } from "../../../gateway/heap.js";
 import type { SocketLimits } from "../../../gateway/limits.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { deviceToken, monitorToken, wholeFleetAtOnce } from "../../support/gateway-settings.js";
+import { deviceToken, monitorToken, noRateLimits } from "../../support/gateway-settings.js";
 import { serve } from "../child.js";
 import { usage } from "./usage.js";
 
@@ -36,7 +36,7 @@ const handlers = {
 			dataDir,
 			releasesDir: join(dataDir, "releases"),
 			// One address stands for a whole fleet, which has to be connected before anything is measured.
-			...(limits ? { limits } : wholeFleetAtOnce),
+			...(limits ? { limits } : noRateLimits),
 		});
 		const { url } = await gateway.listen();
 		return { url, dataDir, tokens: gateway.tokens };

@@ -80,7 +80,7 @@ describe("the stored time", () => {
 		await waitUntil(() => device.setting("clock") !== undefined);
 		const stored = recordStored(t);
 		const startedAt = Math.floor(Date.now() / 1000) * 1000;
-		await fleet.monitorClient.ask({ type: "trigger_ota", targetId: deviceId });
+		await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId });
 		const { timestamp } = await report((state) => state.system.firmware_version === "1.1.0");
 		assertNear(stored[0] ?? 0, startedAt, Date.now() - startedAt);
 		assert.ok(Date.parse(timestamp) >= startedAt, timestamp);

@@ -7,7 +7,7 @@ import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { listen, portOf } from "../../support/ports.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { letSocketsWork, pass, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { pass, passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
 
 const orange = "2f1200".repeat(12);
 const red = "2f0000".repeat(12);
@@ -99,7 +99,7 @@ describe("a gateway that restarts", () => {
 			await waitUntil(
 				() => isBack,
 				async () => {
-					await letSocketsWork();
+					await yieldToSockets();
 					await pass(device, 250);
 					looks.add(ring(device));
 				},
@@ -210,7 +210,7 @@ async function refuse(t: TestContext, status: string, ...fields: string[]) {
 		},
 	});
 	const hear = async () => {
-		await letSocketsWork();
+		await yieldToSockets();
 		await waitUntil(
 			() => said.length > 0 && said.length >= gateway.count(),
 			() => pass(device, 0),

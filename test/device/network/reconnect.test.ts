@@ -6,7 +6,7 @@ import { onEnd } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 import { type Connection, powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { letSocketsWork, pass, powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { pass, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
 
 /** A TCP server that counts its connections, and passes each to the test. */
 async function runCountingServer(t: TestContext, onConnection: (socket: Socket) => void) {
@@ -136,7 +136,7 @@ describe("a gateway that stays connected", () => {
 			// The longest delay of a round is 16 s; between two rounds there are 30 s at least.
 			for (let step = 0; step < 80 && !next; step++) {
 				await advance(250);
-				await letSocketsWork();
+				await yieldToSockets();
 			}
 			if (!next) {
 				assert.equal(ring(device), orange);

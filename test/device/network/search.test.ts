@@ -9,7 +9,7 @@ import { FirstStart } from "../../../scripts/boards/first-start.js";
 import { waitUntil } from "../../support/eventually.js";
 import { freePort, listen } from "../../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
-import { letSocketsWork, pass, passUntil } from "../../support/virtual-time.js";
+import { pass, passUntil, yieldToSockets } from "../../support/virtual-time.js";
 
 const token = "device-token-of-the-tests";
 const deviceId = "dev-1-a1b2c3";
@@ -183,7 +183,7 @@ describe("a device without an address of its gateway", () => {
 		await waitUntil(
 			() => found().length >= 2,
 			async () => {
-				await letSocketsWork();
+				await yieldToSockets();
 				await pass(device, 250);
 			},
 		);

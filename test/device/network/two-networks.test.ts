@@ -7,7 +7,7 @@ import type { AccessPoint } from "../../../hosts/virtual/node/board.js";
 import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
-import { letSocketsWork, pass, passUntil } from "../../support/virtual-time.js";
+import { pass, passUntil, yieldToSockets } from "../../support/virtual-time.js";
 
 const home: AccessPoint = {
 	ssid: "home",
@@ -237,7 +237,7 @@ test("a fleet whose first network vanishes is on the second within a minute", as
 		}
 	})();
 	for (let second = 0; second < 60 && joined.size < fleet.length; second += 1) {
-		await letSocketsWork();
+		await yieldToSockets();
 		await Promise.all(fleet.map((device) => device.machine.advance(1_000)));
 	}
 	assert.equal(joined.size, fleet.length);

@@ -12,9 +12,9 @@ import { ImageError, type ImageInfo, parseImage } from "../../../gateway/firmwar
 import { encodeImage } from "../../../hosts/virtual/node/boot/encode-image.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { verifyImage } from "../../../hosts/virtual/node/boot/image.js";
-import { damaged, inPieces, pieceSizes } from "../../support/arbitraries.js";
+import { chunkSizes, damaged, inChunks } from "../../support/arbitraries.js";
 import { assertSameBytes } from "../../support/bytes.js";
-import { hasDigestAt, rewritten, withoutHash } from "../../support/images.js";
+import { hashAppendedOffset, rewritten, withoutHash } from "../../support/images.js";
 import { runs } from "../../support/property-runs.js";
 
 const number = fc.nat(99).map(String);
@@ -52,7 +52,7 @@ function deviceProblem(
 	try {
 		const head = file.subarray(0, 4096);
 		check.write(head, file.length);
-		for (const piece of inPieces(file.subarray(4096), sizes)) check.write(piece, file.length);
+		for (const piece of inChunks(file.subarray(4096), sizes)) check.write(piece, file.length);
 		return undefined;
 	} catch (error) {
 		assert.ok(error instanceof Error && /^(The|What|Segment) .+\.$/.test(error.message), String(error));
@@ -79,7 +79,7 @@ function bootProblem(file: Uint8Array): string | undefined {
 
 test("a complete image is accepted by every check, in pieces of any size and with any data after it", () => {
 	fc.assert(
-		fc.property(content, behind, pieceSizes, fc.boolean(), (given, rest, sizes, hasDigest) => {
+		fc.property(content, behind, chunkSizes, fc.boolean(), (given, rest, sizes, hasDigest) => {
 			const image = encodeImage(given);
 			const file = Buffer.concat([hasDigest ? image : withoutHash(image), rest]);
 			const { chip, model, version, idfVersion } = given;
@@ -109,7 +109,7 @@ test("a damaged or truncated image is refused by the gateway and does not start"
 					.map((end) => image.subarray(0, end)),
 			),
 		)
-		.filter((file) => file[hasDigestAt] !== 0);
+		.filter((file) => file[hashAppendedOffset] !== 0);
 	fc.assert(
 		fc.property(broken, (file) => {
 			assert.ok(gatewayVerdict(file) instanceof ImageError, "the gateway accepts a broken image");
@@ -128,7 +128,7 @@ test("an image that the gateway accepts is accepted by its device; anything else
 		// The segment table stays as it is: the digest could not be recomputed without it.
 		changes.reduce(
 			(file, [at, byte]) =>
-				at === 1 || (at >= 24 && at < 32) || at === hasDigestAt ? file : rewritten(file, at, [byte]),
+				at === 1 || (at >= 24 && at < 32) || at === hashAppendedOffset ? file : rewritten(file, at, [byte]),
 			image,
 		),
 	);
@@ -139,7 +139,7 @@ test("an image that the gateway accepts is accepted by its device; anything else
 		fc.uint8Array({ maxLength: 400 }).map((bytes) => Uint8Array.from([0xe9, 1, ...bytes])),
 	);
 	fc.assert(
-		fc.property(file, pieceSizes, (bytes, sizes) => {
+		fc.property(file, chunkSizes, (bytes, sizes) => {
 			const verdict = gatewayVerdict(bytes);
 			for (const chip of chips)
 				for (const model of models) {
@@ -165,7 +165,7 @@ interface Found {
 function scan(file: Uint8Array, sizes: readonly number[]): Found {
 	const scanner = new ImageScanner({ verifiesChecksum: true });
 	let problem: string | undefined;
-	for (const piece of inPieces(file, sizes)) problem = scanner.write(piece);
+	for (const piece of inChunks(file, sizes)) problem = scanner.write(piece);
 	const { contentBytes, minimumBytes } = scanner;
 	if (problem !== undefined) return { problem, contentBytes, byteLength: undefined };
 	const isWhole = file.length >= minimumBytes;
@@ -247,7 +247,7 @@ const tableFile = fc
 test("a file's segments, checksum and end are found as by a simple reader, in pieces of any size", () => {
 	const kinds = new Set<string>();
 	fc.assert(
-		fc.property(tableFile, pieceSizes, (file, sizes) => {
+		fc.property(tableFile, chunkSizes, (file, sizes) => {
 			const expected = scanSlowly(file);
 			assert.deepEqual(scan(file, sizes), expected);
 			kinds.add(

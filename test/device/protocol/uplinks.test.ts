@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
 import { findProblem, object, type Schema } from "../../../device/protocol/schema.js";
-import { altered, type Json, sampleReport } from "../../support/sample-report.js";
+import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 
 interface FieldCase {
 	readonly path: string;
@@ -104,12 +104,12 @@ function problemOf(message: Json): string | undefined {
 
 function checkField(message: { [name: string]: Json }, field: FieldCase): void {
 	for (const value of field.accepted)
-		assert.equal(problemOf(altered(message, field.path, value)), undefined, JSON.stringify(value));
+		assert.equal(problemOf(withField(message, field.path, value)), undefined, JSON.stringify(value));
 	for (const value of field.refused) {
-		const problem = problemOf(altered(message, field.path, value));
+		const problem = problemOf(withField(message, field.path, value));
 		assert.ok(problem?.includes(field.path), `${JSON.stringify(value)} gave: ${problem}`);
 	}
-	const missing = problemOf(altered(message, field.path, undefined));
+	const missing = problemOf(withField(message, field.path, undefined));
 	if (field.isOptional) assert.equal(missing, undefined);
 	else assert.ok(missing?.includes(field.path), `missing gave: ${missing}`);
 }
@@ -128,7 +128,7 @@ describe("a state report", () => {
 		test(`of a DEV-1 may not have ${field.path}`, () => {
 			const value = field.accepted[0] ?? null;
 			assert.match(
-				problemOf(altered(sampleReport("DEV-1"), field.path, value)) ?? "",
+				problemOf(withField(sampleReport("DEV-1"), field.path, value)) ?? "",
 				/exists on PROTO-1 only/,
 			);
 		});
@@ -137,7 +137,7 @@ describe("a state report", () => {
 	for (const path of [...groups, ...inner])
 		test(`needs ${path} to be an object`, () => {
 			for (const value of [undefined, null, [], "x", 1]) {
-				const problem = problemOf(altered(sampleReport("PROTO-1"), path, value));
+				const problem = problemOf(withField(sampleReport("PROTO-1"), path, value));
 				assert.ok(problem?.includes(path), `${JSON.stringify(value)} gave: ${problem}`);
 			}
 		});
@@ -285,7 +285,7 @@ test("a report is accepted by a gateway from before its Wi-Fi fields, and withou
 	let older: { [name: string]: Json } = { ...report };
 	for (const name of Object.keys({ bssid, channel, reconnects, last_loss })) {
 		assert.ok(name in report.network, name);
-		older = altered(older, `network.${name}`, undefined);
+		older = withField(older, `network.${name}`, undefined);
 	}
 	assert.equal(checkUplink(older).problem, undefined);
 });

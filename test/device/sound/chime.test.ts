@@ -8,7 +8,7 @@ import { volumeRegister } from "../../../hosts/esp32/es8311.js";
 import type { VirtualDeviceOptions } from "../../../hosts/virtual/node/virtual-device.js";
 import { chimePath } from "../../../scripts/assets/chimes.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../../support/sounds.js";
-import { letSocketsWork, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
 
 /** Each begins once all of it is loaded, so that it has no gap on a busy computer. */
 const words = noise(bytesPerSecond, 1);
@@ -37,15 +37,15 @@ async function powerOn(t: TestContext, options: Partial<VirtualDeviceOptions> = 
 			connection.next("sound_update", (update) => update.id === id && update.state === state),
 		);
 	/** The next report while it plays, after those that have been read. */
-	const report = (id: string, isMeant: (audio: Audio) => boolean = () => true) => {
+	const report = (id: string, predicate: (audio: Audio) => boolean = () => true) => {
 		const awaited = connection.next("state_report", ({ peripherals: { audio } }) => {
-			return audio.current_track === `file:///sounds/${id}` && isMeant(audio);
+			return audio.current_track === `file:///sounds/${id}` && predicate(audio);
 		});
 		return passUntil(device, awaited).then(({ peripherals }) => peripherals.audio);
 	};
 	const passWithSockets = async (ms: number) => {
 		for (let left = ms; left > 0; left -= 50) {
-			await letSocketsWork();
+			await yieldToSockets();
 			await pass(Math.min(left, 50));
 		}
 	};

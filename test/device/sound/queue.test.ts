@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { UplinkOf } from "../../../device/protocol/messages.js";
 import { bytesPerSecond, capture, noise, SoundServer, wav } from "../../support/sounds.js";
-import { letSocketsWork, passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
 
 type Update = UplinkOf<"sound_update">;
 
@@ -76,7 +76,7 @@ test("an urgent sound interrupts another, which goes on after it at the sample w
 	play("a");
 	await says("a", "playing");
 	for (let step = 0; step < 6; step++) {
-		await letSocketsWork();
+		await yieldToSockets();
 		await pass(100);
 	}
 	play("u", { priority: "urgent" });

@@ -17,10 +17,10 @@ import {
 	wav,
 } from "../../support/sounds.js";
 import {
-	letSocketsWork,
 	passUntil,
 	powerOnInVirtualTime,
 	type TimedDevice,
+	yieldToSockets,
 } from "../../support/virtual-time.js";
 
 type Update = UplinkOf<"sound_update">;
@@ -40,7 +40,7 @@ async function run<T>(
 	};
 	awaited.then(end, end);
 	while (!isOver) {
-		await letSocketsWork();
+		await yieldToSockets();
 		onStep(stepMs);
 		await timed.pass(stepMs);
 	}
@@ -211,7 +211,7 @@ describe("a sound", () => {
 		await reported("paused");
 		device.board.setButton("play", false);
 		for (let second = 0; second < 10; second++) {
-			await letSocketsWork();
+			await yieldToSockets();
 			await timed.pass(1000);
 		}
 		for (const value of [11, 22, 33]) {
@@ -389,8 +389,8 @@ describe("a sound", () => {
 			const { device, gateway } = timed;
 			const play = (connection: TimedDevice["connection"]) => {
 				connection.send({ command: "play_sound", value: { id: "a", url: server.url } });
-				const isMeant = ({ state }: Update) => !isPlayed || isEnd({ state });
-				return passUntil(device, connection.next("sound_update", isMeant));
+				const predicate = ({ state }: Update) => !isPlayed || isEnd({ state });
+				return passUntil(device, connection.next("sound_update", predicate));
 			};
 			const before = await play(timed.connection);
 			assert.equal(before.state, isPlayed ? "played" : "playing");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
-import { damaged, dataBehindImages, rewritten, withoutHash } from "../../support/images.js";
+import { damaged, rewritten, trailingData, withoutHash } from "../../support/images.js";
 import { badSignatures, makeReleaseKey } from "../../support/signing.js";
 import { FlashSlot, makeFirmware, Rig } from "./rig.js";
 import { MemoryServer } from "./server.js";
@@ -44,7 +44,7 @@ describe("a device with a release key", () => {
 		["without a SHA-256, with other data after it", withoutHash(newFirmware)],
 	] as const)
 		test(`installs an image ${name}: the signature is of the image alone`, () => {
-			for (const data of dataBehindImages().slice(0, 4)) {
+			for (const data of trailingData().slice(0, 4)) {
 				const file = Buffer.concat([image, data]);
 				assert.equal(rigOf({ signature: key.sign(image) }).update(new MemoryServer({ file })), undefined);
 				assert.match(

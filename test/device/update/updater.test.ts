@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { slots } from "../../../hosts/virtual/node/boot/partitions.js";
-import { damaged, dataBehindImages, makeImage, rewritten, withoutHash } from "../../support/images.js";
+import { damaged, makeImage, rewritten, trailingData, withoutHash } from "../../support/images.js";
 import { FlashSlot, makeFirmware, Rig, verificationMs } from "./rig.js";
 import { MemoryServer } from "./server.js";
 import Timer, { clock } from "./timer.js";
@@ -94,7 +94,7 @@ describe("an image with other data after it", () => {
 		[" without a SHA-256", withoutHash(small)],
 	] as const)
 		test(`is installed${name}, including that data`, () => {
-			for (const data of dataBehindImages())
+			for (const data of trailingData())
 				for (const hasDigests of [true, false]) {
 					clock.clear();
 					const file = Buffer.concat([image, data]);

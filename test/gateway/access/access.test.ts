@@ -12,7 +12,7 @@ import {
 	bearer,
 	deviceToken,
 	monitorToken,
-	type Running,
+	type RunningGateway,
 	type RunOptions,
 	reportWithVolume,
 	runGateway,
@@ -44,7 +44,7 @@ function cookieOf(response: Response): string {
 	return response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
 }
 
-async function isLoggedIn({ url }: Running, cookie: string): Promise<boolean> {
+async function isLoggedIn({ url }: RunningGateway, cookie: string): Promise<boolean> {
 	return (await fetch(`${url}/login/state`, { headers: { cookie } })).status === 200;
 }
 
@@ -225,7 +225,7 @@ test("after logging out a copy of the cookie is invalid, also after a restart, a
 });
 
 describe("a monitor's socket", () => {
-	const monitorOf = async (gateway: Running, headers: Readonly<Record<string, string>>) => {
+	const monitorOf = async (gateway: RunningGateway, headers: Readonly<Record<string, string>>) => {
 		const monitor = await gateway.open("/monitor", { headers });
 		assert.equal((await monitor.next()).reason, "snapshot");
 		return monitor;

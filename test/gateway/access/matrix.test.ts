@@ -19,7 +19,7 @@ import {
 	bearer,
 	deviceToken,
 	monitorToken,
-	type Running,
+	type RunningGateway,
 	temporaryDirectory,
 } from "../../support/running.js";
 import { examplePath } from "../api/probes.js";
@@ -44,7 +44,7 @@ const ofDevices = [
 
 type Headers = Readonly<Record<string, string>>;
 
-async function run(t: TestContext): Promise<Running> {
+async function run(t: TestContext): Promise<RunningGateway> {
 	const dataDir = await temporaryDirectory(t);
 	await writeTokenFile(fs, tokenPath(dataDir), { device: deviceToken, monitor: monitorToken, named });
 	return runWholeGateway(t, { dataDir, deviceToken: undefined, monitorToken: undefined });
@@ -57,7 +57,7 @@ async function logIn(url: string, token: string): Promise<Headers> {
 }
 
 /** Of people, by token and by cookie. */
-async function peopleOf({ url }: Running) {
+async function peopleOf({ url }: RunningGateway) {
 	const all = [{ name: "monitor", role: "monitor", token: monitorToken } as const, ...named];
 	const people = all.map(async ({ name, role, token }) => [
 		{ name, role, headers: bearer(token) },
@@ -149,13 +149,13 @@ describe("with no token, a device's, its own, and those of people of each role a
 			const socket = await gateway.open("/monitor", { headers });
 			for (const { action, message } of actions) {
 				const roles: readonly string[] = entryOf(commandEntries, action)?.roles ?? ["monitor"];
-				const { code, message: why } = await socket.ask(message);
+				const { code, message: why } = await socket.request(message);
 				assert.equal(code === "forbidden", !roles.includes(role), `${action} of the ${name}: ${code}`);
 				if (code === "forbidden") assert.match(String(why), refusals[role]);
 			}
 			for (const [type, { example }] of Object.entries(addedMessages))
 				assert.notEqual(
-					(await socket.ask({ ...example, targetId })).code,
+					(await socket.request({ ...example, targetId })).code,
 					"forbidden",
 					`${type} of the ${name}`,
 				);
@@ -187,7 +187,7 @@ describe("with no token, a device's, its own, and those of people of each role a
 	});
 });
 
-async function answer({ url }: Running, method: string, path: string, headers: Headers) {
+async function answer({ url }: RunningGateway, method: string, path: string, headers: Headers) {
 	const { status, body } = await ask(url, method, { path: examplePath(path), headers });
 	// After ten wrong tokens 429.
 	const admission = status === 401 || status === 429 ? "refused" : status === 403 ? "forbidden" : "admitted";

@@ -3,8 +3,8 @@ import { describe, test } from "node:test";
 import { baseUrlOf, readForwarded, remoteAddressOf } from "../../../gateway/access/origin.js";
 import { StartError } from "../../../gateway/problem.js";
 import { readSettings } from "../../../gateway/settings.js";
-import { requestOf } from "../../support/incoming.js";
-import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
+import { incomingRequest } from "../../support/incoming-request.js";
+import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
 
 const wrong = bearer("a-wrong-token-of-someone");
 
@@ -14,7 +14,7 @@ function trusting(TRUST_PROXY: string) {
 }
 
 /** The status after eleven wrong tokens, each said to come from the next of these clients. */
-async function afterEleven({ url }: Running, forwardedFor: (attempt: number) => string) {
+async function afterEleven({ url }: RunningGateway, forwardedFor: (attempt: number) => string) {
 	let status = 0;
 	for (let attempt = 0; attempt < 11; attempt += 1) {
 		const headers = { ...wrong, "X-Forwarded-For": forwardedFor(attempt) };
@@ -67,7 +67,7 @@ describe("X-Forwarded-Proto and -Host", () => {
 		"X-Forwarded-Host": "gateway.example",
 		Origin: "https://gateway.example",
 	};
-	const logIn = ({ url }: Running, changed: Readonly<Record<string, string>> = {}) =>
+	const logIn = ({ url }: RunningGateway, changed: Readonly<Record<string, string>> = {}) =>
 		fetch(`${url}/login`, {
 			method: "POST",
 			redirect: "manual",
@@ -189,7 +189,7 @@ describe("the client's address and the devices' base URL behind", () => {
 	};
 	for (const [what, [headers, address, base = "https://gw.example:8443"]] of Object.entries(cases))
 		test(what, () => {
-			const request = requestOf("127.0.0.1", headers);
+			const request = incomingRequest("127.0.0.1", headers);
 			readForwarded(request, (_address, hop) => hop < 1);
 			assert.deepEqual([remoteAddressOf(request), baseUrlOf(request, publicUrl)], [address, base]);
 		});
@@ -214,21 +214,21 @@ describe("the client's address and the devices' base URL behind", () => {
 					forwarded: `for=192.0.2.1, for=${/[:[]/.test(node) ? `"${node.replaceAll('"', "")}"` : node}, for=198.51.100.1`,
 				},
 			]) {
-				const request = requestOf("127.0.0.1", headers);
+				const request = incomingRequest("127.0.0.1", headers);
 				readForwarded(request, (_address, hop) => hop < 2);
 				assert.equal(remoteAddressOf(request), address);
 			}
 		});
 
 	test("a proxy on a Unix socket, between two others", () => {
-		const request = requestOf("127.0.0.1", { "x-forwarded-for": `${client}, unix:` });
+		const request = incomingRequest("127.0.0.1", { "x-forwarded-for": `${client}, unix:` });
 		readForwarded(request, (_address, hop) => hop < 2);
 		assert.equal(remoteAddressOf(request), client);
 	});
 
 	test("proxies that are trusted by their addresses, with ports", () => {
 		const { trustProxy } = trusting("127.0.0.1,198.51.100.0/24");
-		const request = requestOf("127.0.0.1", { "x-forwarded-for": `${client}:1, 198.51.100.1:2` });
+		const request = incomingRequest("127.0.0.1", { "x-forwarded-for": `${client}:1, 198.51.100.1:2` });
 		if (trustProxy) readForwarded(request, trustProxy);
 		assert.equal(remoteAddressOf(request), client);
 	});

@@ -15,7 +15,7 @@ import {
 	bearer,
 	deviceToken,
 	monitorToken,
-	type Running,
+	type RunningGateway,
 	reportWithVolume,
 	runGateway,
 } from "../../support/running.js";
@@ -39,7 +39,7 @@ async function kept(dataDir: string): Promise<Record<string, string>> {
 	return JSON.parse(await readFile(join(dataDir, "tokens.json"), "utf8"));
 }
 
-async function statusOf({ url }: Running, shown: string): Promise<number> {
+async function statusOf({ url }: RunningGateway, shown: string): Promise<number> {
 	return (await fetch(`${url}/ota/status`, { headers: bearer(shown) })).status;
 }
 

@@ -66,12 +66,12 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	/** @returns the device's part of it once it is as meant */
 	const announce = async (
 		url: string,
-		isMeant: (part: { state: string; reason: string | null }) => boolean,
+		predicate: (part: { state: string; reason: string | null }) => boolean,
 	) => {
 		const body = JSON.stringify({ url, targets: { devices: [device.deviceId] } });
 		const { status, body: begun } = await ask("/api/announcements", { method: "POST", body });
 		assert.equal(status, 202, JSON.stringify(begun));
-		return eventually(async () => (await ask(`/api/announcements/${begun.id}`)).body.devices[0], isMeant);
+		return eventually(async () => (await ask(`/api/announcements/${begun.id}`)).body.devices[0], predicate);
 	};
 	return { url, device, ask, upload, announce };
 }

@@ -9,7 +9,7 @@ import { commandDocuments } from "../../../gateway/api/commands.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
 import { monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
 import { runGateway } from "../../support/running.js";
-import { altered, type Json, sampleReport } from "../../support/sample-report.js";
+import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 import { ApiDocument, checkFrame } from "./schemas.js";
 
 const document = new ApiDocument("asyncapi.yaml");
@@ -46,9 +46,9 @@ function* variants(message: Message, inner: Message = message, path = ""): Gener
 	if (path === "") yield message;
 	for (const [name, value] of Object.entries(inner)) {
 		const where = `${path}${name}`;
-		yield altered(message, where, undefined);
+		yield withField(message, where, undefined);
 		for (const wrong of [null, -1, 0.5, 101, 4_294_967_296, "", "x".repeat(3000), true, {}, []])
-			yield altered(message, where, wrong);
+			yield withField(message, where, wrong);
 		if (typeof value === "object" && value !== null && !Array.isArray(value))
 			yield* variants(message, value, `${where}.`);
 	}
@@ -104,7 +104,7 @@ test("each frame of the running gateway matches its schema", async (t) => {
 		{ type: "control_device", targetId: session.sessionId, payload: commandDocuments.set_haptics.example },
 		{ type: "trigger_ota", targetId: session.sessionId, version: "9.9.9" },
 	])
-		await monitor.ask(message);
+		await monitor.request(message);
 	checkFrame((await gateway.monitor()).snapshot);
 });
 
@@ -118,7 +118,7 @@ test("a command reaches the device as the schemas describe it", async (t) => {
 	});
 	await monitor.change("connected");
 	for (const { example: payload } of Object.values(commandDocuments)) {
-		const answer = await monitor.ask({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
+		const answer = await monitor.request({ type: "control_device", targetId: "proto-1-a1b2c3", payload });
 		assert.equal(answer.type, "ack", payload.command);
 		const sent = await device.until(({ command }) => command === payload.command);
 		assert.equal(problemOf(sent, payload.command), undefined, payload.command);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { pathOf, writeReleases } from "../../support/releases.js";
+import { imagePath, writeReleases } from "../../support/releases.js";
 import { runGateway, temporaryDirectory } from "../../support/running.js";
 import { extensionParts } from "../extension-parts.js";
 import { brokenRelease, probeByRule, probes, release, wrongToken } from "./probes.js";
@@ -84,7 +84,7 @@ test("the running gateway gives each answer that openapi.yaml promises, with a b
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [release, brokenRelease]);
-	await writeFile(join(releasesDir, "..", pathOf(brokenRelease)), "another file");
+	await writeFile(join(releasesDir, "..", imagePath(brokenRelease)), "another file");
 	const gateway = await runWholeGateway(t, { dataDir, releasesDir, maxUploadBytes: 200_000 });
 	const { url } = gateway;
 	await gateway.namedDevice(await gateway.monitor());

@@ -5,10 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
+import { filePart, form, formHeaders, textPart } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
-import { pathOf } from "../../support/releases.js";
+import { imagePath } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken } from "../../support/running.js";
-import { filePart, form, formHeaders, textPart } from "../../support/serving.js";
 import type { Asked } from "./server.js";
 
 export type Probe = Asked | { readonly testedIn: string };
@@ -274,10 +274,10 @@ export const probes: Readonly<Record<string, Probe>> = {
 	"GET /ota/history 200": { path: "/ota/history", headers: monitor },
 	"GET /ota/catalog 200": { path: "/ota/catalog", headers: device },
 	...binary("GET /ota/firmware.bin", "/ota/firmware.bin"),
-	...binary("GET /releases/{path}", pathOf(release)),
+	...binary("GET /releases/{path}", imagePath(release)),
 	"GET /releases/{path} 400": { path: "/releases/%", headers: device },
 	"GET /releases/{path} 404": { path: "/releases/none.bin", headers: device },
-	"GET /releases/{path} 503": { path: pathOf(brokenRelease), headers: device },
+	"GET /releases/{path} 503": { path: imagePath(brokenRelease), headers: device },
 	"GET /login 200": { path: "/login" },
 	"POST /login 303": { path: "/login", headers: formType, body: `token=${monitorToken}` },
 	"POST /login 401": { path: "/login", headers: formType, body: "token=wrong" },

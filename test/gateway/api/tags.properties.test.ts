@@ -9,7 +9,7 @@ import {
 	type TagExpression,
 	tag,
 } from "../../../gateway/api/tags.js";
-import { nearText, oddText, valid } from "../../support/arbitraries.js";
+import { mutatedText, oddText, valid } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 
 const few = fc.constantFrom("a", "b", "shop-berlin", "not-a", "1_");
@@ -78,7 +78,7 @@ describe("an expression of tags", () => {
 	});
 
 	test("that is any text is one, or is refused with the place and what to write", () => {
-		const texts = fc.oneof(wordsOfExpressions, oddText, nearText(expressions.map((each) => print(each))));
+		const texts = fc.oneof(wordsOfExpressions, oddText, mutatedText(expressions.map((each) => print(each))));
 		fc.assert(
 			fc.property(texts, (text) => {
 				let expression: TagExpression;

@@ -5,9 +5,14 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { loadExtensions } from "../../../gateway/extensions.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { type Running, type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
+import {
+	type RunningGateway,
+	type RunOptions,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
 
-export async function runWholeGateway(t: TestContext, options: RunOptions = {}): Promise<Running> {
+export async function runWholeGateway(t: TestContext, options: RunOptions = {}): Promise<RunningGateway> {
 	const webhooksFile = join(await temporaryDirectory(t), "webhooks.json");
 	// Nothing listens there, and it asks for no event.
 	const webhook = { url: "http://127.0.0.1:1/", events: [], secret: "secret-of-the-fixtures" };

@@ -56,10 +56,10 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	const targetId = "dev-1-a1b2c3";
 	const volume = { command: "set_volume", value: 40 };
 	assert.equal(
-		(await anna.ask({ type: "control_device", targetId, payload: volume, requestId: "7" })).type,
+		(await anna.request({ type: "control_device", targetId, payload: volume, requestId: "7" })).type,
 		"ack",
 	);
-	await anna.ask({ type: "control_device", targetId, payload: { command: "set_volume", value: 101 } });
+	await anna.request({ type: "control_device", targetId, payload: { command: "set_volume", value: 101 } });
 	const settled = await first.device({
 		"Device-Id": "dev-1-ffffff",
 		"Device-Model": "DEV-1",
@@ -69,12 +69,12 @@ test("what a person changes is in the audit, without secrets, also after a resta
 		command: "play_sound",
 		value: { id: "a", url: "https://anna:hush-hush@example.org/a.wav?key=hush-hush#x" },
 	};
-	await anna.ask({ type: "control_device", targetId: "dev-1-ffffff", payload: withPassword });
+	await anna.request({ type: "control_device", targetId: "dev-1-ffffff", payload: withPassword });
 	const hall = { ssid: "Hall", password: "a password of the hall" };
 	const value = { ...hall, ssid2: "Attic", password2: "a password of the attic", token: deviceToken };
 	const note = "hush-hush: the password of the hall";
 	const settings = { command: "set_settings", value, note };
-	const answer = await anna.ask({
+	const answer = await anna.request({
 		type: "control_device",
 		targetId: "dev-1-ffffff",
 		payload: settings,
@@ -110,7 +110,7 @@ test("what a person changes is in the audit, without secrets, also after a resta
 	) => changes.map(({ who, address, deviceId, what, detail }) => [who, address, deviceId, what, detail]);
 	assert.deepEqual(shown(await changesAt(first.url, 4)), expected);
 	const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
-	await anna.ask(
+	await anna.request(
 		`{"type":"control_device","targetId":"${targetId}","payload":{"command":"query_state","x":${deep}}}`,
 	);
 	expected.unshift([

@@ -89,8 +89,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				there.client.send(set(value, targetId));
 				await there.each(isReport(value), (frame) => isDeepStrictEqual(frame, answer));
 			}
-			assert.equal((await there.ask(set(101))).code, "invalid_command");
-			assert.equal((await there.ask({ type: "trigger_ota", targetId: id })).code, "no_firmware");
+			assert.equal((await there.request(set(101))).code, "invalid_command");
+			assert.equal((await there.request({ type: "trigger_ota", targetId: id })).code, "no_firmware");
 			assert.deepEqual(
 				device.commands.map(({ command, value }) => [command, value]),
 				[
@@ -104,7 +104,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				({ type }) => type === "ack",
 				({ reason }) => reason === "boot",
 			);
-			assert.equal((await there.ask(boot)).code, "target_offline");
+			assert.equal((await there.request(boot)).code, "target_offline");
 		});
 
 		test("shows what a monitor asks for in its first message, before its snapshot", async (t) => {
@@ -122,7 +122,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const { a, b } = await two(t);
 			const device = await a.join(id, { logLines: "first\n" });
 			const there = await b.watch();
-			await there.ask({ type: "subscribe", summary: false, devices: [id] });
+			await there.request({ type: "subscribe", summary: false, devices: [id] });
 			const payload = { command: "set_log", level: "info", seconds: 60 };
 			const isLog = (lines: string) => (frame: Told) => fieldOf(frame.message, "lines") === lines;
 			there.client.send({ type: "control_device", targetId: id, payload });
@@ -260,7 +260,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await relay(2);
 			await there.until(isReport(2, other));
 			assert.equal(await a.published("report"), 1);
-			await there.ask({ type: "subscribe", summary: true, devices: [] });
+			await there.request({ type: "subscribe", summary: true, devices: [] });
 			await settle(there);
 			await relay(3);
 			assert.equal(await a.published("report"), 1);
@@ -299,14 +299,14 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				const device = await a.join(id);
 				const here = await a.watch();
 				const there = await b.watch();
-				await there.ask({ type: "subscribe", summary: false, devices: [] });
+				await there.request({ type: "subscribe", summary: false, devices: [] });
 				for (const volume of [11, 12]) {
 					device.report({ "peripherals.audio.volume": volume });
 					await here.until(isReport(volume));
 					there.client.send({ type: "subscribe", summary: false, devices: [id] });
 					await there.until(isReport(volume, id, "status_update"));
 					await there.until(({ type }) => type === "ack");
-					await there.ask({ type: "subscribe", summary: false, devices: [] });
+					await there.request({ type: "subscribe", summary: false, devices: [] });
 				}
 			},
 		);
@@ -316,7 +316,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			const device = await a.join(id, { executesCommands: false });
 			const here = await a.watch();
 			const there = await b.watch();
-			await there.ask({ type: "subscribe", summary: false });
+			await there.request({ type: "subscribe", summary: false });
 			await settle(there);
 			device.report({ "peripherals.audio.volume": 20 });
 			await here.until(isReport(20));
@@ -369,7 +369,7 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await buses.cut(a.bus);
 			await here.until((frame) => isCluster(frame) && frame.alone === true);
 			const payload = { command: "set_volume", value: 44 };
-			assert.equal((await here.ask({ type: "control_device", targetId: id, payload })).type, "ack");
+			assert.equal((await here.request({ type: "control_device", targetId: id, payload })).type, "ack");
 			await here.until(isReport(44));
 			const there = await b.watch("/monitor?cluster");
 			await there.until((frame) => isCluster(frame) && frame.alone === true);

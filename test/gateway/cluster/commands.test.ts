@@ -5,7 +5,7 @@ import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { runCommand } from "../../support/command-line.js";
 import { MemoryServer } from "../../support/memory-bus.js";
-import { bearer, type Running, runGateway, temporaryDirectory } from "../../support/running.js";
+import { bearer, type RunningGateway, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { limits } from "./gateways.js";
 
@@ -21,7 +21,7 @@ async function runWithoutTokens(t: TestContext, server: MemoryServer) {
 }
 
 /** Resolves once the device is connected for the monitors of this gateway. */
-async function connected({ open, gateway }: Running): Promise<void> {
+async function connected({ open, gateway }: RunningGateway): Promise<void> {
 	const monitor = await open("/monitor", { headers: bearer(gateway.tokens.monitor) });
 	await monitor.until(({ sessions }) =>
 		sessions?.some((session) => session.deviceId === deviceId && session.connected),

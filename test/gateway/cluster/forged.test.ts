@@ -98,8 +98,8 @@ describe("a gateway of which messages lack fields", { timeout: 60_000 }, () => {
 		await waitUntil(
 			() => asked >= answers.length,
 			async () => {
-				await monitor.ask({ type: "subscribe", summary: true, devices: [] });
-				await monitor.ask({ type: "subscribe", summary: true, devices: [deviceId] });
+				await monitor.request({ type: "subscribe", summary: true, devices: [] });
+				await monitor.request({ type: "subscribe", summary: true, devices: [deviceId] });
 			},
 		);
 		await taken("third");

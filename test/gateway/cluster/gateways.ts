@@ -10,7 +10,7 @@ import { extensions } from "../../../gateway/extensions.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import {
 	type Frame,
-	type Running,
+	type RunningGateway,
 	type RunOptions,
 	runGateway,
 	temporaryDirectory,
@@ -25,7 +25,7 @@ export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was
 /** A heartbeat often enough for tests, and seldom enough for a busy computer. */
 export const limits = { gatewayBeatMs: 200, subscribeMs: 20, summaryPauseMs: 10, snapshotPauseMs: 10 };
 
-export interface Clustered extends Running {
+export interface Clustered extends RunningGateway {
 	readonly bus: Bus;
 	/** By default. */
 	readonly name: string;
@@ -100,7 +100,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 		async join(deviceId, deviceOptions = {}) {
 			const watch = await watchOf(running, "/monitor");
 			// Rejected where there is no fleet/: then it gets all.
-			await watch.ask({ type: "subscribe", summary: false, devices: [deviceId] });
+			await watch.request({ type: "subscribe", summary: false, devices: [deviceId] });
 			const device = new ScriptedDevice({ url, deviceId, ...deviceOptions });
 			await device.connect();
 			await watch.until((frame) => frame.type === "device_message" && frame.deviceId === deviceId);
@@ -123,18 +123,18 @@ export interface Told extends Frame {
 	readonly devices?: readonly Readonly<Record<string, unknown>>[];
 }
 
-async function watchOf(running: Running, path: string) {
+async function watchOf(running: RunningGateway, path: string) {
 	const client = await running.open(path, { headers: bearer(monitorToken) });
 	/** Every frame until now. */
 	const told: Told[] = [];
 	let lastText = "";
-	const until = async (isMeant: (frame: Told) => boolean): Promise<Told> => {
+	const until = async (predicate: (frame: Told) => boolean): Promise<Told> => {
 		for (;;) {
 			lastText = await client.nextText();
 			const frame: Told = JSON.parse(lastText);
 			checkFrame(frame);
 			told.push(frame);
-			if (isMeant(frame)) return frame;
+			if (predicate(frame)) return frame;
 		}
 	};
 	const snapshot = await until(() => true);
@@ -153,7 +153,7 @@ async function watchOf(running: Running, path: string) {
 			const missing = new Set(kinds);
 			while (missing.size > 0) {
 				const frame = await until(() => true);
-				for (const isMeant of missing) if (isMeant(frame)) missing.delete(isMeant);
+				for (const predicate of missing) if (predicate(frame)) missing.delete(predicate);
 			}
 		},
 		/** The next change of that reason, of that device. */
@@ -171,7 +171,7 @@ async function watchOf(running: Running, path: string) {
 				.filter((frame) => frame.type === "status_update" && frame.reason !== "snapshot")
 				.filter((frame) => deviceOf(frame) === deviceId)
 				.map(({ reason }) => reason),
-		ask: async (message: object) => {
+		request: async (message: object) => {
 			client.send(message);
 			return until(({ type }) => type === "ack" || type === "error");
 		},

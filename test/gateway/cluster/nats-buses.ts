@@ -6,7 +6,7 @@ import type { Bus } from "../../../gateway/bus.js";
 import { NatsBus } from "../../../gateway/cluster/nats/bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats/link.js";
 import { onEnd } from "../../support/cleanup.js";
-import { Line } from "../../support/line.js";
+import { FaultyLink } from "../../support/faulty-link.js";
 import { isNatsOld, startNats } from "../../support/nats.js";
 import type { Buses } from "./bus-contract.js";
 
@@ -38,10 +38,10 @@ export function status(bus: Bus, isConnected: boolean): Promise<void> {
 
 export async function natsBuses(t: TestContext): Promise<Buses> {
 	const server = await startNats(t);
-	const lines = new Map<Bus, Line>();
+	const lines = new Map<Bus, FaultyLink>();
 	return {
 		connect: async () => {
-			const line = await Line.open();
+			const line = await FaultyLink.open();
 			onEnd(t, () => line.close());
 			line.target = server.port;
 			const { bus } = natsBus(t, [`nats://127.0.0.1:${line.port}`]);

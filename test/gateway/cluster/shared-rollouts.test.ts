@@ -12,14 +12,12 @@ import { waitUntil } from "../../support/eventually.js";
 import { makeImage } from "../../support/images.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
+import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../../support/running.js";
 import {
-	bearer,
-	monitorToken,
-	runGateway,
-	temporaryDirectory,
-	wholeFleetAtOnce,
-} from "../../support/running.js";
-import { type Ending, ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
+	ScriptedDevice,
+	type ScriptedDeviceOptions,
+	type UpdateOutcome,
+} from "../../support/scripted-device.js";
 
 type Member = Awaited<ReturnType<typeof start>>;
 
@@ -40,7 +38,7 @@ async function run(t: TestContext, count: number, dataDirs: readonly string[] = 
 	const devices: ScriptedDevice[] = [];
 	const add = async (
 		member: Member | undefined,
-		ending: Ending = "updates",
+		ending: UpdateOutcome = "updates",
 		given: Partial<ScriptedDeviceOptions> = {},
 	) => {
 		const deviceId = `dev-1-${String(devices.length).padStart(6, "0")}`;
@@ -61,7 +59,7 @@ async function start(
 	given?: string,
 	bus = server.connect(),
 ) {
-	const limits = { ...wholeFleetAtOnce.limits, subscribeMs: 0 };
+	const limits = { ...noRateLimits.limits, subscribeMs: 0 };
 	const dataDir = given ?? (await temporaryDirectory(t));
 	const running = await runGateway(t, {
 		...joinGateways(bus, dataDir, extensions),
@@ -366,7 +364,7 @@ test("a rollout of the time before a gateway joined others goes on among them", 
 	const dataDir = await temporaryDirectory(t);
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	const alone = await runGateway(t, { dataDir, releasesDir, ...wholeFleetAtOnce });
+	const alone = await runGateway(t, { dataDir, releasesDir, ...noRateLimits });
 	const deviceId = "dev-1-000000";
 	const device = await new ScriptedDevice({ url: alone.url, deviceId, ending: "waits" }).connect();
 	t.after(() => device.close());

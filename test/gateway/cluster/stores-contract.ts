@@ -97,7 +97,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 				},
 			});
 			const watch = await b.watch();
-			await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
+			await watch.request({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
 			await device.offered;
 			url = b.url;
 			await device.finish("updates");
@@ -119,7 +119,7 @@ export function testStores(name: string, make: (t: TestContext) => Promise<Buses
 				await b.api("PATCH", `/api/devices/${id}`, { name: "Kitchen", room: "Home" });
 				await upload(a, makeImage({ version: "9.9.9" }));
 				const watch = await a.watch();
-				await watch.ask({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
+				await watch.request({ type: "trigger_ota", targetId: id, version: "custom", requestId: "u" });
 				const isWhole = async (each: Clustered) => {
 					const { crashes, updates, versions, firmwareVersion, ...rest } = await details(each);
 					assert.ok(Array.isArray(crashes) && Array.isArray(updates) && Array.isArray(versions), "not whole");

@@ -4,7 +4,7 @@ import { type CommandError, uplinks } from "../../../device/protocol/messages.js
 import { matches } from "../../../device/protocol/schema.js";
 import type { Ask } from "../../../gateway/api/commands.js";
 import { Command } from "../../../gateway/commands/command.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 const at = (ms: number) => ({ now: ms, monotonic: ms });
 const volume: Ask = { command: "set_volume", value: 40 };
@@ -14,7 +14,7 @@ function begin(count: number, ask = volume) {
 	const command = new Command({ id: "c1", ask, by: "monitor", devices, moment: at(0) });
 	const asked = command.next(at(0));
 	const reports = (deviceId: string, value: number, ms = 100, path = "peripherals.audio.volume") => {
-		const report = altered(sampleReport("DEV-1"), path, value);
+		const report = withField(sampleReport("DEV-1"), path, value);
 		assert.ok(matches(uplinks.state_report, report), `invalid report: ${JSON.stringify(report)}`);
 		command.hear(deviceId, report, at(ms));
 	};

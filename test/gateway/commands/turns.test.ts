@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countedTurns } from "../../support/counted-turns.js";
+import { countLoopTurns } from "../../support/counted-turns.js";
 import { eventually } from "../../support/eventually.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 
 test("a command to a fleet that is away leaves turns of the event loop to others", async (t) => {
-	const { turns, extensions } = countedTurns();
+	const { turns, extensions } = countLoopTurns();
 	const { url } = await runGateway(t, { extensions });
 	const headers = bearer(monitorToken);
 	const devices = Array.from({ length: 100 }, (_, number) => `dev-1-${String(number).padStart(6, "0")}`);

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { deviceAddresses } from "../../../gateway/http/server.js";
 import { defaultSettings } from "../../../gateway/settings.js";
-import { Authority, tlsFiles, whyNoCertificates } from "../../support/certificates.js";
+import { Authority, opensslMissing, tlsFiles } from "../../support/certificates.js";
 import { nextEvent } from "../../support/eventually.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
@@ -60,7 +60,7 @@ describe("how a device reaches the gateway", () => {
 	});
 
 	test("is sent with the authority where the gateway's own signed its certificate", {
-		skip: whyNoCertificates(),
+		skip: opensslMissing(),
 	}, async (t) => {
 		const folder = await temporaryDirectory(t);
 		const authority = new Authority(folder, "test");

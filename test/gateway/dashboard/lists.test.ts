@@ -24,7 +24,7 @@ import {
 import { devicesIn } from "../../../gateway/dashboard/page/model/rooms.js";
 import { readTags, tagsOf } from "../../../gateway/dashboard/page/model/tags.js";
 import { UplinkLog } from "../../../gateway/dashboard/page/model/uplink-log.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 interface Like {
 	readonly model?: "DEV-1" | "PROTO-1";
@@ -39,7 +39,7 @@ interface Like {
 }
 
 function reportWith(rssi: number) {
-	const report = altered(sampleReport("DEV-1"), "network.wifi_rssi", rssi);
+	const report = withField(sampleReport("DEV-1"), "network.wifi_rssi", rssi);
 	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
 	return report;
 }

@@ -5,14 +5,14 @@ import { matches } from "../../../device/protocol/schema.js";
 import type { Past } from "../../../gateway/api/device.js";
 import { plotPaths, timeTicks } from "../../../gateway/dashboard/page/model/plot-paths.js";
 import { type Row, Series } from "../../../gateway/dashboard/page/model/series.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 const stepMs = 300_000;
 /** Of the gateway. */
 const now = Date.UTC(2026, 10, 22, 12, 0, 0);
 
 function reportWith(rssi: number) {
-	const report = altered(sampleReport("PROTO-1"), "network.wifi_rssi", rssi);
+	const report = withField(sampleReport("PROTO-1"), "network.wifi_rssi", rssi);
 	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
 	return report;
 }

@@ -11,13 +11,13 @@ import {
 	newSettings,
 	PendingCommands,
 } from "../../../gateway/dashboard/page/model/pending-commands.js";
-import { altered, type Json, sampleReport } from "../../support/sample-report.js";
+import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 
 const deviceId = "proto-1-a1b2c3";
 
 function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
 	const message = Object.entries(changes).reduce<Readonly<Record<string, Json>>>(
-		(previous, [path, value]) => altered(previous, path, value),
+		(previous, [path, value]) => withField(previous, path, value),
 		sampleReport("PROTO-1"),
 	);
 	if (!matches(uplinks.state_report, message)) throw new Error("not a report");

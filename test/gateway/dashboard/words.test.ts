@@ -9,11 +9,11 @@ import { markText, memoryText, signalText } from "../../../gateway/dashboard/pag
 import { uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
 import { moveVolumes } from "../../../gateway/dashboard/page/model/rooms.js";
 import { inheritedNames } from "../../support/arbitraries.js";
-import { altered, type Json, sampleReport } from "../../support/sample-report.js";
+import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 
 function reportWith(fields: Readonly<Record<string, Json>>) {
 	let report: { [name: string]: Json } = { ...sampleReport("PROTO-1") };
-	for (const [path, value] of Object.entries(fields)) report = altered(report, path, value);
+	for (const [path, value] of Object.entries(fields)) report = withField(report, path, value);
 	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
 	return report;
 }

@@ -7,9 +7,9 @@ import { describe, type TestContext, test } from "node:test";
 import { addRelease } from "../../../scripts/release/folder.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { nextEvent } from "../../support/eventually.js";
+import { type FirmwareServer, runFirmwareServer } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
-import { entryOf, pathOf, writeCatalog, writeReleases } from "../../support/releases.js";
-import { type Serving, serveFirmware } from "../../support/serving.js";
+import { catalogEntry, imagePath, writeCatalog, writeReleases } from "../../support/releases.js";
 import { countingDisk } from "./counting-disk.js";
 
 const image = makeImage();
@@ -23,16 +23,16 @@ function digestOf(bytes: Uint8Array): string {
 }
 
 async function serveUpload(t: TestContext) {
-	const serving = await serveFirmware(t, { now: () => uploadedAt });
+	const serving = await runFirmwareServer(t, { now: () => uploadedAt });
 	await serving.upload(image, "xs_esp32.bin");
 	return (headers: Readonly<Record<string, string>> = {}, method = "GET") =>
-		serving.ask("/ota/firmware.bin", headers, method);
+		serving.request("/ota/firmware.bin", headers, method);
 }
 
 describe("the whole binary", () => {
 	test("comes with its length, validators and digests", async (t) => {
-		const ask = await serveUpload(t);
-		const { status, headers, body } = await ask();
+		const request = await serveUpload(t);
+		const { status, headers, body } = await request();
 		assert.equal(status, 200);
 		assertSameBytes(body, image);
 		const { date: _date, connection: _connection, ...rest } = headers;
@@ -50,17 +50,17 @@ describe("the whole binary", () => {
 		});
 	});
 	test("is found with a query, and by a proxy's absolute address", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		for (const target of ["/ota/firmware.bin?x=/y", `${serving.url}/ota/firmware.bin`])
-			assert.ok((await serving.ask(target)).body.equals(image), target);
-		assert.equal((await serving.ask("/ota/firmware.bin/")).status, 404);
+			assert.ok((await serving.request(target)).body.equals(image), target);
+		assert.equal((await serving.request("/ota/firmware.bin/")).status, 404);
 	});
 	test("HEAD has the same headers, no content, and the digest of no content", async (t) => {
-		const ask = await serveUpload(t);
-		const { date: _getDate, ...ofGet } = (await ask()).headers;
-		assert.equal((await ask({ Range: `bytes=${size}-` }, "HEAD")).status, 200);
-		const head = await ask({ Range: "bytes=0-9" }, "HEAD");
+		const request = await serveUpload(t);
+		const { date: _getDate, ...ofGet } = (await request()).headers;
+		assert.equal((await request({ Range: `bytes=${size}-` }, "HEAD")).status, 200);
+		const head = await request({ Range: "bytes=0-9" }, "HEAD");
 		const { date: _headDate, ...ofHead } = head.headers;
 		assert.equal(head.status, 200, "Range means nothing in a HEAD");
 		assert.equal(head.body.length, 0);
@@ -84,8 +84,8 @@ describe("a part of it", () => {
 		["Bytes=5-6", 5, 6],
 	] as const)
 		test(`${range} is bytes ${first} to ${last}, with their own digest`, async (t) => {
-			const ask = await serveUpload(t);
-			const { status, headers, body } = await ask({ Range: range });
+			const request = await serveUpload(t);
+			const { status, headers, body } = await request({ Range: range });
 			const part = image.subarray(first, last + 1);
 			assert.equal(status, 206);
 			assertSameBytes(body, part);
@@ -97,14 +97,14 @@ describe("a part of it", () => {
 			assert.equal(headers["last-modified"], lastModified);
 		});
 	test("comes without a digest where it is more than 64 KiB", async (t) => {
-		const ask = await serveUpload(t);
-		const { status, headers, body } = await ask({ Range: "bytes=100-" });
+		const request = await serveUpload(t);
+		const { status, headers, body } = await request({ Range: "bytes=100-" });
 		assert.deepEqual([status, headers["content-digest"]], [206, undefined]);
 		assertSameBytes(body, image.subarray(100));
 	});
 	test("has only the necessary headers for a request with If-Range", async (t) => {
-		const ask = await serveUpload(t);
-		const { status, headers } = await ask({ Range: "bytes=16384-32767", "If-Range": etag });
+		const request = await serveUpload(t);
+		const { status, headers } = await request({ Range: "bytes=16384-32767", "If-Range": etag });
 		assert.equal(status, 206);
 		const { date: _date, ...rest } = headers;
 		assert.deepEqual(rest, {
@@ -117,7 +117,7 @@ describe("a part of it", () => {
 	});
 
 	test("follow one another on one connection", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 		t.after(() => agent.destroy());
@@ -134,10 +134,10 @@ describe("a part of it", () => {
 	});
 
 	test("blocks of 16 KiB joined are the binary", async (t) => {
-		const ask = await serveUpload(t);
+		const request = await serveUpload(t);
 		const blocks: Buffer[] = [];
 		for (let at = 0; at < size; at += 16_384)
-			blocks.push((await ask({ Range: `bytes=${at}-${at + 16_383}`, "If-Range": etag })).body);
+			blocks.push((await request({ Range: `bytes=${at}-${at + 16_383}`, "If-Range": etag })).body);
 		assertSameBytes(Buffer.concat(blocks), image);
 	});
 	for (const range of [
@@ -155,8 +155,8 @@ describe("a part of it", () => {
 		"bytes=1.0-2",
 	])
 		test(`${range} is ignored: all of it is sent`, async (t) => {
-			const ask = await serveUpload(t);
-			const { status, headers, body } = await ask({ Range: range });
+			const request = await serveUpload(t);
+			const { status, headers, body } = await request({ Range: range });
 			assert.deepEqual([status, body.length, headers["content-range"]], [200, size, undefined]);
 		});
 	for (const range of [
@@ -166,8 +166,8 @@ describe("a part of it", () => {
 		"bytes=-0",
 	])
 		test(`${range} lies beyond the end: 416 with the length`, async (t) => {
-			const ask = await serveUpload(t);
-			const { status, headers, json } = await ask({ Range: range });
+			const request = await serveUpload(t);
+			const { status, headers, json } = await request({ Range: range });
 			assert.equal(status, 416);
 			assert.equal(headers["content-range"], `bytes */${size}`);
 			assert.match(String(json.detail), new RegExp(`has ${size} bytes`));
@@ -203,9 +203,9 @@ describe("conditions", () => {
 		["If-Match with another", { "If-Match": '"other"' }, 412],
 	] as const)
 		test(`${what}: ${status}`, async (t) => {
-			const ask = await serveUpload(t);
+			const request = await serveUpload(t);
 			for (const method of status === 206 ? ["GET"] : ["GET", "HEAD"]) {
-				const answer = await ask({ ...headers }, method);
+				const answer = await request({ ...headers }, method);
 				assert.equal(answer.status, status, method);
 				if (status !== 304) continue;
 				assert.equal(answer.body.length, 0);
@@ -214,13 +214,13 @@ describe("conditions", () => {
 			}
 		});
 	test("a download that continues after the binary was replaced gets the new one from its start", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
-		const first = await serving.ask("/ota/firmware.bin", { Range: "bytes=0-99" });
+		const first = await serving.request("/ota/firmware.bin", { Range: "bytes=0-99" });
 		const other = makeImage({ version: "1.5.0" });
 		await serving.upload(other);
 		const headers = { Range: "bytes=100-199", "If-Range": String(first.headers.etag) };
-		const second = await serving.ask("/ota/firmware.bin", headers);
+		const second = await serving.request("/ota/firmware.bin", headers);
 		assert.equal(second.status, 200);
 		assertSameBytes(second.body, other);
 	});
@@ -228,22 +228,22 @@ describe("conditions", () => {
 
 describe("the upload's file", () => {
 	test("that was changed on disk is not served", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		await writeFile(
 			(await serving.store.path(uploadOf(serving))) ?? assert.fail("the upload has no file"),
 			"something else",
 		);
-		assert.equal((await serving.ask("/ota/firmware.bin")).status, 500);
+		assert.equal((await serving.request("/ota/firmware.bin")).status, 500);
 		assert.match(String(serving.problems), /changed on disk/);
 	});
 	test("that is a link is followed", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		const path = (await serving.store.path(uploadOf(serving))) ?? assert.fail("the upload has no file");
 		await rename(path, join(serving.directory, "elsewhere.bin"));
 		await symlink(join(serving.directory, "elsewhere.bin"), path);
-		assertSameBytes((await serving.ask("/ota/firmware.bin")).body, image);
+		assertSameBytes((await serving.request("/ota/firmware.bin")).body, image);
 	});
 	test("that is replaced between finding and opening it is looked up once more", async (t) => {
 		const other = makeImage({ version: "1.5.0" });
@@ -260,16 +260,16 @@ describe("the upload's file", () => {
 				return plain.open(...parameters);
 			},
 		};
-		const serving = await serveFirmware(t, { disk });
+		const serving = await runFirmwareServer(t, { disk });
 		await serving.upload(image);
 		replace = () => serving.upload(other);
-		const { status, body } = await serving.ask("/ota/firmware.bin");
+		const { status, body } = await serving.request("/ota/firmware.bin");
 		assert.equal(status, 200);
 		assertSameBytes(body, other);
 	});
 });
 
-function uploadOf({ store }: Serving) {
+function uploadOf({ store }: FirmwareServer) {
 	assert.ok(store.current, "the store has no upload");
 	return store.current;
 }
@@ -279,18 +279,18 @@ describe("a release", () => {
 	const parts = [{ name: "bootloader.bin", offset: 0, bytes: Buffer.from("the boot loader") }];
 
 	test("is served under its path, with a long cache lifetime", async (t) => {
-		const { ask, releasesDir } = await serveFirmware(t);
+		const { request, releasesDir } = await runFirmwareServer(t);
 		const [bytes] = await writeReleases(releasesDir, [content]);
-		const { status, headers, body } = await ask("/releases/virtual/dev-1/firmware-v1.4.0.bin");
+		const { status, headers, body } = await request("/releases/virtual/dev-1/firmware-v1.4.0.bin");
 		assert.equal(status, 200);
 		assertSameBytes(body, bytes ?? Buffer.of());
 		assert.equal(headers["cache-control"], "private, max-age=31536000, immutable, no-transform");
 		assert.equal(headers["content-disposition"], "attachment; filename=firmware-v1.4.0.bin");
-		const part = await ask("/releases/virtual/dev-1/firmware-v1.4.0.bin", { Range: "bytes=0-15" });
+		const part = await request("/releases/virtual/dev-1/firmware-v1.4.0.bin", { Range: "bytes=0-15" });
 		assert.deepEqual([part.status, part.body.length], [206, 16]);
 	});
 	test("is served under its version's path too: the query names the image, or it is the only one", async (t) => {
-		const { ask, releasesDir } = await serveFirmware(t);
+		const { request, releasesDir } = await runFirmwareServer(t);
 		const proto = { version: "1.4.0", model: "PROTO-1", chip: "esp32" } as const;
 		const onlyOne = { version: "1.3.0", model: "DEV-1", chip: "esp32s3" } as const;
 		const [dev1, proto1, only] = await writeReleases(releasesDir, [content, proto, onlyOne]);
@@ -299,12 +299,12 @@ describe("a release", () => {
 			[`${path}?model=dev-1&chip=virtual`, dev1],
 			[`${path}?chip=esp32&model=PROTO-1`, proto1],
 			[`${path}?model=proto-1`, proto1],
-			[pathOf(content), dev1],
-			[`${pathOf(content)}?model=proto-1`, dev1],
+			[imagePath(content), dev1],
+			[`${imagePath(content)}?model=proto-1`, dev1],
 			["/releases/firmware-v1.3.0.bin", only],
 			["/releases/firmware-v1.3.0.bin?model=dev-1&chip=esp32s3", only],
 		] as const) {
-			const { status, headers, body } = await ask(address);
+			const { status, headers, body } = await request(address);
 			assert.equal(status, 200, address);
 			assert.ok(image?.equals(body), address);
 			assert.match(String(headers["content-disposition"]), /filename=firmware-v1\.[34]\.0\.bin$/);
@@ -316,13 +316,13 @@ describe("a release", () => {
 			[`${path}?model=dev-1&chip=esp32`, `Release 1.4.0 has no such image; ${ways}`],
 			["/releases/firmware-v1.5.0.bin", "The catalog names no such file; see /ota/catalog."],
 		] as const) {
-			const { status, json } = await ask(address);
+			const { status, json } = await request(address);
 			assert.deepEqual([status, json?.detail], [404, detail]);
 		}
 	});
 
 	test("only files that the catalog names are found, by any path", async (t) => {
-		const { ask, releasesDir, directory } = await serveFirmware(t);
+		const { request, releasesDir, directory } = await runFirmwareServer(t);
 		await writeReleases(releasesDir, [content]);
 		await writeFile(join(directory, "secret.bin"), "secret");
 		await writeFile(join(releasesDir, "virtual", "firmware-v9.9.9.bin"), "not in the catalog");
@@ -343,78 +343,78 @@ describe("a release", () => {
 			"/releases/virtual/dev-1/firmware-v1.4.0.bin%00",
 			`/releases/${"a/".repeat(1000)}x.bin`,
 		])
-			assert.equal((await ask(path)).status, 404, path);
-		assert.equal((await ask("/releases/%E0%A4%A.bin")).status, 400);
+			assert.equal((await request(path)).status, 404, path);
+		assert.equal((await request("/releases/%E0%A4%A.bin")).status, 400);
 	});
 	test("a link out of the folder is not followed; one inside it is", async (t) => {
-		const { ask, releasesDir, directory } = await serveFirmware(t);
+		const { request, releasesDir, directory } = await runFirmwareServer(t);
 		const other = { ...content, version: "1.5.0" };
 		const [bytes = Buffer.alloc(0), others = Buffer.alloc(0)] = await writeReleases(releasesDir, [
 			content,
 			other,
 		]);
-		const [path, otherPath] = [join(directory, pathOf(content)), join(directory, pathOf(other))];
+		const [path, otherPath] = [join(directory, imagePath(content)), join(directory, imagePath(other))];
 		await writeFile(join(directory, "outside.bin"), bytes);
 		await rm(path);
 		await symlink(join(directory, "outside.bin"), path);
-		assert.equal((await ask(pathOf(content))).status, 503);
+		assert.equal((await request(imagePath(content))).status, 503);
 		await writeFile(join(releasesDir, "inside.bin"), others);
 		await rm(otherPath);
 		await symlink(join(releasesDir, "inside.bin"), otherPath);
-		assert.equal((await ask(pathOf(other))).status, 200);
+		assert.equal((await request(imagePath(other))).status, 200);
 	});
 	test("whose file is missing or changed is not served: 503 with Retry-After", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		const [bytes = Buffer.alloc(0)] = await writeReleases(serving.releasesDir, [content]);
-		const file = join(serving.directory, pathOf(content));
-		assert.equal((await serving.ask(pathOf(content))).status, 200);
+		const file = join(serving.directory, imagePath(content));
+		assert.equal((await serving.request(imagePath(content))).status, 200);
 		for (const [spoil, reason] of [
 			[() => writeFile(file, makeImage({ ...content, version: "1.4.1" })), /is not the one in the catalog/],
 			[() => rm(file), /is missing/],
 		] as const) {
 			await spoil();
-			const { status, headers, json } = await serving.ask(pathOf(content));
+			const { status, headers, json } = await serving.request(imagePath(content));
 			assert.deepEqual([status, headers["retry-after"]], [503, "10"]);
 			assert.match(String(json.detail), reason);
 		}
 		await writeFile(file, bytes);
-		assert.equal((await serving.ask(pathOf(content))).status, 200);
+		assert.equal((await serving.request(imagePath(content))).status, 200);
 	});
 	test("has its files for a new board served as well, unless they were changed", async (t) => {
-		const { ask, releasesDir } = await serveFirmware(t);
+		const { request, releasesDir } = await runFirmwareServer(t);
 		const installable = { image: makeImage(content), offset: 0x20000, parts };
 		await addRelease(releasesDir, { version: "1.4.0", date: "2026-01-02", notes: "", images: [installable] });
 		const folder = "/releases/virtual/dev-1/flash-v1.4.0";
-		const { status, body } = await ask(`${folder}/bootloader.bin`);
+		const { status, body } = await request(`${folder}/bootloader.bin`);
 		assert.deepEqual([status, body.toString()], [200, "the boot loader"]);
-		const { builds } = JSON.parse((await ask(`${folder}/flash.json`)).body.toString());
+		const { builds } = JSON.parse((await request(`${folder}/flash.json`)).body.toString());
 		for (const { path } of builds[0].parts)
-			assert.equal((await ask(new URL(path, `http://gateway${folder}/`).pathname)).status, 200, path);
+			assert.equal((await request(new URL(path, `http://gateway${folder}/`).pathname)).status, 200, path);
 		await writeFile(join(releasesDir, "virtual/dev-1/flash-v1.4.0/bootloader.bin"), "another one");
-		const changed = await ask(`${folder}/bootloader.bin`);
+		const changed = await request(`${folder}/bootloader.bin`);
 		assert.equal(changed.status, 503);
 		assert.match(String(changed.json.detail), /is not the one in the catalog; make release 1\.4\.0 again/);
 	});
 	test("has its patches served as it is itself, unless they were changed", async (t) => {
-		const { ask, releasesDir } = await serveFirmware(t);
+		const { request, releasesDir } = await runFirmwareServer(t);
 		await writeReleases(releasesDir, [content]);
 		const bytes = Buffer.from("makes 1.4.0 from 1.3.0");
-		const file = entryOf({ ...content, version: "1.3.0" }, bytes);
-		const path = pathOf(content).replace(".bin", ".from-v1.3.0.patch");
+		const file = catalogEntry({ ...content, version: "1.3.0" }, bytes);
+		const path = imagePath(content).replace(".bin", ".from-v1.3.0.patch");
 		const patches = [
 			{ path, size: file.size, sha256: file.sha256, from_version: "1.3.0", from: "0".repeat(64) },
 		];
-		const images = [{ ...entryOf(content, makeImage(content)), patches }];
+		const images = [{ ...catalogEntry(content, makeImage(content)), patches }];
 		const releases = [{ version: "1.4.0", date: "2026-01-02", notes: "", images }];
 		await writeCatalog(releasesDir, { schema: 1, latest: "1.4.0", releases });
 		await writeFile(join(releasesDir, path.slice("/releases/".length)), bytes);
-		const { status, headers, body } = await ask(path, { Range: "bytes=6-10" });
+		const { status, headers, body } = await request(path, { Range: "bytes=6-10" });
 		assert.deepEqual([status, body.toString(), headers.etag], [206, "1.4.0", `"${file.sha256}"`]);
 		assert.equal(headers["content-digest"], digestOf(Buffer.from("1.4.0")));
 		assert.equal(headers["cache-control"], "private, max-age=31536000, immutable, no-transform");
-		assert.equal((await ask(path.replace("1.3.0", "1.2.0"))).status, 404);
+		assert.equal((await request(path.replace("1.3.0", "1.2.0"))).status, 404);
 		await writeFile(join(releasesDir, path.slice("/releases/".length)), "another one");
-		const changed = await ask(path);
+		const changed = await request(path);
 		assert.equal(changed.status, 503);
 		assert.match(
 			String(changed.json.detail),
@@ -422,14 +422,14 @@ describe("a release", () => {
 		);
 	});
 	test("that differs from the catalog is not served", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await writeReleases(serving.releasesDir, [content]);
 		const wrong = makeImage({ ...content, model: "PROTO-1" });
-		await writeFile(join(serving.directory, pathOf(content)), wrong);
-		const images = [entryOf(content, wrong)];
+		await writeFile(join(serving.directory, imagePath(content)), wrong);
+		const images = [catalogEntry(content, wrong)];
 		const releases = [{ version: "1.4.0", date: "2026-01-02", notes: "", images }];
 		await writeCatalog(serving.releasesDir, { schema: 1, latest: "1.4.0", releases });
-		const { status, json } = await serving.ask(pathOf(content));
+		const { status, json } = await serving.request(imagePath(content));
 		assert.equal(status, 503);
 		assert.match(String(json.detail), /is 1\.4\.0 for PROTO-1 \(virtual\)/);
 	});
@@ -452,15 +452,15 @@ describe("images in memory", () => {
 		model: "DEV-1" as const,
 		chip: "virtual" as const,
 	}));
-	const [a, b, c] = contents.map(pathOf);
+	const [a, b, c] = contents.map(imagePath);
 
 	async function serveCounted(t: TestContext, options: { maxCachedBytes?: number; recheckMs?: number } = {}) {
 		const { disk, reads } = readCounter();
-		const serving = await serveFirmware(t, { disk, ...options });
+		const serving = await runFirmwareServer(t, { disk, ...options });
 		await writeReleases(serving.releasesDir, contents);
 		const before = reads();
 		const get = async (path = "") => {
-			const { status, body } = await serving.ask(path);
+			const { status, body } = await serving.request(path);
 			assert.equal(status, 200);
 			return body.length;
 		};
@@ -504,10 +504,10 @@ describe("images in memory", () => {
 			isBroken
 				? Promise.reject(Object.assign(new Error("broken"), { code: "EIO" }))
 				: disk.open(...parameters);
-		const serving = await serveFirmware(t, { disk: { ...disk, open }, recheckMs: 60_000 });
+		const serving = await runFirmwareServer(t, { disk: { ...disk, open }, recheckMs: 60_000 });
 		await writeReleases(serving.releasesDir, contents);
-		assert.equal((await serving.ask(a ?? "")).status, 500);
+		assert.equal((await serving.request(a ?? "")).status, 500);
 		isBroken = false;
-		assert.equal((await serving.ask(a ?? "")).status, 200);
+		assert.equal((await serving.request(a ?? "")).status, 200);
 	});
 });

@@ -3,8 +3,8 @@ import fs, { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseCatalog } from "../../../gateway/firmware/catalog.js";
+import { runFirmwareServer } from "../../support/firmware-server.js";
 import { writeCatalog, writeReleases } from "../../support/releases.js";
-import { serveFirmware } from "../../support/serving.js";
 
 const image = {
 	model: "DEV-1",
@@ -126,17 +126,17 @@ describe("the served catalog", () => {
 	const empty = { schema: 1, latest: null, releases: [] };
 
 	test("is empty while there is none", async (t) => {
-		const { ask, catalog } = await serveFirmware(t);
-		const { status, json } = await ask("/ota/catalog");
+		const { request, catalog } = await runFirmwareServer(t);
+		const { status, json } = await request("/ota/catalog");
 		assert.equal(status, 200);
 		assert.deepEqual(json, empty);
 		assert.equal(catalog.problem, undefined);
 	});
 	test("is the one on disk, read again after any change", async (t) => {
-		const { ask, releasesDir } = await serveFirmware(t);
-		const latest = async () => (await ask("/ota/catalog")).json.latest;
+		const { request, releasesDir } = await runFirmwareServer(t);
+		const latest = async () => (await request("/ota/catalog")).json.latest;
 		await writeCatalog(releasesDir, good);
-		assert.deepEqual((await ask("/ota/catalog")).json, good);
+		assert.deepEqual((await request("/ota/catalog")).json, good);
 		await writeReleases(releasesDir, [{ version: "1.5.0", model: "DEV-1", chip: "esp32" }]);
 		assert.equal(await latest(), "1.5.0");
 		const path = join(releasesDir, "catalog.json");
@@ -144,7 +144,7 @@ describe("the served catalog", () => {
 		await rename(`${path}.new`, path);
 		assert.equal(await latest(), "1.6.0");
 		await rm(path);
-		assert.deepEqual((await ask("/ota/catalog")).json, empty);
+		assert.deepEqual((await request("/ota/catalog")).json, empty);
 		await writeCatalog(releasesDir, good);
 		assert.equal(await latest(), "1.4.0");
 	});
@@ -154,10 +154,10 @@ describe("the served catalog", () => {
 			reads++;
 			return fs.readFile(...parameters);
 		});
-		const { ask, releasesDir } = await serveFirmware(t, { disk: { ...fs, readFile } });
+		const { request, releasesDir } = await runFirmwareServer(t, { disk: { ...fs, readFile } });
 		await writeCatalog(releasesDir, good);
 		reads = 0;
-		for (let times = 0; times < 5; times++) await ask("/ota/catalog");
+		for (let times = 0; times < 5; times++) await request("/ota/catalog");
 		assert.equal(reads, 1);
 	});
 	test("that cannot be read for a moment is read as soon as it can be, even if unchanged", async (t) => {
@@ -167,35 +167,35 @@ describe("the served catalog", () => {
 				? Promise.reject(Object.assign(new Error("too many open files"), { code: "EMFILE" }))
 				: fs.readFile(...parameters),
 		);
-		const { ask, releasesDir, problems } = await serveFirmware(t, { disk: { ...fs, readFile } });
+		const { request, releasesDir, problems } = await runFirmwareServer(t, { disk: { ...fs, readFile } });
 		await writeCatalog(releasesDir, good);
 		isBusy = true;
-		for (let times = 0; times < 2; times++) assert.deepEqual((await ask("/ota/catalog")).json, empty);
+		for (let times = 0; times < 2; times++) assert.deepEqual((await request("/ota/catalog")).json, empty);
 		assert.match(String(problems), /^[^,]+ is not used; [^,]+: too many open files$/, "once");
 		isBusy = false;
-		assert.deepEqual((await ask("/ota/catalog")).json, good);
+		assert.deepEqual((await request("/ota/catalog")).json, good);
 	});
 	test("whose folder cannot be used is empty, which is reported once", async (t) => {
-		const { ask, releasesDir, problems } = await serveFirmware(t);
+		const { request, releasesDir, problems } = await runFirmwareServer(t);
 		await writeFile(releasesDir, "a file where a folder belongs");
-		for (let times = 0; times < 3; times++) assert.deepEqual((await ask("/ota/catalog")).json, empty);
+		for (let times = 0; times < 3; times++) assert.deepEqual((await request("/ota/catalog")).json, empty);
 		assert.equal(problems.length, 1);
 		assert.match(String(problems), /ENOTDIR/);
 	});
 	test("stays the last good one while the file is broken, which is reported once", async (t) => {
-		const { ask, releasesDir, problems, catalog } = await serveFirmware(t);
+		const { request, releasesDir, problems, catalog } = await runFirmwareServer(t);
 		await writeCatalog(releasesDir, good);
-		await ask("/ota/catalog");
+		await request("/ota/catalog");
 		await writeCatalog(releasesDir, '{"schema":1,');
-		for (let times = 0; times < 3; times++) assert.deepEqual((await ask("/ota/catalog")).json, good);
+		for (let times = 0; times < 3; times++) assert.deepEqual((await request("/ota/catalog")).json, good);
 		assert.equal(problems.length, 1);
 		assert.match(String(problems), /catalog\.json is not used; the last valid catalog stays in use: .*JSON/);
 		assert.equal(catalog.problem, problems[0]);
 		await writeCatalog(releasesDir, { ...good, schema: 7 });
-		await ask("/ota/catalog");
+		await request("/ota/catalog");
 		assert.equal(problems.length, 2);
 		await writeCatalog(releasesDir, { ...good, latest: null });
-		assert.equal((await ask("/ota/catalog")).json.latest, null);
+		assert.equal((await request("/ota/catalog")).json.latest, null);
 		assert.equal(catalog.problem, undefined);
 	});
 });

@@ -7,11 +7,11 @@ import fc from "fast-check";
 import { judge } from "../../../device/update/answer.js";
 import { isBase64Of } from "../../../device/update/base64.js";
 import { cleanFilename } from "../../../gateway/firmware/upload.js";
-import { nearText, oddText } from "../../support/arbitraries.js";
+import { mutatedText, oddText } from "../../support/arbitraries.js";
 import { assertSameBytes } from "../../support/bytes.js";
+import { filePart, form, formHeaders, runFirmwareServer, textPart } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 import { runs } from "../../support/property-runs.js";
-import { filePart, form, formHeaders, serveFirmware, textPart } from "../../support/serving.js";
 
 const image = makeImage();
 const size = image.length;
@@ -38,16 +38,16 @@ const place = fc.oneof(
 );
 const range = fc.oneof(
 	fc.tuple(place, place).map(([from, to]) => `bytes=${from}-${to}`),
-	headerText(nearText(fc.constant("bytes=0-16383"))),
+	headerText(mutatedText(fc.constant("bytes=0-16383"))),
 	headerText(oddText),
 );
 
 test("a range is answered as RFC 9110 says, and with the digest of what is sent, which a device takes", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	await serving.upload(image);
 	await fc.assert(
 		fc.asyncProperty(range, async (field) => {
-			const { status, headers, body } = await serving.ask("/ota/firmware.bin", { Range: field });
+			const { status, headers, body } = await serving.request("/ota/firmware.bin", { Range: field });
 			const span = spanOf(field);
 			if (span === "beyond") {
 				assert.deepEqual([status, headers["content-range"]], [416, `bytes */${size}`]);
@@ -77,16 +77,16 @@ test("a range is answered as RFC 9110 says, and with the digest of what is sent,
 });
 
 test("any condition and any path gets the firmware or a 4xx, never a 5xx", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	await serving.upload(image);
 	const etag = `"${createHash("sha256").update(image).digest("hex")}"`;
 	const tag = headerText(
-		fc.oneof(nearText(fc.constantFrom(etag, `W/${etag}`, "*", `"a", ${etag}`)), oddText),
+		fc.oneof(mutatedText(fc.constantFrom(etag, `W/${etag}`, "*", `"a", ${etag}`)), oddText),
 	);
 	const name = fc.constantFrom("If-Match", "If-None-Match", "If-Range", "If-Modified-Since");
 	await fc.assert(
 		fc.asyncProperty(name, tag, range, async (field, value, asked) => {
-			const { status, body } = await serving.ask("/ota/firmware.bin", { [field]: value, Range: asked });
+			const { status, body } = await serving.request("/ota/firmware.bin", { [field]: value, Range: asked });
 			assert.ok([200, 206, 304, 412, 416].includes(status), String(status));
 			if (status === 200) assertSameBytes(body, image);
 			if (status === 304) assert.match(field, /^If-(None-Match|Modified-Since)$/);
@@ -94,7 +94,7 @@ test("any condition and any path gets the firmware or a 4xx, never a 5xx", async
 		}),
 		{ numRuns: runs(100) },
 	);
-	const path = nearText(
+	const path = mutatedText(
 		fc.constantFrom(
 			"/releases/firmware-v1.4.0.bin",
 			"/releases/%2e%2e/%2e%2e/etc/passwd",
@@ -105,7 +105,7 @@ test("any condition and any path gets the firmware or a 4xx, never a 5xx", async
 	);
 	await fc.assert(
 		fc.asyncProperty(path, async (target) => {
-			const { status } = await serving.ask(target);
+			const { status } = await serving.request(target);
 			assert.ok(status === 404 || status === 400, `${status} for ${target}`);
 		}),
 		{ numRuns: runs(100) },
@@ -125,7 +125,7 @@ const otherPart = fc.oneof(
 const small = makeImage({ segments: [Buffer.from("the program")] });
 
 test("an image in a form is stored unchanged under a printable name, with any other parts in the form", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	await fc.assert(
 		fc.asyncProperty(
 			fc.array(otherPart, { maxLength: 3 }),
@@ -134,9 +134,9 @@ test("an image in a form is stored unchanged under a printable name, with any ot
 			async (before, after, name) => {
 				const { status, json } = await serving.post(form(...before, filePart(small, name), ...after));
 				assert.equal(status, 201, JSON.stringify(json));
-				assert.deepEqual((await serving.ask("/ota/status")).json, json);
+				assert.deepEqual((await serving.request("/ota/status")).json, json);
 				assert.equal(json.size, small.length);
-				assertSameBytes((await serving.ask("/ota/firmware.bin")).body, small);
+				assertSameBytes((await serving.request("/ota/firmware.bin")).body, small);
 			},
 		),
 		{ numRuns: runs(60) },
@@ -144,7 +144,7 @@ test("an image in a form is stored unchanged under a printable name, with any ot
 });
 
 test("any other form is refused with one of the error codes, and the previous upload stays", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	const { json: previous } = await serving.upload(small);
 	const body = form(
 		textPart("note", "x"),
@@ -161,18 +161,18 @@ test("any other form is refused with one of the error codes, and the previous up
 	const file = fc.uint8Array({ maxLength: 500 }).map((bytes) => form(filePart(bytes)));
 	const type = fc.oneof(
 		{ weight: 4, arbitrary: fc.constant(formHeaders["Content-Type"]) },
-		{ weight: 1, arbitrary: headerText(nearText(fc.constant(formHeaders["Content-Type"]))) },
+		{ weight: 1, arbitrary: headerText(mutatedText(fc.constant(formHeaders["Content-Type"]))) },
 	);
 	await fc.assert(
 		fc.asyncProperty(fc.oneof(cut, changed, file), type, async (content, contentType) => {
 			const { status, json } = await serving.post(content, { "Content-Type": contentType });
 			assert.ok([201, 400, 413, 415, 422].includes(status), `${status}: ${JSON.stringify(json)}`);
-			const now = (await serving.ask("/ota/status")).json;
+			const now = (await serving.request("/ota/status")).json;
 			if (status !== 201) assert.deepEqual(now, previous);
 			// A byte was changed in the part's own head, or to what it was.
 			else assert.equal(now.version, "1.4.1");
 			if (status === 201) assert.equal((await serving.upload(small)).status, 201);
-			if (status === 201) Object.assign(previous, (await serving.ask("/ota/status")).json);
+			if (status === 201) Object.assign(previous, (await serving.request("/ota/status")).json);
 		}),
 		{ numRuns: runs(150) },
 	);

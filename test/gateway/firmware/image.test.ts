@@ -4,11 +4,11 @@ import { describe, test } from "node:test";
 import { ImageError, ImageParser, parseImage } from "../../../gateway/firmware/image.js";
 import {
 	damaged,
-	dataBehindImages,
 	makeBootLoader,
 	makeImage,
 	makeMergedFlash,
 	rewritten,
+	trailingData,
 	withoutHash,
 } from "../../support/images.js";
 
@@ -26,7 +26,7 @@ describe("a valid image", () => {
 	test("names chip, model, versions and framework, and its length and SHA-256 without what follows it", () => {
 		const names = { chip: "esp32s3", model: "DEV-1", version: "1.4.0", idfVersion: "v6.0" };
 		for (const image of [makeImage({ securityVersion: 7 }), withoutHash(makeImage({ securityVersion: 7 }))])
-			for (const data of [Buffer.alloc(0), ...dataBehindImages()])
+			for (const data of [Buffer.alloc(0), ...trailingData()])
 				assert.deepEqual(parseImage(Buffer.concat([image, data])), {
 					...names,
 					securityVersion: 7,
@@ -60,7 +60,7 @@ describe("a valid image", () => {
 	test("may be followed by other data, with and without a SHA-256", () => {
 		const small = makeImage({ segments: [Buffer.from("the program")] });
 		for (const image of [small, withoutHash(small)])
-			for (const data of dataBehindImages())
+			for (const data of trailingData())
 				assert.equal(parseImage(Buffer.concat([image, data])).version, "1.4.0", `${data.length} bytes`);
 	});
 	test("is not checked after its own end", () => {

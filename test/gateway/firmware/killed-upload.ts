@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { uploadsIn } from "../../support/serving.js";
+import { uploadsIn } from "../../support/firmware-server.js";
 import { countingDisk } from "./counting-disk.js";
 
 const [directory = "", last = "0", path = ""] = process.argv.slice(2);

@@ -5,9 +5,9 @@ import { describe, type TestContext, test } from "node:test";
 import type { Fit } from "../../../gateway/firmware/image.js";
 import type { DeviceFit } from "../../../gateway/firmware/selection.js";
 import { addRelease } from "../../../scripts/release/folder.js";
+import { type FirmwareServer, runFirmwareServer } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
-import { pathOf, writeReleases } from "../../support/releases.js";
-import { type Serving, serveFirmware } from "../../support/serving.js";
+import { imagePath, writeReleases } from "../../support/releases.js";
 
 const s3 = { model: "DEV-1", chip: "esp32s3" } as const;
 const esp32 = { model: "DEV-1", chip: "esp32" } as const;
@@ -15,8 +15,8 @@ const virtual = { model: "DEV-1", chip: "virtual" } as const;
 const proto = { model: "PROTO-1", chip: "esp32s3" } as const;
 
 /** Releases 1.4.0 (the latest), 1.3.0 and 1.5.0-rc.1; 1.4.0 has images for all but an ESP32. */
-async function serveReleases(t: TestContext): Promise<Serving> {
-	const serving = await serveFirmware(t);
+async function serveReleases(t: TestContext): Promise<FirmwareServer> {
+	const serving = await runFirmwareServer(t);
 	await writeReleases(serving.releasesDir, [
 		{ version: "1.4.0", ...virtual },
 		{ version: "1.4.0", ...s3 },
@@ -31,7 +31,7 @@ async function serveReleases(t: TestContext): Promise<Serving> {
 	return serving;
 }
 
-async function outcome({ selection }: Serving, device: Fit, version?: string) {
+async function outcome({ selection }: FirmwareServer, device: Fit, version?: string) {
 	const choice = await selection.choose(device, version);
 	return choice.rejection
 		? `${choice.rejection.code}: ${choice.rejection.message}`
@@ -89,7 +89,7 @@ describe("what a device gets from the releases", () => {
 		});
 	test("a release whose file is missing, changed or no image is refused with its reason", async (t) => {
 		const serving = await serveReleases(t);
-		const file = join(serving.directory, pathOf({ version: "1.4.0", ...s3 }));
+		const file = join(serving.directory, imagePath({ version: "1.4.0", ...s3 }));
 		await writeFile(file, makeImage({ version: "1.4.1" }));
 		for (const version of ["latest", undefined])
 			assert.match(
@@ -103,7 +103,7 @@ describe("what a device gets from the releases", () => {
 		);
 	});
 	test("a catalog without releases", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		assert.match(await outcome(serving, s3, "latest"), /^no_firmware: The catalog has no latest release/);
 		assert.match(await outcome(serving, s3, undefined), /^no_firmware: /);
 		assert.match(await outcome(serving, s3, "1.0.0"), /^no_firmware: .*the catalog is empty\.$/);
@@ -114,7 +114,7 @@ describe("what a device gets from the releases", () => {
 });
 
 test("of a channel the highest version is pinned, and only of stable it is the latest that devices get", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	const { selection, releasesDir } = serving;
 	const channels = { "1.9.0": "beta", "1.10.0": "beta", "2.0.0-rc.1": undefined, "1.4.0": undefined };
 	const releases = Object.entries(channels).map(([version, channel]) => ({
@@ -147,7 +147,7 @@ describe("the patch that a device gets", () => {
 	const fits = [s3, proto, virtual];
 	/** Releases 1.3.0 and 1.4.0, which has patches from it. */
 	async function servePatches(t: TestContext) {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		for (const each of ["1.3.0", version]) {
 			const images = fits.map((fit) => makeImage({ version: each, ...fit }));
 			await addRelease(serving.releasesDir, { version: each, date: "2026-01-02", notes: "", images });
@@ -162,7 +162,7 @@ describe("the patch that a device gets", () => {
 			assert.equal(choice.rejection, undefined);
 			return choice.patch;
 		};
-		const file = join(serving.directory, pathOf({ version, ...s3 }).replace(".bin", ".from-v1.3.0.patch"));
+		const file = join(serving.directory, imagePath({ version, ...s3 }).replace(".bin", ".from-v1.3.0.patch"));
 		return { ...serving, imageOf, patchFor, file };
 	}
 
@@ -171,7 +171,7 @@ describe("the patch that a device gets", () => {
 		for (const fit of fits)
 			for (const asked of ["latest", version]) {
 				const patch = await patchFor({ ...fit, patchable: "1.3.0" }, asked);
-				const path = pathOf({ version, ...fit }).replace(".bin", ".from-v1.3.0.patch");
+				const path = imagePath({ version, ...fit }).replace(".bin", ".from-v1.3.0.patch");
 				assert.deepEqual(patch, {
 					path,
 					from: imageOf("1.3.0", fit)?.sha256,
@@ -234,7 +234,7 @@ describe("what a device gets from the upload", () => {
 	const custom = "1.4.0 /ota/firmware.bin";
 
 	test("the upload, if it fits its model and chip", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(makeImage());
 		for (const device of [s3, { model: "DEV-1" }, { chip: "esp32s3" }, {}] as const)
 			assert.equal(await outcome(serving, device, "custom"), custom);
@@ -258,7 +258,7 @@ describe("what a device gets from the upload", () => {
 		);
 	});
 	test("an unchecked one fits any device, and its version is unknown", async (t) => {
-		const serving = await serveFirmware(t, { checkImages: false });
+		const serving = await runFirmwareServer(t, { checkImages: false });
 		await serving.upload(Buffer.from("anything"));
 		for (const device of [s3, virtual, proto])
 			assert.equal(await outcome(serving, device, "custom"), "null /ota/firmware.bin");

@@ -15,7 +15,7 @@ import { makeImage } from "../../support/images.js";
 import { applyPatch } from "../../support/patches.js";
 import { writeReleases } from "../../support/releases.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 const image = makeImage({ chip: "virtual" });
 const virtualDevice = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "virtual" };
@@ -27,7 +27,7 @@ function upload(url: string, token: string | undefined, content = image): Promis
 }
 
 function runs(version: string) {
-	return altered(sampleReport("DEV-1"), "system.firmware_version", version);
+	return withField(sampleReport("DEV-1"), "system.firmware_version", version);
 }
 
 describe("who may", () => {
@@ -74,7 +74,7 @@ describe("an update", () => {
 		});
 		const ack = await monitor.until(({ type }) => type === "ack" || type === "error");
 		assert.deepEqual([ack.type, ack.requestId, ack.sessionId], ["ack", "u1", sessionId]);
-		assert.equal((await monitor.ask(ask)).code, "ota_in_progress");
+		assert.equal((await monitor.request(ask)).code, "ota_in_progress");
 
 		const command = JSON.parse(await device.nextText());
 		assert.deepEqual(command, { command: "start_ota", url: `${gateway.url}/ota/firmware.bin` });
@@ -114,7 +114,7 @@ describe("an update", () => {
 		const device = await first.device(virtualDevice);
 		device.send(runs("1.3.0"));
 		await monitor.change("identified");
-		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
+		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const { url } = JSON.parse(await device.nextText());
 		assert.equal(url, `${first.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
 		device.send({ type: "ota_error", reason: "connection failed: 404" });
@@ -146,9 +146,9 @@ describe("an update", () => {
 				"Device-Id": deviceId,
 				"Device-Features": features,
 			});
-			device.send(altered(runs(version), "deviceId", deviceId));
+			device.send(withField(runs(version), "deviceId", deviceId));
 			await monitor.change("identified");
-			assert.equal((await monitor.ask({ type: "trigger_ota", targetId: deviceId })).type, "ack");
+			assert.equal((await monitor.request({ type: "trigger_ota", targetId: deviceId })).type, "ack");
 			return { device, command: JSON.parse(await device.nextText()) };
 		};
 		for (const [index, [version, features]] of (
@@ -173,7 +173,7 @@ describe("an update", () => {
 		assert.equal((await fetch(url)).status, 401);
 		device.send({ type: "ota_error", reason: "The patch and the whole image are damaged." });
 		await monitor.change("ota");
-		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: deviceId })).type, "ack");
+		assert.equal((await monitor.request({ type: "trigger_ota", targetId: deviceId })).type, "ack");
 		assert.deepEqual(JSON.parse(await device.nextText()), command);
 	});
 	test("uses the address by which the device connected: PUBLIC_URL if it names that host, else its own", async (t) => {
@@ -190,7 +190,7 @@ describe("an update", () => {
 		).entries()) {
 			const targetId = `dev-1-00000${index}`;
 			const device = await gateway.device({ ...virtualDevice, "Device-Id": targetId, Host: host });
-			assert.equal((await monitor.ask({ type: "trigger_ota", targetId })).type, "ack");
+			assert.equal((await monitor.request({ type: "trigger_ota", targetId })).type, "ack");
 			assert.equal(JSON.parse(await device.nextText()).url, `${base}/ota/firmware.bin`);
 		}
 	});
@@ -211,7 +211,7 @@ describe("an update", () => {
 		const client = { rejectUnauthorized: false };
 		const device = await gateway.device(virtualDevice, client);
 		const monitor = await gateway.open("/monitor", { ...client, headers: bearer(monitorToken) });
-		assert.equal((await monitor.ask({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
+		assert.equal((await monitor.request({ type: "trigger_ota", targetId: "dev-1-a1b2c3" })).type, "ack");
 		const command = JSON.parse(await device.nextText());
 		assert.equal(command.url, `${gateway.url}/releases/firmware-v1.4.0.bin?model=dev-1&chip=virtual`);
 		assert.equal(command.cert_pem, await readFile(cert, "utf8"));

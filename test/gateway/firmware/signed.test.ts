@@ -4,8 +4,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { DeviceFit } from "../../../gateway/firmware/selection.js";
 import { addRelease } from "../../../scripts/release/folder.js";
+import {
+	type FirmwareServer,
+	filePart,
+	form,
+	runFirmwareServer,
+	textPart,
+} from "../../support/firmware-server.js";
 import { makeImage, withoutHash } from "../../support/images.js";
-import { filePart, form, type Serving, serveFirmware, textPart } from "../../support/serving.js";
 import { badSignatures, makeReleaseKey } from "../../support/signing.js";
 
 const image = makeImage();
@@ -27,18 +33,18 @@ describe("an upload to a gateway with release keys", () => {
 	};
 	for (const [where, body] of Object.entries(forms))
 		test(`is stored with its signature ${where}, and sent with it`, async (t) => {
-			const serving = await serveFirmware(t, { releaseKeys });
+			const serving = await runFirmwareServer(t, { releaseKeys });
 			const { status, json } = await serving.post(body);
 			assert.equal(status, 201, JSON.stringify(json));
 			assert.equal(json.signature, signature);
 			assert.equal(json.signature_required, true);
 			assert.equal((await chosen(serving, "custom")).signature, signature);
-			const next = await serveFirmware(t, { releaseKeys, directory: serving.directory });
+			const next = await runFirmwareServer(t, { releaseKeys, directory: serving.directory });
 			assert.equal((await chosen(next, "custom")).signature, signature, "in the next run, too");
 		});
 
 	test("may have other data after the image, which the signature does not cover", async (t) => {
-		const serving = await serveFirmware(t, { releaseKeys: [other.publicKey, key.publicKey] });
+		const serving = await runFirmwareServer(t, { releaseKeys: [other.publicKey, key.publicKey] });
 		for (const signed of [image, withoutHash(image)]) {
 			const file = Buffer.concat([signed, Buffer.alloc(5000, "x")]);
 			const right = form(filePart(file), textPart("signature", key.sign(signed)));
@@ -50,7 +56,7 @@ describe("an upload to a gateway with release keys", () => {
 
 	for (const [fault, wrong] of Object.entries(badSignatures(key, image, makeImage({ version: "1.5.0" }))))
 		test(`is refused with a signature ${fault}, and the previous one stays`, async (t) => {
-			const serving = await serveFirmware(t, { releaseKeys });
+			const serving = await runFirmwareServer(t, { releaseKeys });
 			await serving.post(form(filePart(image, "good.bin"), textPart("signature", signature)));
 			const parts = wrong === undefined ? [] : [textPart("signature", wrong)];
 			const { status, json } = await serving.post(form(filePart(image), ...parts));
@@ -73,7 +79,7 @@ describe("an upload to a gateway with release keys", () => {
 		"A".repeat(5000),
 	])
 		test(`is refused with the text "${text.slice(0, 20)}" of ${text.length} letters for a signature`, async (t) => {
-			const serving = await serveFirmware(t, { releaseKeys });
+			const serving = await runFirmwareServer(t, { releaseKeys });
 			for (const part of [textPart("signature", text), filePart(Buffer.from(text), "a.sig", "signature")]) {
 				const { status } = await serving.post(form(filePart(image), part));
 				assert.equal(status, 422);
@@ -84,7 +90,7 @@ describe("an upload to a gateway with release keys", () => {
 
 describe("a gateway without release keys", () => {
 	test("takes an upload without a signature, and one with any, which goes to the device", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		assert.equal((await serving.upload(image)).status, 201);
 		assert.equal((await chosen(serving, "custom")).signature, undefined);
 		const ofOther = other.sign(image);
@@ -95,14 +101,14 @@ describe("a gateway without release keys", () => {
 	});
 
 	test("sends a release's signature as the catalog has it", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await addTo(serving, "1.4.0", other.sign);
 		assert.equal((await chosen(serving, "1.4.0")).signature?.length, 88);
 	});
 });
 
 test("a release is available only if one of the release keys has signed it", async (t) => {
-	const serving = await serveFirmware(t, { releaseKeys });
+	const serving = await runFirmwareServer(t, { releaseKeys });
 	await addTo(serving, "1.4.0", key.sign);
 	await addTo(serving, "1.5.0", other.sign);
 	await addTo(serving, "1.6.0");
@@ -117,15 +123,15 @@ test("a release is available only if one of the release keys has signed it", asy
 		const { rejection } = await serving.selection.choose(device, version);
 		assert.equal(rejection?.code, "no_firmware");
 		assert.match(rejection.message, reason);
-		const { status, json } = await serving.ask(`/releases/dev-1/firmware-v${version}.bin`);
+		const { status, json } = await serving.request(`/releases/dev-1/firmware-v${version}.bin`);
 		assert.equal(status, 503);
 		assert.match(String(json.detail), reason);
 	}
-	assert.equal((await serving.ask("/releases/dev-1/firmware-v1.4.0.bin")).status, 200);
+	assert.equal((await serving.request("/releases/dev-1/firmware-v1.4.0.bin")).status, 200);
 });
 
 test("a security version below the device's is not offered: neither a release nor the upload", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	for (const [version, securityVersion] of [
 		["1.4.0", 0],
 		["1.5.0", 2],
@@ -154,7 +160,7 @@ test("a security version below the device's is not offered: neither a release no
 });
 
 async function addTo(
-	{ releasesDir }: Serving,
+	{ releasesDir }: FirmwareServer,
 	version: string,
 	sign?: (image: Uint8Array) => string,
 ): Promise<void> {
@@ -162,7 +168,7 @@ async function addTo(
 	await addRelease(releasesDir, { version, date: "2026-01-02", notes: "", images, ...(sign && { sign }) });
 }
 
-async function chosen({ selection }: Serving, version: string) {
+async function chosen({ selection }: FirmwareServer, version: string) {
 	const choice = await selection.choose(device, version);
 	if (choice.rejection) throw new Error(choice.rejection.message);
 	return choice;

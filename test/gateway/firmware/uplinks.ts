@@ -1,7 +1,7 @@
 /** A device's uplinks during an update. */
 
 import { checkUplink, type Uplink } from "../../../device/protocol/messages.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 export function uplink(message: unknown): Uplink {
 	const checked = checkUplink(message);
@@ -22,6 +22,6 @@ export function report(version: string, uptimeSeconds = 0, resetReason = "SW_RES
 		reset_reason: resetReason,
 	};
 	return uplink(
-		altered(altered(sampleReport("DEV-1"), "system.firmware_version", version), "health", health),
+		withField(withField(sampleReport("DEV-1"), "system.firmware_version", version), "health", health),
 	);
 }

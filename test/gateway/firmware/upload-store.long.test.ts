@@ -9,8 +9,8 @@ import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { nextEvent } from "../../support/eventually.js";
+import { uploadsIn } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
-import { uploadsIn } from "../../support/serving.js";
 
 const previous = makeImage();
 const next = makeImage({ version: "1.5.0" });

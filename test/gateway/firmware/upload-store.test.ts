@@ -6,8 +6,8 @@ import { describe, test } from "node:test";
 import type { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
+import { runFirmwareServer, uploadsIn } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
-import { serveFirmware, uploadsIn } from "../../support/serving.js";
 import { countingDisk } from "./counting-disk.js";
 
 const previous = makeImage();
@@ -41,7 +41,7 @@ function fullDisk() {
 describe("a full disk", () => {
 	test("at any step of an upload answers 507, and the previous firmware is still served", async (t) => {
 		const full = fullDisk();
-		const serving = await serveFirmware(t, { disk: full.disk });
+		const serving = await runFirmwareServer(t, { disk: full.disk });
 		const status = (await serving.upload(previous)).json;
 		let steps = 0;
 		for (let step = 1; ; step++) {
@@ -51,14 +51,14 @@ describe("a full disk", () => {
 			steps = step;
 			assert.equal(answer.status, 507, `step ${step}`);
 			assert.match(String(answer.json.detail), /disk is full; nothing was changed/);
-			assert.deepEqual((await serving.ask("/ota/status")).json, status);
-			assertSameBytes((await serving.ask("/ota/firmware.bin")).body, previous);
+			assert.deepEqual((await serving.request("/ota/status")).json, status);
+			assertSameBytes((await serving.request("/ota/firmware.bin")).body, previous);
 			assert.equal((await readdir(serving.uploadsDir)).length, 2, `leftovers after step ${step}`);
 			assert.equal(serving.problems.length, step);
 			assert.equal(await inNextRun(serving.uploadsDir), sha256(previous), `after step ${step}`);
 		}
 		assert.ok(steps >= 10, `only ${steps} steps were tried`);
-		assertSameBytes((await serving.ask("/ota/firmware.bin")).body, next);
+		assertSameBytes((await serving.request("/ota/firmware.bin")).body, next);
 		assert.equal(await inNextRun(serving.uploadsDir), sha256(next));
 	});
 });

@@ -11,6 +11,15 @@ import { cleanFilename } from "../../../gateway/firmware/upload.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
 import {
+	type FirmwareServer,
+	filePart,
+	form,
+	formHeaders,
+	namelessPart,
+	runFirmwareServer,
+	textPart,
+} from "../../support/firmware-server.js";
+import {
 	damaged,
 	makeBootLoader,
 	makeImage,
@@ -18,15 +27,6 @@ import {
 	rewritten,
 	withoutHash,
 } from "../../support/images.js";
-import {
-	filePart,
-	form,
-	formHeaders,
-	namelessPart,
-	type Serving,
-	serveFirmware,
-	textPart,
-} from "../../support/serving.js";
 
 const image = makeImage();
 const other = makeImage({ version: "1.5.0", chip: "esp32", model: "PROTO-1" });
@@ -38,24 +38,24 @@ function sha256(bytes: Uint8Array): string {
 }
 
 /** Only the current binary, and its description. */
-async function assertStored(serving: Serving, expected: Uint8Array): Promise<void> {
+async function assertStored(serving: FirmwareServer, expected: Uint8Array): Promise<void> {
 	assert.deepEqual(
 		(await readdir(serving.uploadsDir)).sort(),
 		[`${sha256(expected)}.bin`, "upload.json"].sort(),
 	);
-	const { body } = await serving.ask("/ota/firmware.bin");
+	const { body } = await serving.request("/ota/firmware.bin");
 	assert.equal(Buffer.compare(body, expected), 0);
 }
 
 /** Resolves once the folder holds that many files: the upload has begun, or its traces are gone. */
-async function untilFiles(serving: Serving, count: number): Promise<void> {
+async function untilFiles(serving: FirmwareServer, count: number): Promise<void> {
 	await waitUntil(async () => (await readdir(serving.uploadsDir)).length === count);
 }
 
 describe("before the first upload", () => {
 	test("the status has every field, and the binary is not found", async (t) => {
-		const { ask } = await serveFirmware(t);
-		const status = await ask("/ota/status");
+		const { request } = await runFirmwareServer(t);
+		const status = await request("/ota/status");
 		assert.equal(status.status, 200);
 		assert.deepEqual(status.json, {
 			filename: null,
@@ -68,7 +68,7 @@ describe("before the first upload", () => {
 			signature: null,
 			signature_required: false,
 		});
-		const binary = await ask("/ota/firmware.bin");
+		const binary = await request("/ota/firmware.bin");
 		assert.equal(binary.status, 404);
 		assert.match(String(binary.headers["content-type"]), /^application\/problem\+json/);
 		assert.deepEqual(binary.json, {
@@ -83,7 +83,7 @@ describe("before the first upload", () => {
 describe("an upload", () => {
 	test("is answered with the image's facts, shown in the status and served", async (t) => {
 		const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-		const serving = await serveFirmware(t, { now: () => now });
+		const serving = await runFirmwareServer(t, { now: () => now });
 		const { status, json } = await serving.upload(image, "xs_esp32.bin");
 		assert.equal(status, 201);
 		assert.deepEqual(json, {
@@ -97,11 +97,11 @@ describe("an upload", () => {
 			signature: null,
 			signature_required: false,
 		});
-		assert.deepEqual((await serving.ask("/ota/status")).json, json);
+		assert.deepEqual((await serving.request("/ota/status")).json, json);
 		await assertStored(serving, image);
 	});
 	test("may have other data after the image, and is stored, named and served with it", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		for (const file of [image, withoutHash(image)].map((each) =>
 			Buffer.concat([each, Buffer.alloc(5000, "x")]),
 		)) {
@@ -109,25 +109,25 @@ describe("an upload", () => {
 			assert.equal(status, 201, JSON.stringify(json));
 			assert.deepEqual([json.size, json.sha256, json.version], [file.length, sha256(file), "1.4.0"]);
 			await assertStored(serving, file);
-			const { headers } = await serving.ask("/ota/firmware.bin");
+			const { headers } = await serving.request("/ota/firmware.bin");
 			const digest = createHash("sha256").update(file).digest("base64");
 			assert.equal(headers["repr-digest"], `sha-256=:${digest}:`);
 		}
 	});
 	test("replaces the previous one, also in the next run of the gateway", async (t) => {
-		const first = await serveFirmware(t);
+		const first = await runFirmwareServer(t);
 		await first.upload(image);
 		const { json } = await first.upload(other);
 		await assertStored(first, other);
-		const second = await serveFirmware(t, { directory: first.directory });
-		assert.deepEqual((await second.ask("/ota/status")).json, json);
+		const second = await runFirmwareServer(t, { directory: first.directory });
+		assert.deepEqual((await second.request("/ota/status")).json, json);
 		await assertStored(second, other);
 		await second.upload(other, "again.bin");
 		await assertStored(second, other);
-		assert.equal((await second.ask("/ota/status")).json.filename, "again.bin");
+		assert.equal((await second.request("/ota/status")).json.filename, "again.bin");
 	});
 	test("may come with other fields and files around it, and in any pieces", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		const body = form(
 			textPart("note", "hello"),
 			filePart(Buffer.from("notes"), "notes.txt", "notes"),
@@ -146,19 +146,19 @@ describe("an upload", () => {
 		await assertStored(serving, image);
 	});
 	test("of the largest size is accepted", async (t) => {
-		const serving = await serveFirmware(t, { maxBytes: image.length });
+		const serving = await runFirmwareServer(t, { maxBytes: image.length });
 		assert.equal((await serving.upload(image)).status, 201);
 	});
 	test("is stored with any content if images are not checked, without facts about it", async (t) => {
-		const serving = await serveFirmware(t, { checkImages: false });
+		const serving = await runFirmwareServer(t, { checkImages: false });
 		const content = Buffer.from("firmware of another kind");
 		const { status, json } = await serving.upload(content);
 		assert.equal(status, 201);
 		assert.deepEqual([json.version, json.model, json.chip], [null, null, null]);
 		await assertStored(serving, content);
 		assert.equal((await serving.upload(Buffer.alloc(0))).status, 400);
-		const again = await serveFirmware(t, { directory: serving.directory, checkImages: false });
-		assert.deepEqual((await again.ask("/ota/status")).json, json);
+		const again = await runFirmwareServer(t, { directory: serving.directory, checkImages: false });
+		assert.deepEqual((await again.request("/ota/status")).json, json);
 	});
 });
 
@@ -166,7 +166,7 @@ type BadUpload = readonly [
 	what: string,
 	status: number,
 	detail: RegExp,
-	send: (to: Serving) => Promise<unknown>,
+	send: (to: FirmwareServer) => Promise<unknown>,
 ];
 
 const sized = { "Content-Type": "multipart/form-data" };
@@ -261,7 +261,7 @@ const bad: readonly BadUpload[] = [
 describe("an upload is refused with its reason, and the previous firmware served byte for byte", () => {
 	for (const [what, status, detail, send] of bad)
 		test(what, async (t) => {
-			const serving = await serveFirmware(t, { maxBytes: limit });
+			const serving = await runFirmwareServer(t, { maxBytes: limit });
 			const previous = (await serving.upload(other)).json;
 			const answer = await send(serving).then((value) => value);
 			assert.ok(
@@ -276,7 +276,7 @@ describe("an upload is refused with its reason, and the previous firmware served
 			assert.match(String(answer.json.detail), detail);
 			assert.match(String(answer.json.detail), /^[A-Z].*\.$/, "a sentence");
 			assert.match(JSON.stringify(answer.headers), /"content-type":"application\/problem\+json/);
-			assert.deepEqual((await serving.ask("/ota/status")).json, previous);
+			assert.deepEqual((await serving.request("/ota/status")).json, previous);
 			await assertStored(serving, other);
 			assert.deepEqual(serving.problems, []);
 		});
@@ -285,13 +285,13 @@ describe("an upload is refused with its reason, and the previous firmware served
 		const listener = (error: unknown) => void uncaught.push(error);
 		process.on("uncaughtException", listener);
 		t.after(() => process.off("uncaughtException", listener));
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		for (const field of ["firmware", "other"])
 			assert.equal((await serving.post(filePart(image, "x.bin", field).subarray(0, 5000))).status, 400);
 		assert.deepEqual(uncaught, []);
 	});
 	test("other methods", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		for (const [path, method, allow] of [
 			["/ota/upload", "GET", "POST"],
 			["/ota/upload", "PUT", "POST"],
@@ -299,7 +299,7 @@ describe("an upload is refused with its reason, and the previous firmware served
 			["/ota/firmware.bin", "DELETE", "GET, HEAD"],
 			["/ota/catalog", "PUT", "GET, HEAD"],
 		] as const) {
-			const answer = await serving.ask(path, {}, method);
+			const answer = await serving.request(path, {}, method);
 			assert.deepEqual([answer.status, answer.headers.allow], [405, allow], `${method} ${path}`);
 		}
 	});
@@ -307,20 +307,20 @@ describe("an upload is refused with its reason, and the previous firmware served
 
 describe("concurrent uploads", () => {
 	test("two at the same time: each is complete, and the one that ends last counts", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		for (let round = 0; round < 10; round++) {
 			const answers = await Promise.all([serving.upload(image), serving.upload(other)]);
 			assert.deepEqual(
 				answers.map(({ status }) => status),
 				[201, 201],
 			);
-			const status = (await serving.ask("/ota/status")).json;
+			const status = (await serving.request("/ota/status")).json;
 			await assertStored(serving, status.sha256 === sha256(image) ? image : other);
 			assert.equal(status.version, status.sha256 === sha256(image) ? "1.4.0" : "1.5.0");
 		}
 	});
 	test("one that is read while it is replaced is complete, old or new", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(image);
 		let replacing = true;
 		const replaced = (async () => {
@@ -328,7 +328,7 @@ describe("concurrent uploads", () => {
 			replacing = false;
 		})();
 		while (replacing) {
-			const { status, headers, body } = await serving.ask("/ota/firmware.bin");
+			const { status, headers, body } = await serving.request("/ota/firmware.bin");
 			assert.equal(status, 200);
 			assert.equal(headers.etag, `"${sha256(body)}"`);
 			assert.ok(
@@ -350,15 +350,15 @@ describe("concurrent uploads", () => {
 					return Reflect.apply(target, self, words);
 				},
 			});
-			const serving = await serveFirmware(t, { disk: { ...fs, stat } });
+			const serving = await runFirmwareServer(t, { disk: { ...fs, stat } });
 			await serving.upload(image);
-			const { status, body } = await serving.ask("/ota/firmware.bin");
+			const { status, body } = await serving.request("/ota/firmware.bin");
 			assert.equal(status, 200);
 			assertSameBytes(body, other);
 			assert.deepEqual(serving.problems, []);
 		});
 	test("more than four at the same time are refused with Retry-After", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		const sockets = [1, 2, 3, 4].map(() => beginUpload(serving, image.subarray(0, 10_000)));
 		await untilFiles(serving, 4);
 		const refused = await serving.upload(image);
@@ -368,7 +368,7 @@ describe("concurrent uploads", () => {
 		assert.equal((await serving.upload(image)).status, 201);
 	});
 	test("four that have stalled do not block other addresses", { skip: onLinux }, async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		for (let count = 0; count < 4; count += 1) beginUpload(serving, image.subarray(0, 10_000));
 		await untilFiles(serving, 4);
 		const fromOther = request({
@@ -380,7 +380,7 @@ describe("concurrent uploads", () => {
 		assert.equal(response.statusCode, 201);
 	});
 	test("a stalled one is answered 408 and leaves no file; a slow one is accepted", async (t) => {
-		const serving = await serveFirmware(t, { progressMs: 1000 });
+		const serving = await runFirmwareServer(t, { progressMs: 1000 });
 		const stalled = beginUpload(serving, image.subarray(0, 10_000));
 		const [answer] = await nextEvent(stalled, "data");
 		assert.match(String(answer), /^HTTP\/1\.1 408 /);
@@ -401,7 +401,7 @@ describe("concurrent uploads", () => {
 		assert.equal(response.statusCode, 201);
 	});
 	test("one whose client disconnects leaves no file", async (t) => {
-		const serving = await serveFirmware(t);
+		const serving = await runFirmwareServer(t);
 		await serving.upload(other);
 		for (const length of [0, 100, 30_000, image.length]) {
 			const socket = beginUpload(serving, image.subarray(0, length));
@@ -425,7 +425,7 @@ test("a client that disconnects before its upload has a file leaves none", async
 		steps.emit("opened");
 		return handle;
 	};
-	const serving = await serveFirmware(t, { disk: { ...fs, open } });
+	const serving = await runFirmwareServer(t, { disk: { ...fs, open } });
 	const left = new Promise((resolve) => {
 		serving.server.once("connection", (socket) => socket.once("close", resolve));
 	});
@@ -440,7 +440,7 @@ test("a client that disconnects before its upload has a file leaves none", async
 });
 
 /** The beginning of an upload, on a socket that stays open. */
-function beginUpload(serving: Serving, content: Uint8Array) {
+function beginUpload(serving: FirmwareServer, content: Uint8Array) {
 	const socket = connect(serving.port, "127.0.0.1").on("error", () => {});
 	socket.write(
 		`POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeaders["Content-Type"]}\r\nContent-Length: 99999\r\n\r\n`,
@@ -450,7 +450,7 @@ function beginUpload(serving: Serving, content: Uint8Array) {
 }
 
 test("a rejection reaches a client that is still sending", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	const socket = connect(serving.port, "127.0.0.1");
 	socket.write(
 		`POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeaders["Content-Type"]}\r\nContent-Length: 900000\r\n\r\n`,
@@ -484,14 +484,14 @@ test("a file's name is shown without path and invisible characters", () => {
 });
 
 test("a file without a name gets one", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	const { status, json } = await serving.post(form(namelessPart(image)));
 	assert.deepEqual([status, json.filename], [201, "firmware.bin"]);
 });
 
 test("a name that a browser sends as UTF-8 is kept", async (t) => {
-	const serving = await serveFirmware(t);
+	const serving = await runFirmwareServer(t);
 	assert.equal((await serving.upload(image, "Gerät.bin")).json.filename, "Gerät.bin");
-	const { headers } = await serving.ask("/ota/firmware.bin");
+	const { headers } = await serving.request("/ota/firmware.bin");
 	assert.match(String(headers["content-disposition"]), /filename\*=UTF-8''Ger%C3%A4t\.bin/);
 });

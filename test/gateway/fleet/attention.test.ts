@@ -10,9 +10,15 @@ import { isoTime } from "../../../gateway/sessions/view.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { waitUntil } from "../../support/eventually.js";
-import { Picture } from "../../support/picture.js";
-import { bearer, monitorToken, type Running, runGateway, temporaryDirectory } from "../../support/running.js";
-import { altered, type Json, sampleReport } from "../../support/sample-report.js";
+import { MonitorView } from "../../support/monitor-view.js";
+import {
+	bearer,
+	monitorToken,
+	type RunningGateway,
+	runGateway,
+	temporaryDirectory,
+} from "../../support/running.js";
+import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 
 const deviceId = "dev-1-a1b2c3";
@@ -45,7 +51,7 @@ async function fleet(t: TestContext) {
 	const report = (fields: Readonly<Record<string, Json>>) => {
 		const timestamp = isoTime(clock.now);
 		let text: { [name: string]: Json } = { ...sampleReport("DEV-1"), deviceId, timestamp };
-		for (const [path, value] of Object.entries(fields)) text = altered(text, path, value);
+		for (const [path, value] of Object.entries(fields)) text = withField(text, path, value);
 		const uplink = Object(text);
 		sessions.receive(device().session, uplink, Buffer.from(JSON.stringify(text)));
 	};
@@ -236,7 +242,7 @@ const crash = (id: string): Crash => ({
 	trace: "",
 });
 
-const post = ({ url }: Pick<Running, "url">, items: readonly object[]) =>
+const post = ({ url }: Pick<RunningGateway, "url">, items: readonly object[]) =>
 	fetch(`${url}/api/attention/seen`, {
 		method: "POST",
 		headers: bearer(monitorToken),
@@ -245,10 +251,10 @@ const post = ({ url }: Pick<Running, "url">, items: readonly object[]) =>
 
 test("a crash that is seen stays so after a restart of the gateway; the next one brings it back, also in the summary", async (t) => {
 	const dataDir = await temporaryDirectory(t);
-	const watch = async (gateway: Running) => {
+	const watch = async (gateway: RunningGateway) => {
 		const client = await gateway.open("/monitor", { headers: bearer(monitorToken) });
 		client.send({ type: "subscribe", summary: true });
-		const picture = new Picture(client);
+		const picture = new MonitorView(client);
 		const crashOf = () => {
 			const { attention } = Object(picture.devices.get(deviceId));
 			return Array.isArray(attention) ? attention.find(({ kind }) => kind === "crashed") : undefined;

@@ -14,19 +14,19 @@ import {
 	bearer,
 	type Client,
 	monitorToken,
-	type Running,
+	noRateLimits,
+	type RunningGateway,
 	runGateway,
-	wholeFleetAtOnce,
 } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 import { crashOf } from "./crashed.js";
 
 const deviceId = "dev-1-a1b2c3";
 
-const report = altered({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0");
+const report = withField({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0");
 
 /** A connected device that knows `features`; it answers nothing by itself. */
-async function connect(gateway: Running, features = "crash"): Promise<Client> {
+async function connect(gateway: RunningGateway, features = "crash"): Promise<Client> {
 	const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": features });
 	device.send(report);
 	return device;
@@ -39,13 +39,13 @@ async function reportCrash(device: Client, crash?: Crash) {
 	return device.next();
 }
 
-async function details({ url }: Running) {
+async function details({ url }: RunningGateway) {
 	const response = await fetch(`${url}/api/devices/${deviceId}`, { headers: bearer(monitorToken) });
 	const body: { crashCount?: number; crashes: Record<string, unknown>[] } = JSON.parse(await response.text());
 	return { crashCount: body.crashCount, crashes: body.crashes };
 }
 
-async function metrics({ url }: Running): Promise<readonly string[]> {
+async function metrics({ url }: RunningGateway): Promise<readonly string[]> {
 	const response = await fetch(`${url}/metrics`, { headers: bearer(monitorToken) });
 	return (await response.text()).split("\n").filter((line) => line.startsWith("gateway_crashes_total"));
 }
@@ -115,7 +115,11 @@ describe("a crash", () => {
 		device.send({ type: "crash_report", deviceId, crash: crashOf("1a") });
 		await waitUntil(async () => (await fetch(`${gateway.url}/readyz`)).status === 503);
 		assert.deepEqual(await metrics(gateway), []);
-		await monitor.ask({ type: "control_device", targetId: deviceId, payload: { command: "query_state" } });
+		await monitor.request({
+			type: "control_device",
+			targetId: deviceId,
+			payload: { command: "query_state" },
+		});
 		assert.equal((await device.next()).command, "query_state", "it was asked to clear");
 		isFull = false;
 		const again = await connect(gateway);
@@ -124,7 +128,7 @@ describe("a crash", () => {
 	});
 
 	test("of the last twenty is kept; those of the firmware that runs are counted", async (t) => {
-		const { start } = await run(t, wholeFleetAtOnce);
+		const { start } = await run(t, noRateLimits);
 		const gateway = await start();
 		for (let index = 0; index < 22; index++) {
 			const device = await connect(gateway);
@@ -205,7 +209,11 @@ describe("the gateway asks", () => {
 			device.send(report);
 			await monitor.until(({ type }) => type === "device_message");
 			await monitor.until(({ type }) => type === "device_message");
-			await monitor.ask({ type: "control_device", targetId: deviceId, payload: { command: "query_state" } });
+			await monitor.request({
+				type: "control_device",
+				targetId: deviceId,
+				payload: { command: "query_state" },
+			});
 			const commands: string[] = [];
 			for (;;) {
 				const { command } = await device.next();

@@ -8,8 +8,8 @@ import type { GatewayEvent } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import type { GatewayOptions } from "../../../gateway/gateway.js";
 import { eventually } from "../../support/eventually.js";
-import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 export function crashOf(id: string, changes: Partial<Crash> = {}): Crash {
 	return {
@@ -35,21 +35,21 @@ export async function run(t: TestContext, options: GatewayOptions = {}) {
 	return { gateway, told };
 }
 
-export async function crashes({ url }: Running): Promise<CrashList> {
+export async function crashes({ url }: RunningGateway): Promise<CrashList> {
 	const response = await fetch(`${url}/api/crashes`, { headers: bearer(monitorToken) });
 	return JSON.parse(await response.text());
 }
 
-export function until(gateway: Running, isThere: (list: CrashList) => boolean): Promise<CrashList> {
+export function until(gateway: RunningGateway, isThere: (list: CrashList) => boolean): Promise<CrashList> {
 	return eventually(() => crashes(gateway), isThere);
 }
 
 export const countOf = ({ causes }: CrashList) => causes.reduce((sum, { count }) => sum + count, 0);
 
 /** A device that connects and reports this crash. */
-export async function crashed(gateway: Running, deviceId: string, crash: Crash): Promise<void> {
+export async function crashed(gateway: RunningGateway, deviceId: string, crash: Crash): Promise<void> {
 	const device = await gateway.device({ "Device-Id": deviceId, "Device-Features": "crash" });
-	device.send(altered({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0"));
+	device.send(withField({ ...sampleReport("DEV-1"), deviceId }, "system.firmware_version", "1.4.0"));
 	assert.equal((await device.next()).command, "query_crash");
 	device.send({ type: "crash_report", deviceId, crash });
 	assert.deepEqual(await device.next(), { command: "clear_crash", id: crash.id });

@@ -5,11 +5,17 @@ import { describe, test } from "node:test";
 import { labelFields, labelTexts } from "../../../gateway/api/label.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
-import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
+import {
+	bearer,
+	monitorToken,
+	type RunningGateway,
+	reportWithVolume,
+	runGateway,
+} from "../../support/running.js";
 
 const id = "dev-1-a1b2c3";
 
-async function ask({ url }: Running, method: string, path: string, body?: unknown) {
+async function ask({ url }: RunningGateway, method: string, path: string, body?: unknown) {
 	const response = await fetch(`${url}/api/devices${path}`, {
 		method,
 		headers: bearer(monitorToken),

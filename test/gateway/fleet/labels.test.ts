@@ -8,7 +8,7 @@ import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { Records } from "../../../gateway/storage/records.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { valid } from "../../support/arbitraries.js";
-import { handshakeOf, link, makeEngine } from "../../support/made-records.js";
+import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
 import "../../support/property-runs.js";
 
 test("a label's record is read back unchanged", () => {
@@ -24,7 +24,7 @@ test("a label's record is read back unchanged", () => {
 });
 
 test("a label that another process sets is shown, also of a device that is known later, until it is removed", async () => {
-	const engine = makeEngine();
+	const engine = emptyEngine();
 	const sessions = new Sessions({ now: () => 0, monotonic: () => 0, maxDevices: 10 });
 	const shown: (readonly [reason: string, name: string | undefined])[] = [];
 	const labels = new Labels({
@@ -36,7 +36,7 @@ test("a label that another process sets is shown, also of a device that is known
 	sessions.listen({ onChanged: ({ device }, reason) => void shown.push([reason, device?.label.name]) });
 	await labels.open();
 	engine.onChange?.("dev-1-000001", labelRecord.format({ name: "Hall" }));
-	const { device } = sessions.open(handshakeOf("dev-1-000001"), link);
+	const { device } = sessions.open(makeHandshake("dev-1-000001"), silentLink);
 	assert.equal(device?.label.name, "Hall");
 	assert.deepEqual(shown.filter(([reason]) => reason === "labelled").at(-1), ["labelled", "Hall"]);
 	engine.onChange?.("dev-1-000001", undefined);

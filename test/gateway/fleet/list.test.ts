@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countedTurns } from "../../support/counted-turns.js";
+import { countLoopTurns } from "../../support/counted-turns.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 
 test("a list of devices leaves turns of the event loop to others", async (t) => {
-	const { turns, extensions } = countedTurns();
+	const { turns, extensions } = countLoopTurns();
 	const { url } = await runGateway(t, { extensions });
 	const body = JSON.stringify({ note: "\u{1f50a}".repeat(500) });
 	const count = 100;

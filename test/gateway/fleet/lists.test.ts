@@ -30,10 +30,10 @@ test("a step of an update changes its list, its progress does not", async (t) =>
 	const { device } = await namedDevice(await monitor());
 	const watcher = await open("/monitor?lists", { headers });
 	const lists: unknown[] = [];
-	const until = (isMeant: (frame: Frame) => boolean) =>
+	const until = (predicate: (frame: Frame) => boolean) =>
 		watcher.until((frame) => {
 			if (frame.type === "list_update") lists.push(frame);
-			return isMeant(frame);
+			return predicate(frame);
 		});
 	const report = (percent: number) => {
 		device.send({ type: "ota_progress", percent, bytes_written: percent, bytes_total: 100 });

@@ -5,21 +5,27 @@ import { PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { bearer, monitorToken, type Running, reportWithVolume, runGateway } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import {
+	bearer,
+	monitorToken,
+	type RunningGateway,
+	reportWithVolume,
+	runGateway,
+} from "../../support/running.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
 
-async function ask({ url }: Running, path: string, method = "GET", token = monitorToken) {
+async function ask({ url }: RunningGateway, path: string, method = "GET", token = monitorToken) {
 	const response = await fetch(`${url}/api/devices${path}`, { method, headers: bearer(token) });
 	const body = await response.text();
 	return { status: response.status, json: body === "" ? undefined : JSON.parse(body) };
 }
 
 function reported(version: string, uptimeSeconds: number, reason: string) {
-	return altered(
-		altered(
-			altered(sampleReport("DEV-1"), "system.firmware_version", version),
+	return withField(
+		withField(
+			withField(sampleReport("DEV-1"), "system.firmware_version", version),
 			"health.uptime_seconds",
 			uptimeSeconds,
 		),
@@ -54,7 +60,7 @@ describe("a device that was connected", () => {
 		assert.ok(Date.parse(known.json.settingsKeptAt) > 0, `settings kept at ${known.json.settingsKeptAt}`);
 		assert.equal(known.json.updates[0].reason, "HTTP 404");
 		for (const targetId of [gone.sessionId, "dev-1-a1b2c3"])
-			assert.equal((await later.ask({ type: "boot_device", targetId })).code, "target_offline");
+			assert.equal((await later.request({ type: "boot_device", targetId })).code, "target_offline");
 		await second.device(named);
 		const back = await later.change("connected");
 		assert.deepEqual([back.state, back.firmwareVersion], [gone.state, gone.firmwareVersion]);
@@ -197,7 +203,7 @@ describe("/api/devices", () => {
 		assert.deepEqual(sessions, []);
 		assert.equal((await ask(gateway, "/dev-1-a1b2c3", "DELETE")).status, 404);
 		const { sessionId: targetId } = session;
-		assert.equal((await monitor.ask({ type: "boot_device", targetId })).code, "unknown_target");
+		assert.equal((await monitor.request({ type: "boot_device", targetId })).code, "unknown_target");
 		await gateway.gateway.close();
 		for (const folder of ["devices", "updates"]) assert.deepEqual(await readdir(join(dataDir, folder)), []);
 	});
@@ -207,8 +213,8 @@ describe("/api/devices", () => {
 			const dataDir = await temporaryDirectory(t);
 			let isReadOnly = false;
 			const rm: typeof disk.rm = async (path, options) => {
-				const isMeant = isReadOnly && String(path).includes(join(dataDir, folder));
-				if (isMeant) throw Object.assign(new Error("read-only"), { code: "EROFS" });
+				const predicate = isReadOnly && String(path).includes(join(dataDir, folder));
+				if (predicate) throw Object.assign(new Error("read-only"), { code: "EROFS" });
 				await disk.rm(path, options);
 			};
 			const gateway = await runGateway(t, { dataDir, disk: { ...disk, rm } });

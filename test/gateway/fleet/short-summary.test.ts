@@ -8,17 +8,11 @@ import { Summary, shortText } from "../../../gateway/fleet/summary.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
-import { Picture } from "../../support/picture.js";
-import {
-	bearer,
-	monitorToken,
-	reportWithVolume,
-	runGateway,
-	wholeFleetAtOnce,
-} from "../../support/running.js";
+import { MonitorView } from "../../support/monitor-view.js";
+import { bearer, monitorToken, noRateLimits, reportWithVolume, runGateway } from "../../support/running.js";
 
 const headers = bearer(monitorToken);
-const limits = { ...wholeFleetAtOnce.limits, summaryPauseMs: 10, snapshotPauseMs: 10 };
+const limits = { ...noRateLimits.limits, summaryPauseMs: 10, snapshotPauseMs: 10 };
 
 function streamOf(socket: WebSocket): Socket {
 	const stream: unknown = Reflect.get(socket, "_socket");
@@ -33,7 +27,7 @@ test("a monitor that asks for the summary in its address gets nothing else first
 	first.send(reportWithVolume(50, deviceId));
 	await watcher.change("identified");
 	const client = await open("/monitor?summary", { headers });
-	const picture = new Picture(client);
+	const picture = new MonitorView(client);
 	const frame = await picture.until(() => true);
 	assert.deepEqual([frame.type, frame.reason, frame.remaining], ["summary", "snapshot", 0]);
 	const response = await fetch(`${url}/api/devices`, { headers });
@@ -96,8 +90,8 @@ test("a monitor that asks for the start of the summary gets the rest, as it then
 		),
 	);
 	const client = await open("/monitor?summary_start", { headers });
-	const picture = new Picture(client);
-	const watcher = new Picture(await open("/monitor?summary", { headers }));
+	const picture = new MonitorView(client);
+	const watcher = new MonitorView(await open("/monitor?summary", { headers }));
 	await picture.until(({ reason }) => reason === "snapshot");
 	await watcher.until(({ remaining }) => remaining === 0);
 	devices[0]?.socket.close();
@@ -110,7 +104,7 @@ test("a monitor that asks for the start of the summary gets the rest, as it then
 		["snapshot", "snapshot"],
 		"nothing came in between, and a change was missed",
 	);
-	assert.deepEqual(picture.listed(), watcher.listed());
+	assert.deepEqual(picture.devicesById(), watcher.devicesById());
 });
 
 test("a summary is compressed for a monitor that offers it", async (t) => {

@@ -9,7 +9,7 @@ import type { Device } from "../../../gateway/sessions/device.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { nextEvent } from "../../support/eventually.js";
-import { Picture } from "../../support/picture.js";
+import { MonitorView } from "../../support/monitor-view.js";
 import { runs } from "../../support/property-runs.js";
 import { bearer, type Client, monitorToken, runGateway } from "../../support/running.js";
 
@@ -51,7 +51,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 				onUplink: touch,
 				onForgotten: ({ deviceId }) => summary.touch(deviceId),
 			});
-			const subscribers: { picture: Picture; snapshot: Iterator<string> }[] = [];
+			const subscribers: { picture: MonitorView; snapshot: Iterator<string> }[] = [];
 			const summary: Summary = new Summary({
 				devices: sessions.devices,
 				textOf,
@@ -59,12 +59,12 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 				pauseMs: 250,
 				isNeeded: () => true,
 				onFrame: (frame) => {
-					for (const { picture } of subscribers) picture.take(JSON.parse(frame.toString()));
+					for (const { picture } of subscribers) picture.apply(JSON.parse(frame.toString()));
 				},
 			});
 			const read = ({ picture, snapshot }: (typeof subscribers)[number]) => {
 				const { done, value } = snapshot.next();
-				if (!done) picture.take(JSON.parse(value));
+				if (!done) picture.apply(JSON.parse(value));
 				return done;
 			};
 			for (const each of steps) {
@@ -91,7 +91,9 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 					device.label = each.name ? { name: each.name } : noLabel;
 					sessions.announce(device.session, "labelled");
 				} else if (each.do === "subscribe") {
-					const picture = new Picture({ nextText: () => assert.fail("the summary waits for another frame") });
+					const picture = new MonitorView({
+						nextText: () => assert.fail("the summary waits for another frame"),
+					});
 					const subscriber = { picture, snapshot: summary.snapshot() };
 					read(subscriber);
 					subscribers.push(subscriber);
@@ -106,7 +108,7 @@ test("whatever changes while snapshots are read, every subscriber ends with all 
 			const known = [...sessions.devices.values()].map((device) => JSON.parse(textOf(device)));
 			const byId = new Map(known.map((device) => [device.deviceId, device]));
 			for (const { picture } of subscribers) {
-				assert.ok(picture.isWhole, "the summary is incomplete");
+				assert.ok(picture.isComplete, "the summary is incomplete");
 				assert.deepEqual(new Map(picture.devices), byId);
 			}
 			summary.close();
@@ -151,7 +153,7 @@ test("over real sockets, a subscriber's picture becomes what /api/devices says, 
 					const client = await gateway.monitor();
 					return {
 						client,
-						picture: new Picture(client),
+						picture: new MonitorView(client),
 						named: [] as readonly string[],
 						isSubscribed: false,
 					};
@@ -198,7 +200,7 @@ test("over real sockets, a subscriber's picture becomes what /api/devices says, 
 					else if (monitor.isSubscribed) {
 						monitor.client.socket.close();
 						const client = await gateway.monitor();
-						Object.assign(monitor, { client, picture: new Picture(client), isSubscribed: false });
+						Object.assign(monitor, { client, picture: new MonitorView(client), isSubscribed: false });
 					}
 				}
 			}
@@ -208,9 +210,9 @@ test("over real sockets, a subscriber's picture becomes what /api/devices says, 
 			const note = `${count}`;
 			await call("PATCH", "/sentinel", { note });
 			for (const { picture, named, client } of monitors) {
-				while (!(picture.isWhole && picture.devices.get("sentinel")?.note === note))
+				while (!(picture.isComplete && picture.devices.get("sentinel")?.note === note))
 					await picture.until(() => true);
-				assert.deepEqual(picture.listed(), await picture.expected(gateway));
+				assert.deepEqual(picture.devicesById(), await picture.expected(gateway));
 				for (const id of named) {
 					if (!picture.devices.has(id)) continue;
 					const response = await call("GET", `/${id}`);

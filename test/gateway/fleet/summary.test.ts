@@ -5,12 +5,12 @@ import { Summary, summaryText } from "../../../gateway/fleet/summary.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { frameCharacters } from "../../../gateway/sessions/view.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
-import { Picture } from "../../support/picture.js";
+import { MonitorView } from "../../support/monitor-view.js";
 import {
 	bearer,
 	type Client,
 	monitorToken,
-	type Running,
+	type RunningGateway,
 	reportWithVolume,
 	runGateway,
 } from "../../support/running.js";
@@ -20,7 +20,7 @@ const first = "dev-1-000001";
 const second = "dev-1-000002";
 
 /** A device that has reported, as a monitor of everything has seen. */
-async function reported(gateway: Running, watcher: Client, deviceId: string): Promise<Client> {
+async function reported(gateway: RunningGateway, watcher: Client, deviceId: string): Promise<Client> {
 	const device = await gateway.device({ "Device-Id": deviceId });
 	device.send(reportWithVolume(50, deviceId));
 	await watcher.change("identified");
@@ -28,15 +28,15 @@ async function reported(gateway: Running, watcher: Client, deviceId: string): Pr
 }
 
 /** A monitor that has subscribed, and its frames up to the answer. */
-async function subscribed(gateway: Running, devices: readonly string[], summary = true) {
+async function subscribed(gateway: RunningGateway, devices: readonly string[], summary = true) {
 	const client = await gateway.monitor();
-	const picture = new Picture(client);
+	const picture = new MonitorView(client);
 	client.send({ type: "subscribe", summary, devices, requestId: "s" });
 	const ack = await picture.until(({ type }) => type === "ack");
 	return { client, picture, ack };
 }
 
-async function ask({ url }: Running, method: string, path: string, body?: object) {
+async function ask({ url }: RunningGateway, method: string, path: string, body?: object) {
 	const headers = { ...bearer(monitorToken), ...(body && { "Content-Type": "application/json" }) };
 	const response = await fetch(`${url}/api/devices${path}`, {
 		method,
@@ -53,8 +53,8 @@ describe("a monitor that subscribes", () => {
 		for (const id of [first, second]) await reported(gateway, watcher, id);
 		const { picture, ack } = await subscribed(gateway, [second, "unknown"]);
 		assert.deepEqual(ack, { type: "ack", requestId: "s", command: "subscribe" });
-		assert.ok(picture.isWhole, "the summary is incomplete");
-		assert.deepEqual(picture.listed(), await picture.expected(gateway));
+		assert.ok(picture.isComplete, "the summary is incomplete");
+		assert.deepEqual(picture.devicesById(), await picture.expected(gateway));
 		assert.deepEqual(
 			picture.frames
 				.filter(({ type }) => type === "status_update")
@@ -141,8 +141,8 @@ describe("a monitor that subscribes", () => {
 		for (let round = 0; round < 2; round += 1) {
 			client.send({ type: "subscribe", summary: true });
 			await picture.until(({ type }) => type === "ack");
-			assert.ok(picture.isWhole, "the summary is incomplete");
-			assert.deepEqual(picture.listed(), await picture.expected(gateway));
+			assert.ok(picture.isComplete, "the summary is incomplete");
+			assert.deepEqual(picture.devicesById(), await picture.expected(gateway));
 			client.send({ type: "subscribe", summary: false });
 			await picture.until(({ type }) => type === "ack");
 			// Unseen by the summary, which no one has.
@@ -171,7 +171,7 @@ describe("a monitor that subscribes", () => {
 		assert.equal(wholes.length, 20);
 		now += 1000;
 		assert.equal((await switchOn("a second later")).type, "ack");
-		assert.deepEqual(picture.listed(), await picture.expected(gateway));
+		assert.deepEqual(picture.devicesById(), await picture.expected(gateway));
 	});
 
 	test("to the summary gets sessions that have no device yet, which no summary names", async (t) => {
@@ -236,15 +236,15 @@ describe("a monitor that subscribes", () => {
 		const monitor = await gateway.monitor();
 		const ids = Array.from({ length: subscribedDevicesAtMost + 1 }, (_, index) => `d${index}`);
 		for (const devices of [null, "d", {}, [1], ["x".repeat(65)], ids]) {
-			const answer = await monitor.ask({ type: "subscribe", summary: true, devices });
+			const answer = await monitor.request({ type: "subscribe", summary: true, devices });
 			assert.equal(answer.code, "invalid_message", JSON.stringify(devices));
 			assert.match(
 				String(answer.message),
 				/^subscribe: devices(\.0)? must be a (list of at most 200|string of at most 64 characters)$/,
 			);
 		}
-		assert.equal((await monitor.ask({ type: "subscribe", devices: [] })).code, "invalid_message");
-		const all = await monitor.ask({ type: "subscribe", summary: true, devices: ids.slice(1) });
+		assert.equal((await monitor.request({ type: "subscribe", devices: [] })).code, "invalid_message");
+		const all = await monitor.request({ type: "subscribe", summary: true, devices: ids.slice(1) });
 		assert.equal(all.type, "ack");
 	});
 });

@@ -11,9 +11,9 @@ import {
 	brokerMissing,
 	type Mosquitto,
 	pluginMissing,
-	refusingSubscription,
-	restricted,
+	rejectingSubscription,
 	startMosquitto,
+	withAccessList,
 } from "../../support/mosquitto.js";
 import { bearer, monitorToken, runGateway } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
@@ -48,7 +48,7 @@ test("a topic that the broker refuses is said once and counted; it is published 
 }, async (t) => {
 	const everything = "topic readwrite #";
 	const own = "user gateway\ntopic read homeassistant/#\ntopic readwrite device-gateway/#";
-	const { configuration, write } = await restricted(t, `${everything}\n${own}`);
+	const { configuration, write } = await withAccessList(t, `${everything}\n${own}`);
 	const broker = await startMosquitto(t, configuration);
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const { url, clock, refused, metrics } = await run(t, broker, "gateway");
@@ -72,7 +72,7 @@ test("a topic that the broker refuses is said once and counted; it is published 
 test("a subscription that the broker refuses is said, and the others work", {
 	skip: brokerMissing || pluginMissing,
 }, async (t) => {
-	const broker = await startMosquitto(t, await refusingSubscription(t, "homeassistant/status"));
+	const broker = await startMosquitto(t, await rejectingSubscription(t, "homeassistant/status"));
 	const home = await SimulatedHomeAssistant.start(t, broker);
 	const { refused, metrics } = await run(t, broker);
 	await waitUntil(() => refused.length > 0);

@@ -11,11 +11,11 @@ import { createLog } from "../../../gateway/telemetry/log.js";
 import { packageVersion } from "../../../scripts/command-line/project.js";
 import { inheritedNames } from "../../support/arbitraries.js";
 import { call } from "../../support/call.js";
-import { Authority, whyNoCertificates } from "../../support/certificates.js";
+import { Authority, opensslMissing } from "../../support/certificates.js";
 import { waitUntil } from "../../support/eventually.js";
 import { turnOnSiren } from "../../support/home-assistant/actions.js";
 import { checkDiscovery, type Discovery, platforms } from "../../support/home-assistant/schemas.js";
-import { brokerMissing, secured, startMosquitto } from "../../support/mosquitto.js";
+import { brokerMissing, startMosquitto, withTls } from "../../support/mosquitto.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
@@ -568,11 +568,11 @@ test(
 );
 
 test("with a password and TLS; a wrong password is tried again, with a sentence in the log", {
-	skip: brokerMissing || (whyNoCertificates() ?? false),
+	skip: brokerMissing || (opensslMissing() ?? false),
 }, async (t) => {
 	const authority = new Authority(await temporaryDirectory(t), "home");
 	const certificate = authority.issue("IP:127.0.0.1");
-	const { settings } = await startMosquitto(t, await secured(t, certificate, "home", "secret"));
+	const { settings } = await startMosquitto(t, await withTls(t, certificate, "home", "secret"));
 	const url = settings.url.replace("mqtt:", "mqtts:");
 	const problems: unknown[] = [];
 	const log = createLog("warn", { write: (line: string) => void problems.push(JSON.parse(line).problem) });

@@ -16,17 +16,17 @@ import { commandLine } from "../../support/gateway-settings.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { brokerMissing, startMosquitto } from "../../support/mosquitto.js";
 import { freePort } from "../../support/ports.js";
+import { ReconnectingDevice } from "../../support/reconnecting-device.js";
 import { writeReleases } from "../../support/releases.js";
 import {
 	deviceToken,
 	monitorToken,
+	noRateLimits,
 	runGateway,
 	temporaryDirectory,
-	wholeFleetAtOnce,
 } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
-import { SteadyDevice } from "../../support/steady-device.js";
 
 export const skip = { skip: brokerMissing };
 /** Options of a test of what it shows of another extension. */
@@ -63,7 +63,7 @@ export function runDevices(t: TestContext, ids: readonly string[], url: () => st
 	for (const deviceId of ids) {
 		const model = deviceId.startsWith("dev") ? "DEV-1" : "PROTO-1";
 		const times = { reconnectMs: () => 100, updateMs: () => 5_000 };
-		const device = new SteadyDevice({ url, deviceId, model, features, ...times });
+		const device = new ReconnectingDevice({ url, deviceId, model, features, ...times });
 		t.after(() => device.end());
 		void device.run();
 	}
@@ -96,7 +96,7 @@ export async function startHome(t: TestContext, options: GatewayOptions = {}) {
 	};
 	const run = (more: GatewayOptions = {}) =>
 		runGateway(t, {
-			...wholeFleetAtOnce,
+			...noRateLimits,
 			dataDir,
 			releasesDir,
 			gatewayName: "hall",

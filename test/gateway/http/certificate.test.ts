@@ -13,16 +13,16 @@ import { StartError } from "../../../gateway/problem.js";
 import {
 	Authority,
 	type Certificate,
+	opensslMissing,
 	selfSigned,
 	tlsFiles,
-	whyNoCertificates,
 } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
 import { eventually, nextEvent } from "../../support/eventually.js";
-import { printed, startProcess } from "../../support/gateway-process.js";
+import { readStartupOutput, startProcess } from "../../support/gateway-process.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
-const skip = whyNoCertificates() ?? false;
+const skip = opensslMissing() ?? false;
 const name = "IP:127.0.0.1";
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -171,7 +171,7 @@ describe("a renewed certificate", { skip }, () => {
 		const [first, second] = [selfSigned(folder, name, "rsa"), selfSigned(folder, name)];
 		const { cert: TLS_CERT, key: TLS_KEY } = tlsFiles(folder, first);
 		const child = startProcess(t, { DATA_DIR: folder, TLS_CERT, TLS_KEY });
-		const { Dashboard = "" } = await printed(child);
+		const { Dashboard = "" } = await readStartupOutput(child);
 		assert.equal(await served(t, Dashboard), fingerprint(first));
 		tlsFiles(folder, second);
 		child.kill("SIGHUP");
@@ -239,7 +239,7 @@ describe("the expiry", { skip }, () => {
 		const { cert: TLS_CERT, key: TLS_KEY } = tlsFiles(folder, new Authority(folder, "ca").issue(name, -1));
 		const given = { DEVICE_TOKEN: deviceToken, MONITOR_TOKEN: monitorToken };
 		const child = startProcess(t, { DATA_DIR: folder, ...given, TLS_CERT, TLS_KEY });
-		await printed(child);
+		await readStartupOutput(child);
 		child.kill("SIGTERM");
 		assert.match(await text(child.stderr ?? Readable.from([])), /The TLS certificate expired at /);
 	});

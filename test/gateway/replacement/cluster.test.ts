@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { call } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
-import { bearer, deviceToken, temporaryDirectory, wholeFleetAtOnce } from "../../support/running.js";
+import { bearer, deviceToken, noRateLimits, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
@@ -13,7 +13,7 @@ import { furnish, goesOver, next, old, type Shown, settingsOf } from "./lobby.js
 async function run(t: TestContext) {
 	const { releasesDir = "" } = await settingsOf(await temporaryDirectory(t));
 	const buses = await memoryBuses();
-	const { limits } = wholeFleetAtOnce;
+	const { limits } = noRateLimits;
 	const [a, b] = await runGateways(t, buses, 2, { releasesDir, limits });
 	return { buses, a, b };
 }

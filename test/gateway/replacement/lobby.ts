@@ -8,7 +8,7 @@ import { eventually } from "../../support/eventually.js";
 import type { GatewayProcess } from "../../support/gateway-process.js";
 import { quickPlan } from "../../support/released-fleet.js";
 import { writeReleases } from "../../support/releases.js";
-import { type RunOptions, wholeFleetAtOnce } from "../../support/running.js";
+import { noRateLimits, type RunOptions } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 
 export const old = "dev-1-00000a";
@@ -33,7 +33,7 @@ export interface Shown {
 export async function settingsOf(dataDir: string): Promise<RunOptions> {
 	const releasesDir = join(dataDir, "releases");
 	await writeReleases(releasesDir, [{ version: "1.4.0", model: "DEV-1", chip: "esp32s3" }]);
-	return { dataDir, releasesDir, limits: { ...wholeFleetAtOnce.limits, snapshotPauseMs: 10 } };
+	return { dataDir, releasesDir, limits: { ...noRateLimits.limits, snapshotPauseMs: 10 } };
 }
 
 /** It was connected, has reported and has gone. */

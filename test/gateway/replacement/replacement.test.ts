@@ -99,7 +99,7 @@ describe("a board that replaces another", () => {
 			if (how === "button") device.report({ "peripherals.audio.volume": 77 });
 			else {
 				const payload = { command: "set_volume", value: 77 };
-				await shows.ask({ type: "control_device", targetId: next, payload });
+				await shows.request({ type: "control_device", targetId: next, payload });
 				device.report();
 			}
 			await eventually(
@@ -290,7 +290,7 @@ test("a replacement that cannot be is refused with a sentence, and changes nothi
 	assert.match(await sentence(422, old, "no id"), /^by must be letters/);
 	const updating = await connect("dev-1-00000d", { ending: "waits" });
 	const client = await monitor();
-	await client.ask({ type: "trigger_ota", targetId: updating.deviceId, version: "1.4.0" });
+	await client.request({ type: "trigger_ota", targetId: updating.deviceId, version: "1.4.0" });
 	await updating.offered;
 	const busy = `${updating.deviceId} is being updated; wait until that has ended.`;
 	assert.equal(await sentence(409, old, updating.deviceId), busy);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { eventually } from "../../support/eventually.js";
+import { filePart, form, formHeaders } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -14,8 +15,7 @@ import {
 	runGateway,
 	temporaryDirectory,
 } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
-import { filePart, form, formHeaders } from "../../support/serving.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 import { checkFrame } from "../api/schemas.js";
 
 const deviceId = "dev-1-a1b2c3";
@@ -73,8 +73,8 @@ async function update(gateway: Awaited<ReturnType<typeof run>>, device: Client, 
 }
 
 function reportOf(version: string) {
-	const report = altered(sampleReport("DEV-1"), "system.firmware_version", version);
-	return altered(report, "health.uptime_seconds", 0);
+	const report = withField(sampleReport("DEV-1"), "system.firmware_version", version);
+	return withField(report, "health.uptime_seconds", 0);
 }
 
 describe("PUT /api/rollouts/<id>", () => {
@@ -242,7 +242,7 @@ describe("a running rollout", () => {
 		const gateway = await run(t);
 		await gateway.call("PUT", "/autumn", smallest);
 		assert.equal(JSON.parse(await gateway.first.nextText()).command, "start_ota");
-		const answer = await gateway.monitor.ask({ type: "trigger_ota", targetId: deviceId });
+		const answer = await gateway.monitor.request({ type: "trigger_ota", targetId: deviceId });
 		assert.equal(answer.code, "ota_in_progress");
 		assert.match(String(answer.message), /rollout autumn/);
 	});
@@ -353,7 +353,7 @@ describe("POST /api/rollouts/preview", () => {
 		const gateway = await run(t);
 		const connect = async (id: string, version: string, chip = "esp32s3") => {
 			const device = await gateway.device({ "Device-Id": id, "Device-Chip": chip });
-			device.send(altered(reportOf(version), "deviceId", id));
+			device.send(withField(reportOf(version), "deviceId", id));
 			await gateway.monitor.change("identified");
 			return device;
 		};

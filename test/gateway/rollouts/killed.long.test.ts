@@ -7,8 +7,8 @@ import { waitUntil } from "../../support/eventually.js";
 import { GatewayProcess } from "../../support/gateway-process.js";
 import { deviceToken, monitorToken } from "../../support/gateway-settings.js";
 import { freePort } from "../../support/ports.js";
+import { ReconnectingDevice } from "../../support/reconnecting-device.js";
 import { writeReleases } from "../../support/releases.js";
-import { SteadyDevice } from "../../support/steady-device.js";
 
 /** Fields are there by the route. */
 interface Answer {
@@ -30,12 +30,13 @@ test("a rollout goes on after each kill (SIGKILL) of the gateway, and offers not
 	});
 	await gateway.start();
 	const devices = ["dev-1-000001", "dev-1-000002"].map(
-		(deviceId) => new SteadyDevice({ url: gateway.url, deviceId, reconnectMs: () => 50, updateMs: () => 0 }),
+		(deviceId) =>
+			new ReconnectingDevice({ url: gateway.url, deviceId, reconnectMs: () => 50, updateMs: () => 0 }),
 	);
 	const [first, second] = devices;
 	assert.ok(first && second, `only ${devices.length} devices`);
 	const call = (method: string, path: string, body?: object) => gateway.call<Answer>(method, path, body);
-	const nextStep = (device: SteadyDevice, meant: string) =>
+	const nextStep = (device: ReconnectingDevice, meant: string) =>
 		new Promise<void>((resolve) => {
 			device.onStep = (step) => step === meant && resolve();
 		});

@@ -108,7 +108,7 @@ const actions = fc.array(
 /** A few devices, whose updates a test moves at will, and the invariants of a rollout of them. */
 class World {
 	rollout: Rollout;
-	readonly devices = new Map<string, { seen: Seen; from: string | null; isMeant: boolean }>();
+	readonly devices = new Map<string, { seen: Seen; from: string | null; predicate: boolean }>();
 	/** Since it was queued by a person, joined again, or a later release has begun. */
 	readonly offers = new Map<string, number>();
 	/** Of the channel that a standing one follows. */
@@ -135,7 +135,7 @@ class World {
 			isReturning: false,
 		};
 		this.#added += 1;
-		this.devices.set(`dev-1-${this.#added}`, { seen, from: device.version, isMeant: true });
+		this.devices.set(`dev-1-${this.#added}`, { seen, from: device.version, predicate: true });
 	}
 
 	get moment(): Moment {
@@ -167,7 +167,7 @@ class World {
 			const device = this.devices.get(deviceId);
 			assert.ok(device?.seen.isAvailable, "offered to a device that is away");
 			assert.ok(!isHeld, "offered although there is a later release");
-			assert.ok(!before.plan.standing || device.isMeant, "offered to a device without the tags");
+			assert.ok(!before.plan.standing || device.predicate, "offered to a device without the tags");
 			const order = compare(version, device.seen.version ?? "0.0.0");
 			assert.ok(
 				order > 0 || (order < 0 && before.plan.allowDowngrade),
@@ -199,7 +199,7 @@ class World {
 			assert.ok(head.revision > before.head.revision, "the revision");
 			assert.equal(head.pausedBecause, before.head.pausedBecause === "operator" ? "operator" : undefined);
 		}
-		const ids = [...this.devices].filter(([, { isMeant }]) => isMeant).map(([id]) => id);
+		const ids = [...this.devices].filter(([, { predicate }]) => predicate).map(([id]) => id);
 		const isBack = (step: DeviceStep) => isBehind(this.rollout, step, look);
 		const steps = regroup(this.rollout, ids, isBack, look, this.now);
 		for (const { deviceId, status } of steps) {
@@ -297,10 +297,10 @@ class World {
 				device.seen = { ...seen, isConnected: true, isAvailable: true, version: device.from };
 				break;
 			case "loses its tags":
-				device.isMeant = false;
+				device.predicate = false;
 				break;
 			case "gets its tags":
-				device.isMeant = true;
+				device.predicate = true;
 		}
 	}
 
@@ -396,9 +396,9 @@ describe("a rollout, whatever happens to its devices", () => {
 					if (!device || status === "removed") continue;
 					const isDone = status === "succeeded" || status === "already_installed";
 					if (status === "cancelled")
-						assert.ok(plan.standing && !device.isMeant, "it left although it is meant");
+						assert.ok(plan.standing && !device.predicate, "it left although it is meant");
 					else if (!isDone) assert.ok(status === "rejected" || isOneOf(failureStatuses, status), status);
-					else if (plan.standing && device.isMeant)
+					else if (plan.standing && device.predicate)
 						assert.ok(compare(device.seen.version ?? "", plan.firmware.version) >= 0, deviceId);
 				}
 			}),

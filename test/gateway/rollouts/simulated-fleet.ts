@@ -21,7 +21,7 @@ import { FileLog } from "../../../gateway/storage/file-log.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import type { CreateRecords } from "../../../gateway/storage/records.js";
 import type { Random } from "../../support/random.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 import { countingDisk } from "../firmware/counting-disk.js";
 
 export const newVersion = "2.0.0";
@@ -137,11 +137,11 @@ export class SimulatedDevice {
 	}
 
 	#report(): void {
-		const report = altered(sampleReport("DEV-1"), "deviceId", this.id);
+		const report = withField(sampleReport("DEV-1"), "deviceId", this.id);
 		const uptime = Math.floor((this.#time.now - this.#bootedAt) / 1000);
-		const versioned = altered(report, "system.firmware_version", this.version);
-		const aged = altered(versioned, "health.uptime_seconds", uptime);
-		this.#send(altered(aged, "health.reset_reason", this.#resetReason));
+		const versioned = withField(report, "system.firmware_version", this.version);
+		const aged = withField(versioned, "health.uptime_seconds", uptime);
+		this.#send(withField(aged, "health.reset_reason", this.#resetReason));
 	}
 
 	#send(message: object): void {

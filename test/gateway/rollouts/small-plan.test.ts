@@ -4,7 +4,7 @@ import { planWords } from "../../../gateway/api/client/rollout.js";
 import { type AskedPlan, defaultOptions, makePlan } from "../../../gateway/api/client/rollout-plan.js";
 import { parsePlan, storedPlan } from "../../../gateway/rollouts/plan.js";
 import { eventually } from "../../support/eventually.js";
-import { actOn, putRollout, readRollout, runReleasedFleet } from "../../support/released-fleet.js";
+import { getRollout, postRolloutAction, putRollout, runReleasedFleet } from "../../support/released-fleet.js";
 import { writeReleases } from "../../support/releases.js";
 
 const version = { version: "1.4.0" };
@@ -64,7 +64,7 @@ describe("a plan for few devices", () => {
 		const options = { ...defaultOptions, soakSeconds: "0" };
 		await putRollout(url, "all", makePlan(version, { devices: keys }, options));
 		const paused = await eventually(
-			() => readRollout(url, "all"),
+			() => getRollout(url, "all"),
 			({ status }) => status === "paused",
 		);
 		assert.equal(paused.pausedBecause, "failures");
@@ -74,9 +74,9 @@ describe("a plan for few devices", () => {
 		const urls = fleet.slice(0, 2).map(({ commands }) => JSON.stringify(commands[0]));
 		for (const [index, model] of ["dev-1", "proto-1"].entries())
 			assert.match(urls[index] ?? "", new RegExp(`firmware-v1\\.4\\.0.*model=${model}`));
-		await actOn(url, "all", "resume");
+		await postRolloutAction(url, "all", "resume");
 		await eventually(
-			() => readRollout(url, "all"),
+			() => getRollout(url, "all"),
 			({ status }) => status === "finished",
 		);
 		assert.deepEqual(asked(), [1, 1, 1, 1]);

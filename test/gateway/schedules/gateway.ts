@@ -8,7 +8,13 @@ import type { Schedule } from "../../../gateway/api/schedule.js";
 import type { GatewayEvent } from "../../../gateway/events.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { eventually } from "../../support/eventually.js";
-import { bearer, monitorToken, type Running, type RunOptions, runGateway } from "../../support/running.js";
+import {
+	bearer,
+	monitorToken,
+	type RunningGateway,
+	type RunOptions,
+	runGateway,
+} from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
 
@@ -91,7 +97,7 @@ export async function ended(url: string, id: unknown, dueAt?: string): Promise<S
 	return found;
 }
 
-export interface Timed extends Running {
+export interface Timed extends RunningGateway {
 	readonly clock: Clock;
 	/** Events about schedules. */
 	readonly told: Extract<GatewayEvent, { type: "schedule_failed" }>[];

@@ -28,7 +28,11 @@ async function staysQuiet(gateway: Timed, device: QuietDevice, count: number): P
 	device.report();
 	device.report();
 	const monitor = await gateway.monitor();
-	await monitor.ask({ type: "control_device", targetId: device.deviceId, payload: { command: "identify" } });
+	await monitor.request({
+		type: "control_device",
+		targetId: device.deviceId,
+		payload: { command: "identify" },
+	});
 	monitor.socket.terminate();
 	// Arrives after any command triggered by the reports.
 	await waitUntil(() => device.commands.some(({ command }) => command === "identify"));

@@ -9,13 +9,13 @@ import { fileRecords } from "../../../gateway/storage/file-records.js";
 import { Records } from "../../../gateway/storage/records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
-import { handshakeOf, link, makeEngine } from "../../support/made-records.js";
+import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
 import { reportWithVolume, runGateway } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 test("forgets a device whose record another process has removed, and ignores its writes", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval"] });
-	const engine = makeEngine();
+	const engine = emptyEngine();
 	const clock = { now: () => 0, monotonic: () => 0 };
 	const sessions = new Sessions({ ...clock, maxDevices: 10 });
 	const problems: string[] = [];
@@ -27,7 +27,7 @@ test("forgets a device whose record another process has removed, and ignores its
 	});
 	sessions.listen(store.sessions);
 	await store.open();
-	const { device } = sessions.open(handshakeOf("dev-1-000001"), link);
+	const { device } = sessions.open(makeHandshake("dev-1-000001"), silentLink);
 	assert.ok(device, "no device");
 	engine.onChange?.("dev-1-000001", deviceRecord.format(device));
 	engine.onChange?.("dev-1-000001", "damaged, and of no interest here");
@@ -52,7 +52,7 @@ describe("known device", () => {
 			});
 		};
 		await untilVersionsAre(1);
-		device.send(altered(sampleReport("DEV-1"), "system.firmware_version", "9.9.9"));
+		device.send(withField(sampleReport("DEV-1"), "system.firmware_version", "9.9.9"));
 		await untilVersionsAre(2);
 	});
 

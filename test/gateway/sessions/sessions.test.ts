@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { reportWithVolume, runGateway, withoutFirmware } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 const report = sampleReport("DEV-1");
 const named = { "Device-Id": "dev-1-a1b2c3", "Device-Model": "DEV-1", "Device-Chip": "esp32s3" };
@@ -67,7 +67,7 @@ describe("monitors receive", () => {
 		const monitor = await gateway.monitor();
 		const { device } = await gateway.namedDevice(monitor);
 		device.send(report);
-		device.send(altered(report, "system.firmware_version", "1.3.0"));
+		device.send(withField(report, "system.firmware_version", "1.3.0"));
 		const types = [];
 		for (let frame = await monitor.next(); frame.type !== "status_update"; frame = await monitor.next())
 			types.push(frame.type);

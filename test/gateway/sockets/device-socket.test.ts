@@ -10,18 +10,18 @@ import {
 	type Client,
 	deviceToken,
 	monitorToken,
-	type Running,
+	noRateLimits,
+	type RunningGateway,
 	reportWithVolume,
 	runGateway,
 	upgradeRequest,
-	wholeFleetAtOnce,
 } from "../../support/running.js";
-import { altered, sampleReport } from "../../support/sample-report.js";
+import { sampleReport, withField } from "../../support/sample-report.js";
 
 const named = { "Device-Id": "dev-1-a1b2c3" };
 
 /** Connects without a WebSocket client, which would answer close frames. */
-async function openByHand({ url }: Running, path: string, token: string): Promise<Socket> {
+async function openByHand({ url }: RunningGateway, path: string, token: string): Promise<Socket> {
 	// The gateway ends the connection after a close frame; this device is slow to follow.
 	const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
 	socket.on("error", () => {});
@@ -135,8 +135,8 @@ describe("device frames", () => {
 			'{"__proto__":{"type":"ota_complete"}}',
 			"[".repeat(60_000),
 			reportWithVolume(101),
-			altered(sampleReport("DEV-1"), "system", undefined),
-			altered(sampleReport("DEV-1"), "deviceId", "another-device"),
+			withField(sampleReport("DEV-1"), "system", undefined),
+			withField(sampleReport("DEV-1"), "deviceId", "another-device"),
 		];
 		for (const message of bad) device.send(message);
 		device.send(reportWithVolume(7));
@@ -201,7 +201,7 @@ describe("device connection", () => {
 		const payload = { command: "start_ota", url: "http://a/b", cert_pem: "x".repeat(4352) };
 		const command = { type: "control_device", targetId: session.sessionId, payload };
 		for (;;) {
-			const { type, code } = await monitor.ask(command);
+			const { type, code } = await monitor.request(command);
 			if (type === "ack") continue;
 			assert.equal(code, "target_offline");
 			return;
@@ -233,7 +233,7 @@ describe("device connection", () => {
 			{ type: "control_device", targetId, payload: { command: "set_volume", volume: 1 } },
 			{ type: "boot_device", targetId },
 		])
-			assert.equal((await monitor.ask(message)).code, "target_offline");
+			assert.equal((await monitor.request(message)).code, "target_offline");
 	});
 
 	test("closes with 1012 and a reconnect time when the gateway stops; monitors close with 1001", async (t) => {
@@ -258,7 +258,7 @@ describe("device connection", () => {
 	});
 
 	test("and 400 more are closed in batches with spread reconnect times", async (t) => {
-		const gateway = await runGateway(t, { limits: { ...wholeFleetAtOnce.limits, devicesASecond: 20 } });
+		const gateway = await runGateway(t, { limits: { ...noRateLimits.limits, devicesASecond: 20 } });
 		const devices: Client[] = [];
 		for (let index = 0; index < 400; index += 1) devices.push(await gateway.device());
 		const stopped = gateway.gateway.close();

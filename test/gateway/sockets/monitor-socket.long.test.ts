@@ -6,9 +6,9 @@ import {
 	type Client,
 	type Frame,
 	monitorToken,
+	noRateLimits,
 	reportWithVolume,
 	runGateway,
-	wholeFleetAtOnce,
 } from "../../support/running.js";
 
 describe("slow monitor", () => {
@@ -98,7 +98,7 @@ describe("slow monitor", () => {
 describe("snapshot of a large fleet", () => {
 	/** 300 devices, each with about 5 KB of state: six frames. */
 	async function largeFleet(t: TestContext) {
-		const gateway = await runGateway(t, wholeFleetAtOnce);
+		const gateway = await runGateway(t, noRateLimits);
 		const watching = await gateway.monitor();
 		const ids = Array.from({ length: 300 }, (_, index) => `dev-1-${index}`);
 		for (const id of ids) {

@@ -29,7 +29,7 @@ describe("control_device", () => {
 		];
 		for (const payload of commands) {
 			const message = { type: "control_device", targetId: session.sessionId, payload, requestId: "r1" };
-			assert.deepEqual(await monitor.ask(message), {
+			assert.deepEqual(await monitor.request(message), {
 				type: "ack",
 				requestId: "r1",
 				command: "control_device",
@@ -44,7 +44,7 @@ describe("control_device", () => {
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		const payload = { command: "query_state" };
-		const answer = await monitor.ask({ type: "control_device", targetId: "dev-1-a1b2c3", payload });
+		const answer = await monitor.request({ type: "control_device", targetId: "dev-1-a1b2c3", payload });
 		assert.deepEqual(answer, { type: "ack", command: "control_device", sessionId: session.sessionId });
 		assert.deepEqual(await device.next(), payload);
 	});
@@ -54,7 +54,7 @@ describe("control_device", () => {
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		const control = (payload: unknown) =>
-			monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+			monitor.request({ type: "control_device", targetId: session.sessionId, payload });
 		for (const [payload, code, message] of [
 			[{ command: "set_volume", value: 101 }, "invalid_command", /value must be an integer from 0 to 100/],
 			[{ command: "set_volume" }, "invalid_command", /value is missing/],
@@ -77,7 +77,7 @@ describe("control_device", () => {
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor, "PROTO-1");
 		const payload = { command: "set_haptics", value: 30 };
-		await monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+		await monitor.request({ type: "control_device", targetId: session.sessionId, payload });
 		assert.deepEqual(await device.next(), payload);
 	});
 
@@ -86,7 +86,7 @@ describe("control_device", () => {
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
-		const answer = await monitor.ask(
+		const answer = await monitor.request(
 			`{"type":"control_device","targetId":"${session.sessionId}","payload":{"command":"set_volume","value":5,"__proto__":{"x":1},"x":${deep}}}`,
 		);
 		assert.equal(answer.type, "ack");
@@ -107,7 +107,7 @@ describe("control_device", () => {
 				...(named && { "Device-Features": named }),
 			});
 			await monitor.change("connected");
-			const answer = await monitor.ask({ type: "control_device", targetId: deviceId, payload });
+			const answer = await monitor.request({ type: "control_device", targetId: deviceId, payload });
 			assert.equal(answer.code ?? answer.type, expected, deviceId);
 			if (expected === "ack") assert.deepEqual(await device.next(), payload);
 			else assert.match(String(answer.message), /does not know identify; update it/);
@@ -126,7 +126,7 @@ describe("control_device", () => {
 		await monitor.change("connected");
 		const value = { ssid: "workshop", password: "secret one", token: "secret-two" };
 		const control = (payload: object) =>
-			monitor.ask({ type: "control_device", targetId: "dev-1-000001", payload });
+			monitor.request({ type: "control_device", targetId: "dev-1-000001", payload });
 		const answer = await control({ command: "set_settings", value, x: 1 });
 		assert.equal(answer.type, "ack");
 		assert.deepEqual(await device.next(), { command: "set_settings", value });
@@ -158,7 +158,7 @@ describe("control_device", () => {
 		const { session } = await gateway.namedDevice(monitor);
 		assert.deepEqual(session.features, []);
 		const payload = { command: "set_settings", value: { token: "t" } };
-		const answer = await monitor.ask({ type: "control_device", targetId: session.sessionId, payload });
+		const answer = await monitor.request({ type: "control_device", targetId: session.sessionId, payload });
 		assert.equal(answer.code, "unsupported_command");
 		await gateway.device({ "Device-Id": "dev-1-000002", "Device-Features": "settings,identify,other" });
 		assert.deepEqual((await monitor.change("connected")).features, ["identify", "settings"]);
@@ -204,7 +204,7 @@ describe("closing socket", () => {
 		const monitor = await gateway.monitor();
 		const { device, session } = await gateway.namedDevice(monitor);
 		device.socket.pause();
-		await monitor.ask({ type: "boot_device", targetId: session.sessionId });
+		await monitor.request({ type: "boot_device", targetId: session.sessionId });
 		device.send(reportWithVolume(99));
 		device.socket.resume();
 		await device.closed;
@@ -221,7 +221,7 @@ describe("closing socket", () => {
 		monitor.send({ type: "boot_device", targetId: session.sessionId });
 		await monitor.closed;
 		const payload = { command: "query_state" };
-		const answer = await other.ask({ type: "control_device", targetId: session.sessionId, payload });
+		const answer = await other.request({ type: "control_device", targetId: session.sessionId, payload });
 		assert.equal(answer.type, "ack");
 	});
 });
@@ -231,7 +231,11 @@ describe("trigger_ota", () => {
 		const gateway = await runGateway(t);
 		const monitor = await gateway.monitor();
 		const { session } = await gateway.namedDevice(monitor);
-		const answer = await monitor.ask({ type: "trigger_ota", targetId: session.sessionId, requestId: "u" });
+		const answer = await monitor.request({
+			type: "trigger_ota",
+			targetId: session.sessionId,
+			requestId: "u",
+		});
 		assert.deepEqual([answer.type, answer.requestId, answer.code], ["error", "u", "no_firmware"]);
 	});
 
@@ -247,8 +251,8 @@ describe("trigger_ota", () => {
 		const monitor = await gateway.monitor();
 		const { session } = await gateway.namedDevice(monitor);
 		const ota = { type: "trigger_ota", targetId: session.sessionId };
-		assert.equal((await monitor.ask(ota)).type, "ack");
-		const refused = await monitor.ask({ ...ota, version: "9.9.9" });
+		assert.equal((await monitor.request(ota)).type, "ack");
+		const refused = await monitor.request({ ...ota, version: "9.9.9" });
 		assert.deepEqual([refused.code, refused.message], ["unknown_version", "no such release"]);
 		assert.deepEqual(asked, [
 			["dev-1-a1b2c3", "DEV-1", undefined],
@@ -261,7 +265,7 @@ describe("trigger_ota", () => {
 		const gateway = await runGateway(t, { createFirmware: firmwareWith({ trigger }) });
 		const monitor = await gateway.monitor();
 		const { session } = await gateway.namedDevice(monitor);
-		const answer = await monitor.ask({ type: "trigger_ota", targetId: session.sessionId });
+		const answer = await monitor.request({ type: "trigger_ota", targetId: session.sessionId });
 		assert.equal(answer.code, "no_firmware");
 	});
 
@@ -270,7 +274,7 @@ describe("trigger_ota", () => {
 		const monitor = await gateway.monitor();
 		await gateway.device();
 		const { sessionId } = await monitor.change("connected");
-		const answer = await monitor.ask({ type: "trigger_ota", targetId: sessionId });
+		const answer = await monitor.request({ type: "trigger_ota", targetId: sessionId });
 		assert.equal(answer.code, "unknown_target");
 	});
 
@@ -345,7 +349,7 @@ describe("monitor message", () => {
 			[{ type: "boot_device", ...target, targetId: sessionId }, "target_offline", "q"],
 			[{ type: "trigger_ota", ...target, targetId: "dev-1-a1b2c3" }, "target_offline", "q"],
 		] as const) {
-			const answer = await monitor.ask(message);
+			const answer = await monitor.request(message);
 			assert.deepEqual(
 				[answer.type, answer.code, answer.requestId],
 				["error", code, requestId],
@@ -386,7 +390,7 @@ describe("monitor message", () => {
 		now += 1000;
 		assert.deepEqual(await codes(60), { unknown_target: 50, rate_limited: 10 });
 		const other = await gateway.monitor();
-		assert.equal((await other.ask({ type: "boot_device", targetId: "unknown" })).code, "unknown_target");
+		assert.equal((await other.request({ type: "boot_device", targetId: "unknown" })).code, "unknown_target");
 	});
 });
 
@@ -398,7 +402,7 @@ test("closes with 1008 a monitor that continues after many rejections", {
 	const { commandBurst, refusalBurst } = socketLimits;
 	for (let count = 0; count < commandBurst + refusalBurst + 10; count += 1) monitor.send("x");
 	assert.deepEqual(await monitor.closed, { code: 1008, reason: "too many messages" });
-	assert.equal((await other.ask("x")).code, "invalid_json");
+	assert.equal((await other.request("x")).code, "invalid_json");
 });
 
 describe("ping and pong frames", () => {
@@ -417,7 +421,7 @@ describe("ping and pong frames", () => {
 		const gateway = await runGateway(t, { monotonic: () => 0 });
 		const monitor = await gateway.monitor();
 		for (let count = 0; count < socketLimits.controlFrameBurst; count += 1) monitor.socket.pong();
-		assert.equal((await monitor.ask("x")).code, "invalid_json");
+		assert.equal((await monitor.request("x")).code, "invalid_json");
 	});
 
 	test("close the socket if a message has many fragments", async (t) => {

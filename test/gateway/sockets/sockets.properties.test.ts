@@ -10,7 +10,7 @@ import {
 	monitorMessages,
 	requestIdOf,
 } from "../../../gateway/sockets/monitor-commands.js";
-import { anyJson, jsonText, near, nearText, valid } from "../../support/arbitraries.js";
+import { anyJson, jsonText, mutatedText, nearlyValid, valid } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 import { runGateway } from "../../support/running.js";
 
@@ -22,8 +22,8 @@ const messages = Object.values(monitorMessages);
 const monitorText = fc
 	.oneof(
 		jsonText(fc.oneof(...messages.map((schema) => valid(schema)))),
-		jsonText(fc.oneof(...messages.map((schema) => near(schema)))),
-		nearText(jsonText(valid(monitorMessages.boot_device))),
+		jsonText(fc.oneof(...messages.map((schema) => nearlyValid(schema)))),
+		mutatedText(jsonText(valid(monitorMessages.boot_device))),
 		jsonText(anyJson),
 	)
 	.map(overWire);
@@ -35,13 +35,13 @@ test("answers each message of a monitor once, with its requestId", async (t) => 
 	await fc.assert(
 		fc.asyncProperty(monitorText, async (text) => {
 			const value = parseJson(text);
-			const answer = await monitor.ask(text);
+			const answer = await monitor.request(text);
 			const checked = checkMonitorMessage(value);
 			assert.equal(answer.type, "error", "there is no device");
 			assert.equal(answer.requestId, requestIdOf(value));
 			assert.equal(answer.code, checked.rejection?.code ?? "unknown_target");
 			count += 1;
-			const next = await monitor.ask({ type: "boot_device", targetId: "x", requestId: String(count) });
+			const next = await monitor.request({ type: "boot_device", targetId: "x", requestId: String(count) });
 			assert.equal(next.requestId, String(count), "one answer each");
 		}),
 		{ numRuns: runs(200) },
@@ -58,7 +58,7 @@ test("relays valid messages of devices unchanged, and drops invalid ones", async
 	const said = fc
 		.oneof(
 			jsonText(fc.oneof(...schemas.map((schema) => valid(schema)))),
-			jsonText(fc.oneof(...schemas.map((schema) => near(schema)))),
+			jsonText(fc.oneof(...schemas.map((schema) => nearlyValid(schema)))),
 			jsonText(anyJson),
 		)
 		.map(overWire);

@@ -9,7 +9,7 @@ import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FolderLock } from "../../../gateway/storage/data-folder.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
-import { printed, startProcess } from "../../support/gateway-process.js";
+import { readStartupOutput, startProcess } from "../../support/gateway-process.js";
 
 async function makeLocks(t: TestContext) {
 	const directory = await temporaryDirectory(t);
@@ -141,7 +141,7 @@ describe("second gateway on the same folder", () => {
 	test("exits with a message that names the first; a killed one leaves the folder free", async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
 		const first = startProcess(t, { DATA_DIR });
-		const { Devices = "" } = await printed(first);
+		const { Devices = "" } = await readStartupOutput(first);
 		const second = startProcess(t, { DATA_DIR });
 		let said = "";
 		second.stderr?.on("data", (chunk) => {
@@ -156,6 +156,6 @@ describe("second gateway on the same folder", () => {
 		assert.equal((await fetch(new URL("/healthz", Devices.replace("ws", "http")))).status, 200);
 		first.kill("SIGKILL");
 		await nextEvent(first, "exit");
-		await printed(startProcess(t, { DATA_DIR }));
+		await readStartupOutput(startProcess(t, { DATA_DIR }));
 	});
 });

@@ -8,9 +8,9 @@ import { models } from "../../../device/protocol/schema.js";
 import { parseJson } from "../../../gateway/api/json.js";
 import { ReportShape } from "../../../gateway/uplinks/report-shape.js";
 import { UplinkReader } from "../../../gateway/uplinks/uplink-reader.js";
-import { jsonText, near, nearText, oddText, valid } from "../../support/arbitraries.js";
+import { jsonText, mutatedText, nearlyValid, oddText, valid } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
-import { altered, type Json, sampleReport } from "../../support/sample-report.js";
+import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 
 const asBytes = (text: string) => Buffer.from(text);
 const bytesOf = (value: unknown) => asBytes(JSON.stringify(value));
@@ -37,7 +37,7 @@ const value: fc.Arbitrary<Json | undefined> = fc.oneof(
 /** Report with some changed values; most have a known shape. */
 const report = fc
 	.tuple(fc.constantFrom(...base), fc.array(fc.tuple(fc.constantFrom(...paths), value), { maxLength: 4 }))
-	.map(([start, changes]) => changes.reduce((all, [path, to]) => altered(all, path, to), start));
+	.map(([start, changes]) => changes.reduce((all, [path, to]) => withField(all, path, to), start));
 /** Changes one byte, so that the text may not be UTF-8. */
 const changedByte = fc.tuple(report, fc.nat(), fc.nat(255)).map(([each, place, byte]) => {
 	const bytes = bytesOf(each);
@@ -48,11 +48,11 @@ const text = fc.oneof(
 	{ weight: 6, arbitrary: report.map(bytesOf) },
 	{ weight: 3, arbitrary: changedByte },
 	{ weight: 1, arbitrary: report.map((each) => Buffer.from(JSON.stringify(each, undefined, " "))) },
-	{ weight: 4, arbitrary: nearText(report.map((each) => JSON.stringify(each))).map(asBytes) },
+	{ weight: 4, arbitrary: mutatedText(report.map((each) => JSON.stringify(each))).map(asBytes) },
 	{
 		weight: 1,
 		arbitrary: jsonText(
-			fc.oneof(...Object.values(uplinks).flatMap((schema) => [valid(schema), near(schema)])),
+			fc.oneof(...Object.values(uplinks).flatMap((schema) => [valid(schema), nearlyValid(schema)])),
 		).map(asBytes),
 	},
 );
@@ -88,8 +88,8 @@ test("replaces unpaired surrogates by U+FFFD", () => {
 	const [start] = base;
 	const reader = new UplinkReader();
 	for (const ssid of ["home", "\ud83d", "\\ud83d"]) {
-		const expected = altered(start, "network.wifi_ssid", ssid === "\ud83d" ? "\ufffd" : ssid);
-		const read = reader.read(bytesOf(altered(start, "network.wifi_ssid", ssid)));
+		const expected = withField(start, "network.wifi_ssid", ssid === "\ud83d" ? "\ufffd" : ssid);
+		const read = reader.read(bytesOf(withField(start, "network.wifi_ssid", ssid)));
 		assert.ok(read.problem === undefined, `rejected: ${read.problem}`);
 		assert.deepEqual([read.uplink, JSON.parse(read.text.toString())], [expected, expected]);
 	}
@@ -107,9 +107,9 @@ test("reads every report that differs only in values", () => {
 			["peripherals.led_ring.brightness_coef", 0.25],
 			["peripherals.buttons.btn_play", true],
 		];
-		const changed = changes.reduce((all, [path, to]) => altered(all, path, to), start);
+		const changed = changes.reduce((all, [path, to]) => withField(all, path, to), start);
 		assert.deepEqual(shape?.read(bytesOf(changed)), changed);
-		const longer = altered(changed, "health.uptime_seconds", 77);
+		const longer = withField(changed, "health.uptime_seconds", 77);
 		assert.deepEqual(shape?.read(bytesOf(longer)), longer);
 		assert.deepEqual(shape?.read(bytesOf(start)), start);
 	}
@@ -131,7 +131,7 @@ test("falls back to JSON.parse outside the shape", () => {
 		["other", 1],
 	];
 	for (const [path, to] of changes)
-		assert.equal(shape?.read(bytesOf(altered(start, path, to))), undefined, path);
+		assert.equal(shape?.read(bytesOf(withField(start, path, to))), undefined, path);
 	const text = JSON.stringify(start);
 	for (const each of [
 		`${text} `,

@@ -16,7 +16,7 @@ import {
 	bearer,
 	type Client,
 	monitorToken,
-	type Running,
+	type RunningGateway,
 	runGateway,
 	temporaryDirectory,
 } from "../../support/running.js";
@@ -39,7 +39,7 @@ class Clock {
 	}
 }
 
-async function connected({ device }: Running, monitor: Client): Promise<Client> {
+async function connected({ device }: RunningGateway, monitor: Client): Promise<Client> {
 	const client = await device({ "Device-Id": deviceId });
 	client.send(sampleReport("DEV-1"));
 	await monitor.change("connected");
@@ -59,10 +59,10 @@ async function call(url: string, method: string, path: string) {
 /** Waits for a state of the first webhook in `GET /api/webhooks`. */
 async function shows(
 	url: string,
-	isMeant: (hook: { ended: boolean; waiting: number; latest: { status: number | null } | null }) => boolean,
+	predicate: (hook: { ended: boolean; waiting: number; latest: { status: number | null } | null }) => boolean,
 ) {
 	const read = async () => (await call(url, "GET", "/api/webhooks")).body.webhooks;
-	return (await eventually(read, ([hook]) => isMeant(hook)))[0];
+	return (await eventually(read, ([hook]) => predicate(hook)))[0];
 }
 
 test("sends one signed event each when a device is offline for longer than `after` and when it returns", async (t) => {
@@ -399,7 +399,7 @@ test("stops sending after 410 until the gateway restarts, and reports it", async
 	const dataDir = await temporaryDirectory(t);
 	const options = { dataDir, ...clock.options, ...withHooks(hooks) };
 	const first = await runGateway(t, options);
-	const happen = ({ refused }: Running, id: string) =>
+	const happen = ({ refused }: RunningGateway, id: string) =>
 		refused("/device", { ...bearer("a-token-that-is-not-right"), "Device-Id": id });
 	gone.manner = 500;
 	await happen(first, "dev-1-00000a");

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isRecord } from "../../../device/protocol/schema.js";
-import { bearer, monitorToken, type Running, runGateway } from "../../support/running.js";
-import { altered, type Json, sampleReport } from "../../support/sample-report.js";
+import { bearer, monitorToken, type RunningGateway, runGateway } from "../../support/running.js";
+import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 
 const hourMs = 60 * 60 * 1000;
 
 function reportOf(deviceId: string, fields: Readonly<Record<string, Json | undefined>>): object {
 	let report: Readonly<Record<string, Json>> = { ...sampleReport("DEV-1"), deviceId };
-	for (const [path, value] of Object.entries(fields)) report = altered(report, path, value);
+	for (const [path, value] of Object.entries(fields)) report = withField(report, path, value);
 	return report;
 }
 
-async function overview({ url }: Running): Promise<readonly Readonly<Record<string, unknown>>[]> {
+async function overview({ url }: RunningGateway): Promise<readonly Readonly<Record<string, unknown>>[]> {
 	const response = await fetch(`${url}/api/wifi`, { headers: bearer(monitorToken) });
 	assert.equal(response.status, 200);
 	const body: unknown = await response.json();

@@ -13,8 +13,8 @@ import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
 import { withEnvironment } from "../../support/environment.js";
+import { fakeMachine } from "../../support/fake-machine.js";
 import { writeLinkMap } from "../../support/linked-build.js";
-import { madeUpMachine } from "../../support/made-up-machine.js";
 
 const work = mkdtempSync(join(tmpdir(), "flash-"));
 after(() => rmSync(work, { recursive: true, force: true }));
@@ -167,7 +167,7 @@ describe("the arguments of npm run flash", () => {
 describe("what flashing needs", () => {
 	test("is one serial port, or the one that was named", () => {
 		const machineWith = (...names: readonly string[]) =>
-			madeUpMachine({ files: Object.fromEntries(names.map((name) => [`/dev/${name}`, ""])) });
+			fakeMachine({ files: Object.fromEntries(names.map((name) => [`/dev/${name}`, ""])) });
 		const several = machineWith("ttyUSB1", "ttyACM0", "ttyS0", "tty");
 		assert.deepEqual(findPorts(several), ["/dev/ttyACM0", "/dev/ttyUSB1"]);
 		assert.deepEqual(findPort(machineWith("ttyACM0", "ttyS0")), { what: "/dev/ttyACM0" });
@@ -181,7 +181,7 @@ describe("what flashing needs", () => {
 		assert.match(problemOf(findPort(machineWith())), /No board is connected by USB.*port=/);
 		assert.match(problemOf(findPort(several, "/dev/ttyACM9")), /no serial port \/dev\/ttyACM9/);
 		assert.match(problemOf(findPort(machineWith("ttyACM0!"))), /no permission to open \/dev\/ttyACM0/);
-		assert.deepEqual(findPort(madeUpMachine({ platform: "win32" }), "COM3"), { what: "COM3" });
+		assert.deepEqual(findPort(fakeMachine({ platform: "win32" }), "COM3"), { what: "COM3" });
 	});
 
 	test("is named by the script in one message, with the Moddable SDK, and without any secret", () => {

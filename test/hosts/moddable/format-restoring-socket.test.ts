@@ -91,7 +91,7 @@ async function connect() {
 }
 
 /** Sends a text in pieces of `length`. */
-function inPieces(socket: FakeSocket, text: string, length: number): void {
+function inChunks(socket: FakeSocket, text: string, length: number): void {
 	for (let at = 0; at < text.length && !socket.isClosed; at += length)
 		socket.receive(text.slice(at, at + length));
 }
@@ -101,14 +101,14 @@ describe("the socket below a WebSocket", () => {
 		test(`passes on every byte of an accepted upgrade and of what follows, and its date, in pieces of ${length}`, async () => {
 			const { below, events, text } = await connect();
 			const frames = `\x81\x28\r\nDate: Sat, 28 Nov 2026 12:00:00 GMT\r\n\r\n`;
-			inPieces(below, `${accepted}${frames}`, length);
+			inChunks(below, `${accepted}${frames}`, length);
 			assert.equal(text(), `${accepted}${frames}`);
 			assert.deepEqual(events, [["date", date]]);
 		});
 
 		test(`reports a rejection once and then an error, and passes nothing on, in pieces of ${length}`, async () => {
 			const { below, events, text } = await connect();
-			inPieces(below, refused, length);
+			inChunks(below, refused, length);
 			assert.deepEqual(events, [["refused", 401, 5], "error"]);
 			assert.equal(text(), "");
 		});
@@ -126,7 +126,7 @@ describe("the socket below a WebSocket", () => {
 	test("passes what is not HTTP to the client, which refuses it", async () => {
 		for (const nonsense of ["hello\r\n", "\0\0\0\n", `${"x".repeat(2000)}`]) {
 			const { below, events, text } = await connect();
-			inPieces(below, nonsense, 10);
+			inChunks(below, nonsense, 10);
 			assert.equal(text(), nonsense);
 			assert.deepEqual(events, []);
 		}

@@ -7,7 +7,7 @@ import type { ChangeReason, FrameOf } from "../../../../gateway/api/frames.js";
 import type { DeviceSummary, SessionRecord } from "../../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../../gateway/api/statuses.js";
 import type { OtaMetadata } from "../../../../gateway/api/update.js";
-import { altered, sampleReport } from "../../../support/sample-report.js";
+import { sampleReport, withField } from "../../../support/sample-report.js";
 
 const second = 1000;
 const sentAt = Date.parse("2026-11-20T12:00:00Z");
@@ -56,7 +56,7 @@ function summary(
 }
 
 function report(path: string, value: number): StateReport {
-	const message = altered(sampleReport("DEV-1"), path, value);
+	const message = withField(sampleReport("DEV-1"), path, value);
 	if (!matches(uplinks.state_report, message)) throw new Error("not a report");
 	return message;
 }

@@ -15,7 +15,7 @@ import { NvsStore, readSettings } from "../../../../hosts/virtual/node/boot/nvs-
 import { crcOf, imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
 import { flashBytes, partitions, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
 import { UpdateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
-import { dataBehindImages, makeImage, withoutHash } from "../../../support/images.js";
+import { makeImage, trailingData, withoutHash } from "../../../support/images.js";
 
 const image = (version: string, program = `program of ${version}`) =>
 	makeVirtualImage(Buffer.from(program), "DEV-1", version);
@@ -193,7 +193,7 @@ describe("the boot loader", () => {
 	test("finds the image's end by its segments, with any data after it in the slot", () => {
 		const content = image("1.1.0");
 		for (const bytes of [content, withoutHash(content)])
-			for (const data of dataBehindImages()) {
+			for (const data of trailingData()) {
 				const flash = flashWith();
 				install(flash, Buffer.concat([bytes, data]));
 				const { image: started } = boot(flash);

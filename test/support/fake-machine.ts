@@ -4,7 +4,7 @@ import { type Machine, pathsOf } from "../../scripts/command-line/machine.js";
 import { manifests, sdkPathsOf } from "../../scripts/moddable/sdk-paths.js";
 import { idfVersion, sdkVersion } from "../../scripts/moddable/versions.js";
 
-export interface MadeUp {
+export interface FakeMachineOptions {
 	readonly platform?: NodeJS.Platform;
 	readonly nodeVersion?: string;
 	readonly home?: string;
@@ -17,7 +17,7 @@ export interface MadeUp {
 	readonly listening?: Readonly<Record<number, string | undefined>>;
 }
 
-export function madeUpMachine(given: MadeUp = {}): Machine {
+export function fakeMachine(given: FakeMachineOptions = {}): Machine {
 	const { platform = "linux", files = {}, listening = {}, freeBytes = 1e12 } = given;
 	const isWindows = platform === "win32";
 	const { sep } = pathsOf({ platform });

@@ -7,27 +7,27 @@ import {
 	type Client,
 	type Frame,
 	monitorToken,
-	type Running,
+	type RunningGateway,
 	type SessionRecord,
 } from "./running.js";
 
-export type Listed = Readonly<Record<string, unknown>> & { readonly deviceId: string };
+export type DeviceSummary = Readonly<Record<string, unknown>> & { readonly deviceId: string };
 
 export interface SummaryFrame extends Frame {
-	readonly devices: readonly Listed[];
+	readonly devices: readonly DeviceSummary[];
 	readonly removed?: readonly string[];
 }
 
-export class Picture {
+export class MonitorView {
 	/** Every frame since the subscription was asked for. */
 	readonly frames: SummaryFrame[] = [];
 	/** By device id. */
-	readonly devices = new Map<string, Listed>();
+	readonly devices = new Map<string, DeviceSummary>();
 	/** Latest state of each device of which a record came, by device id. */
 	readonly states = new Map<string, unknown>();
 	/** Ids in the frames since a snapshot began; undefined once it is whole. */
 	#listed: Set<string> | undefined;
-	isWhole = false;
+	isComplete = false;
 	readonly #client: Pick<Client, "nextText">;
 
 	constructor(client: Pick<Client, "nextText">) {
@@ -35,27 +35,27 @@ export class Picture {
 	}
 
 	/** Takes in frames up to the first that is meant. */
-	until(isMeant: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
+	until(predicate: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
 		const find = async () => {
 			for (;;) {
 				const frame: SummaryFrame = JSON.parse(await this.#client.nextText());
 				checkFrame(frame);
 				this.frames.push(frame);
-				this.take(frame);
-				if (isMeant(frame)) return frame;
+				this.apply(frame);
+				if (predicate(frame)) return frame;
 			}
 		};
-		return within(find(), () => `a frame of ${sourceOf(isMeant)}`);
+		return within(find(), () => `a frame of ${sourceOf(predicate)}`);
 	}
 
-	take(frame: SummaryFrame): void {
+	apply(frame: SummaryFrame): void {
 		if (frame.type === "status_update") for (const each of frame.sessions) this.#note(each);
 		if (frame.type === "device_message" && isReport(frame.message) && frame.deviceId)
 			this.states.set(frame.deviceId, frame.message);
 		if (frame.type !== "summary") return;
 		if (frame.reason === "snapshot") {
 			this.#listed = new Set();
-			this.isWhole = false;
+			this.isComplete = false;
 		}
 		for (const id of frame.removed ?? []) this.devices.delete(id);
 		for (const device of frame.devices) {
@@ -65,18 +65,18 @@ export class Picture {
 		if (frame.remaining !== 0) return;
 		for (const id of [...this.devices.keys()]) if (this.#listed?.has(id) === false) this.devices.delete(id);
 		this.#listed = undefined;
-		this.isWhole = true;
+		this.isComplete = true;
 	}
 
 	/** In the order of their ids. */
-	listed(): readonly Listed[] {
+	devicesById(): readonly DeviceSummary[] {
 		return sorted([...this.devices.values()]);
 	}
 
 	/** What `/api/devices` says, as a summary says it. */
-	async expected({ url }: Running): Promise<readonly Listed[]> {
+	async expected({ url }: RunningGateway): Promise<readonly DeviceSummary[]> {
 		const response = await fetch(`${url}/api/devices`, { headers: bearer(monitorToken) });
-		const { devices }: { devices: Listed[] } = JSON.parse(await response.text());
+		const { devices }: { devices: DeviceSummary[] } = JSON.parse(await response.text());
 		return sorted(
 			devices.map(({ lastSeenAt, ...rest }) => (rest.connected ? rest : { ...rest, lastSeenAt })),
 		);
@@ -87,7 +87,7 @@ export class Picture {
 	}
 }
 
-function sorted(devices: readonly Listed[]): readonly Listed[] {
+function sorted(devices: readonly DeviceSummary[]): readonly DeviceSummary[] {
 	return [...devices].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
 }
 

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { bearer, deviceToken } from "./gateway-settings.js";
 import { type Command, SimulatedDevice, type SimulatedDeviceOptions } from "./simulated-device.js";
 
-export interface SteadyDeviceOptions extends SimulatedDeviceOptions {
+export interface ReconnectingDeviceOptions extends SimulatedDeviceOptions {
 	/** Between the end of a connection and the next one. */
 	readonly reconnectMs: () => number;
 	/** How long an update takes, beside the download. */
@@ -15,7 +15,7 @@ const reportMs = 20_000;
 /** Without an answer to a ping. */
 const silenceMs = 3_000;
 
-export class SteadyDevice extends SimulatedDevice {
+export class ReconnectingDevice extends SimulatedDevice {
 	version = "1.2.3";
 	/** `start_ota` that it got: the version of each. */
 	readonly sent: string[] = [];
@@ -24,7 +24,7 @@ export class SteadyDevice extends SimulatedDevice {
 	changedAt = 0;
 	/** Called when it gets an update, before anything else, and when it has reported on a new connection. */
 	onStep: (step: "offered" | "reported") => void = () => {};
-	readonly #options: SteadyDeviceOptions;
+	readonly #options: ReconnectingDeviceOptions;
 	#isOn = true;
 	#startedAt = performance.now();
 	/** Of an update: the next connection is that of the new firmware. */
@@ -34,7 +34,7 @@ export class SteadyDevice extends SimulatedDevice {
 		return this.sent.length;
 	}
 
-	constructor(options: SteadyDeviceOptions) {
+	constructor(options: ReconnectingDeviceOptions) {
 		super({ ...options, client: { handshakeTimeout: 5_000, ...options.client } });
 		this.#options = options;
 	}

@@ -11,16 +11,16 @@ import { portOf } from "./ports.js";
  * "stalled": nothing passes until the fault ends. "upstream lost": nothing reaches the gateway. "downstream lost": nothing reaches
  * the client. "torn": half of the next bytes pass, then the connection ends. "slow": a few bytes at a time.
  */
-export type LineFault = "stalled" | "upstream lost" | "downstream lost" | "torn" | "slow";
+export type LinkFault = "stalled" | "upstream lost" | "downstream lost" | "torn" | "slow";
 
 const sliceBytes = 61;
 
-export class Line {
+export class FaultyLink {
 	/** The gateway's port; undefined: connections are refused. */
 	target: number | undefined;
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
-	#fault: LineFault | undefined;
+	#fault: LinkFault | undefined;
 	/** Writes that wait for the end of a stall. */
 	#waiting: (() => void)[] = [];
 
@@ -29,17 +29,17 @@ export class Line {
 		server.on("connection", (socket) => this.#onConnection(socket));
 	}
 
-	static async open(): Promise<Line> {
+	static async open(): Promise<FaultyLink> {
 		const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1");
 		await once(server, "listening");
-		return new Line(server);
+		return new FaultyLink(server);
 	}
 
 	get port(): number {
 		return portOf(this.#server);
 	}
 
-	set fault(fault: LineFault | undefined) {
+	set fault(fault: LinkFault | undefined) {
 		// Bytes are missing in the existing connections: they can only end.
 		if (this.#fault === "upstream lost" || this.#fault === "downstream lost") this.cut();
 		this.#fault = fault;
@@ -74,7 +74,7 @@ export class Line {
 		}
 	}
 
-	async #pass(from: Socket, to: Socket, lost: LineFault): Promise<void> {
+	async #pass(from: Socket, to: Socket, lost: LinkFault): Promise<void> {
 		try {
 			const chunks = from.iterator({ destroyOnReturn: false });
 			for await (const chunk of chunks) await this.#passOn(chunk, from, to, lost);
@@ -85,7 +85,7 @@ export class Line {
 		}
 	}
 
-	async #passOn(chunk: Buffer, from: Socket, to: Socket, lost: LineFault): Promise<void> {
+	async #passOn(chunk: Buffer, from: Socket, to: Socket, lost: LinkFault): Promise<void> {
 		while (this.#fault === "stalled") await this.#change();
 		if (this.#fault === lost) return;
 		if (this.#fault === "torn") {

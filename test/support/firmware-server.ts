@@ -25,7 +25,7 @@ import { temporaryDirectory } from "./cleanup.js";
 import { nextEvent } from "./eventually.js";
 import { listen } from "./ports.js";
 
-export interface ServingOptions {
+export interface FirmwareServerOptions {
 	readonly directory?: string;
 	readonly disk?: Disk;
 	readonly maxBytes?: number;
@@ -45,7 +45,7 @@ export interface Answer {
 	readonly json: Readonly<Record<string, unknown>>;
 }
 
-export interface Serving {
+export interface FirmwareServer {
 	readonly directory: string;
 	readonly uploadsDir: string;
 	readonly releasesDir: string;
@@ -57,7 +57,7 @@ export interface Serving {
 	readonly store: UploadStore;
 	/** What was reported to the log. */
 	readonly problems: unknown[];
-	ask(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Answer>;
+	request(path: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Answer>;
 	/** Sends a multipart form. */
 	post(body: Buffer, headers?: Readonly<Record<string, string>>): Promise<Answer>;
 	upload(image: Uint8Array, filename?: string): Promise<Answer>;
@@ -77,7 +77,10 @@ export function uploadsIn(
 	});
 }
 
-export async function serveFirmware(t: TestContext, options: ServingOptions = {}): Promise<Serving> {
+export async function runFirmwareServer(
+	t: TestContext,
+	options: FirmwareServerOptions = {},
+): Promise<FirmwareServer> {
 	const { disk = fs, now = Date.now, checkImages = true, maxBytes = 1 << 20, progressMs } = options;
 	const directory = options.directory ?? (await temporaryDirectory(t));
 	const [uploadsDir, releasesDir] = [join(directory, "firmware"), join(directory, "releases")];
@@ -115,9 +118,9 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 	});
 	const port = await listen(t, server);
 	const url = `http://127.0.0.1:${port}`;
-	const ask: Serving["ask"] = (path, headers = {}, method = "GET") =>
+	const request: FirmwareServer["request"] = (path, headers = {}, method = "GET") =>
 		exchange(port, { path, headers, method });
-	const post: Serving["post"] = (body, headers = {}) =>
+	const post: FirmwareServer["post"] = (body, headers = {}) =>
 		exchange(port, {
 			path: "/ota/upload",
 			method: "POST",
@@ -135,7 +138,7 @@ export async function serveFirmware(t: TestContext, options: ServingOptions = {}
 		catalog,
 		store,
 		problems,
-		ask,
+		request,
 		post,
 		upload: (image, filename = "firmware.bin") => post(form(filePart(image, filename))),
 	};

@@ -4,7 +4,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 
 /** A request to port 8080. @param peer address of both ends */
-export function requestOf(
+export function incomingRequest(
 	peer: string,
 	headers: Readonly<Record<string, string>>,
 	url = "/",

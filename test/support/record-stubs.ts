@@ -3,7 +3,7 @@
 import type { Handshake } from "../../gateway/sessions/device.js";
 import type { RecordEngine } from "../../gateway/storage/records.js";
 
-export function makeEngine(): RecordEngine {
+export function emptyEngine(): RecordEngine {
 	return {
 		each: async () => {},
 		read: async () => undefined,
@@ -14,9 +14,9 @@ export function makeEngine(): RecordEngine {
 	};
 }
 
-export function handshakeOf(deviceId: string): Handshake {
+export function makeHandshake(deviceId: string): Handshake {
 	const unknown = { model: undefined, chip: undefined, features: [], remoteAddress: "", baseUrl: "" };
 	return { deviceId, isBound: false, ...unknown };
 }
 
-export const link = { send: () => {}, close: () => {}, isOpen: () => true };
+export const silentLink = { send: () => {}, close: () => {}, isOpen: () => true };
