@@ -46,7 +46,7 @@ const tls: Setting<TlsFiles | undefined> = {
 	variables: {
 		TLS_CERT: {
 			description:
-				"a PEM file, for https and wss: the certificate, followed by those of its authorities in order; reloaded after a [renewal](operations.md#certificates)",
+				"a PEM file, for https and wss: the certificate, followed by those of its authorities in order; reloaded after a [renewal](operations.md#tls)",
 		},
 		TLS_KEY: {
 			description:
@@ -103,7 +103,7 @@ const trustProxy: Setting<TrustProxy | undefined> = {
 	variables: {
 		TRUST_PROXY: {
 			description:
-				"how many proxies stand before it, or their addresses (`127.0.0.1,10.0.0.0/8`), whose headers are [trusted](#behind-a-proxy)",
+				"how many proxies stand before it, or their addresses (`127.0.0.1,10.0.0.0/8`), whose headers are [trusted](operations.md#proxies)",
 		},
 	},
 	read: (environment) => {
@@ -128,7 +128,7 @@ export const releaseKeys: Setting<ReleaseKeys> = {
 	variables: {
 		RELEASE_KEYS: {
 			description:
-				"a PEM file with the public key by which firmware must be signed, or two; see [Signed firmware](#signed-firmware)",
+				"a PEM file with the public key by which firmware must be signed, or two; see [Signed firmware](firmware/README.md#signed-firmware)",
 		},
 	},
 	read: (environment) => {

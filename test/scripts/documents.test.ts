@@ -1,6 +1,7 @@
 /** The READMEs beside what they name: commands, settings, files and links. */
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
@@ -11,10 +12,14 @@ import { scripts, usageOf } from "./npm-commands.js";
 
 const documents = [
 	"README.md",
+	"device/README.md",
 	"gateway/README.md",
 	"gateway/operations.md",
+	"gateway/api/interface.md",
 	"hosts/README.md",
 	"hosts/upstream.md",
+	"test/README.md",
+	"test/bench/README.md",
 	// Each extension has its own, deleted together with it.
 	...readdirSync("gateway").map((name) => `gateway/${name}/README.md`),
 ].filter((file) => existsSync(file));
@@ -64,7 +69,7 @@ describe("a document leads to files and headings that are there:", () => {
 				.replaceAll(" ", "-"),
 		);
 
-	for (const file of [...documents, "gateway/api/interface.md", "test/bench/README.md"])
+	for (const file of documents)
 		test(file, () => {
 			const links = [...read(file).matchAll(/\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)/g)];
 			for (const [link, path = "", anchor] of links) {
@@ -77,4 +82,20 @@ describe("a document leads to files and headings that are there:", () => {
 test("README.md names files, folders and tests that are there", () => {
 	const named = read("README.md").matchAll(/`((?:device|gateway|hosts|scripts|test)\/[\w./-]*)`/g);
 	for (const [, path = ""] of named) assert.ok(existsSync(path) || existsSync(`${path}.test.ts`), path);
+});
+
+describe("the examples parse:", () => {
+	const blocksOf = (file: string, language: string) =>
+		[...read(file).matchAll(new RegExp(`^\\x60{3}${language}\\n(.+?)^\\x60{3}$`, "gms"))].map(
+			([, block = ""]) => block,
+		);
+
+	for (const file of documents)
+		test(file, () => {
+			for (const block of blocksOf(file, "json")) JSON.parse(block);
+			for (const input of blocksOf(file, "sh")) {
+				const { status, stderr } = spawnSync("sh", ["-n"], { input, encoding: "utf8" });
+				assert.equal(status, 0, stderr);
+			}
+		});
 });

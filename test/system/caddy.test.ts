@@ -1,4 +1,4 @@
-/** The gateway behind Caddy as Debian ships it, with the block of gateway/operations.md. */
+/** The gateway behind Caddy as Debian ships it, with gateway/Caddyfile. */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -27,9 +27,7 @@ function whyNoCaddy(): string | false {
 /** @returns its authority's certificate in PEM */
 async function runCaddy(t: TestContext, port: number, gateway: string): Promise<string> {
 	const folder = await temporaryDirectory(t);
-	const [, block = ""] =
-		/^```caddy\n(.+?)^```$/ms.exec(await readFile("gateway/operations.md", "utf8")) ?? [];
-	let site = block;
+	let site = await readFile("gateway/Caddyfile", "utf8");
 	for (const [from, to] of [
 		["gateway.example", `https://127.0.0.1:${port}`],
 		["127.0.0.1:8080", new URL(gateway).host],
@@ -50,7 +48,7 @@ async function runCaddy(t: TestContext, port: number, gateway: string): Promise<
 	);
 }
 
-test("Caddy's block in gateway/operations.md passes on devices, monitors and uploads", {
+test("gateway/Caddyfile passes on devices, monitors and uploads", {
 	skip: whyNoCaddy(),
 }, async (t) => {
 	const port = await freePort();

@@ -1,4 +1,4 @@
-/** The gateway behind nginx as Debian ships it and with the block of gateway/README.md: alone, under a path, with and without TLS. */
+/** The gateway behind nginx as Debian ships it and with gateway/nginx.conf: alone, under a path, with and without TLS. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -41,7 +41,7 @@ interface Answer {
 }
 
 /**
- * The block that gateway/README.md gives for nginx, with this test's addresses and certificate in place of the example's.
+ * gateway/nginx.conf, with this test's addresses and certificate in place of the example's.
  * @param at such as `/gw/`
  */
 async function readBlock(
@@ -50,7 +50,7 @@ async function readBlock(
 	gateway: string,
 	at: string,
 ): Promise<string> {
-	const [, block = ""] = /^```nginx\n(.+?)^```$/ms.exec(await readFile("gateway/README.md", "utf8")) ?? [];
+	const block = await readFile("gateway/nginx.conf", "utf8");
 	const replaced = [
 		["listen 443 ssl;", `listen 127.0.0.1:${port}${scheme === "https" ? " ssl" : ""};`],
 		["/etc/nginx/gateway.pem", "www/cert.pem"],
@@ -109,7 +109,7 @@ async function runProxied(
 const largeImage = makeImage({ segments: [Buffer.alloc(3 << 20, "abcdefg")] });
 const upload = { method: "POST", headers: { ...bearer(monitorToken), ...formHeaders } };
 
-test("nginx's block in gateway/README.md passes on devices, monitors, an image of 3 MB and a sound", {
+test("gateway/nginx.conf passes on devices, monitors, an image of 3 MB and a sound", {
 	skip,
 }, async (t) => {
 	const { fleet, ask, open, authority } = await runProxied(t, "https", "/");
